@@ -36,7 +36,7 @@ from ragsweep.tracking.names import check_names
 if TYPE_CHECKING:
     from ragsweep import tracking
 
-GROUPS = {"decision": DecisionSettings, "tracking": TrackingSettings}  # groups that belong to no task
+GROUPS_OF_NO_TASK = {"decision": DecisionSettings, "tracking": TrackingSettings}  # groups that belong to no task
 
 MOST_LOADED = 4
 MOST_PLANNED = 100
@@ -196,7 +196,7 @@ class Experiment:
 def checked(config: DictConfig) -> DictConfig:
     """The configuration with what it refers to filled in, every setting checked; nothing is built for it."""
     check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
-    return check(config, {**GROUPS, **_checks_of(config)})
+    return check(config, {**GROUPS_OF_NO_TASK, **_checks_of(config)})
 
 
 def _checks_of(config: DictConfig) -> dict[str, type[RunCheck]]:

@@ -46,7 +46,7 @@ from ragsweep_audit.unlike_rankings import MOST_PASSAGES, unlike_rankings
 
 KINDS: Sequence[str] = get_args(Kind)
 MOST_EXAMPLES = 20
-MOST_QUERIES = 1000  # that are ranked for the audit, evenly spread
+MOST_AUDITED_QUERIES = 1000  # that are ranked for the audit, evenly spread
 SCORES_AT_ONCE = 1 << 24
 ENGLISH: Literal["english"] = "english"  # stop words and stemmer of the ranks of units
 
@@ -186,15 +186,15 @@ def _not_checked(items: Dataset, relevance_level: int, encoder: Encoder | None) 
     asked = len(np.unique(relevant(items, relevance_level)[0]))
     if reason := _not_ranked(items, relevance_level):
         yield f"{by_ranks} were not looked for: {reason}."
-    elif asked > MOST_QUERIES:
-        yield f"{by_ranks} were looked for in {MOST_QUERIES:,} of {asked:,} queries."
+    elif asked > MOST_AUDITED_QUERIES:
+        yield f"{by_ranks} were looked for in {MOST_AUDITED_QUERIES:,} of {asked:,} queries."
     if passages > MOST_COMPARED:
         yield f"Passages were compared for exact copies only: there are {passages:,}, more than {MOST_COMPARED:,}."
     if reason := _not_compared(items, relevance_level, encoder):
         yield f"{missing} were not looked for: {reason}."
-    elif len(items.queries) > MOST_QUERIES:
+    elif len(items.queries) > MOST_AUDITED_QUERIES:
         judged = len(np.unique(items.qrels.query))
-        yield f"{missing} were looked for in {min(judged, MOST_QUERIES):,} of {judged:,} queries."
+        yield f"{missing} were looked for in {min(judged, MOST_AUDITED_QUERIES):,} of {judged:,} queries."
 
 
 def _undetectable(
@@ -211,12 +211,12 @@ def _undetectable(
 
 
 def _spread(queries: Indices) -> Indices:
-    """At most `MOST_QUERIES` of them, evenly spread."""
-    return queries[np.unique(np.linspace(0, len(queries) - 1, MOST_QUERIES).round().astype(np.int64))]
+    """At most `MOST_AUDITED_QUERIES` of them, evenly spread."""
+    return queries[np.unique(np.linspace(0, len(queries) - 1, MOST_AUDITED_QUERIES).round().astype(np.int64))]
 
 
 def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
-    """The ranks of the relevant units, and of the pages beside them, for at most `MOST_QUERIES` of the judged queries.
+    """The ranks of the relevant units, and of the pages beside them, for at most `MOST_AUDITED_QUERIES` queries.
 
     BM25 of English stems; the score of a unit is that of its best passage.
     """
@@ -260,7 +260,9 @@ def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Rank
 
 def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder | None) -> Iterator[Finding]:
     """A finding about relevant units that nobody judged. The embeddings are those that the retriever uses."""
-    some = items if len(items.queries) <= MOST_QUERIES else _asking(items, _spread(np.unique(items.qrels.query)))
+    some = (
+        items if len(items.queries) <= MOST_AUDITED_QUERIES else _asking(items, _spread(np.unique(items.qrels.query)))
+    )
     rankings = unlike_rankings(some, encoder, store)
     units = {name: units_of_ranking(passages, some) for name, passages in rankings.items()}
     if found := find_unjudged(some, units, relevance_level):

@@ -22,11 +22,11 @@ from ragsweep.datasets.readers.entry_files import lines_of
 from ragsweep.datasets.readers.fields import grade_of
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.text.normalisation import Spellings
-from ragsweep_audit.findings.unjudged import DEPTH, agreed
+from ragsweep_audit.findings.unjudged import TOP_RANKS, agreed
 from ragsweep_audit.review_page import write_page
 
-LONGEST = 5000  # characters of a text; a cell of a spreadsheet takes 32,767
-WORDS = {"yes": True, "y": True, "no": False, "n": False}
+LONGEST_CELL = 5000  # characters of a text; a cell of a spreadsheet takes 32,767
+VERDICTS = {"yes": True, "y": True, "no": False, "n": False}
 
 
 class Row(NamedTuple):
@@ -93,7 +93,7 @@ class ToReview:
 
 
 def to_review(
-    items: Dataset, rankings: Mapping[str, Indices], relevance_level: int = 1, depth: int = DEPTH
+    items: Dataset, rankings: Mapping[str, Indices], relevance_level: int = 1, depth: int = TOP_RANKS
 ) -> ToReview:
     """The units that all rankings have among the first `depth` and that nobody judged.
 
@@ -110,7 +110,7 @@ def to_review(
             items.queries[query].query_id,
             one_line(items.queries[query].text),
             items.units[unit],
-            printable(_best_passage(items, rankings, units, query, unit))[:LONGEST],
+            printable(_best_passage(items, rankings, units, query, unit))[:LONGEST_CELL],
             ", ".join(f"{name} {rank}" for name, rank in zip(rankings, ranks, strict=True)),
         )
         for query, unit, ranks in zip(found.query.tolist(), found.unit.tolist(), found.ranks.tolist(), strict=True)
@@ -195,8 +195,8 @@ def _grade(cell: object, where: str, relevance_level: int) -> int | None:
     text = as_it_was(str(cell or "")).strip().lower()
     if not text:
         return None
-    if text in WORDS:
-        return max(1, relevance_level) if WORDS[text] else 0
+    if text in VERDICTS:
+        return max(1, relevance_level) if VERDICTS[text] else 0
     if (grade := grade_of(text)) is None:
         raise DatasetError(
             f"{where}, column relevant: found {text[:40]!r}, expected yes, no, a grade such as 2, or nothing"

@@ -41,10 +41,10 @@ from ragsweep_engines.manifest import (
 
 TABLE = "passages"
 LABEL = "collection.json"  # of a collection: says what it holds
-LARGEST_MB = 1  # of a label
+LARGEST_LABEL_MB = 1  # of a label
 PARTIAL, DELETED, LOCK = ".partial", ".deleted", ".lock"
-BLOCK = 8192  # passages that are written at once
-QUERIES = 64  # searched at once
+WRITTEN_AT_ONCE = 8192  # passages that are written at once
+READ_AT_ONCE = 64  # searched at once
 ENGINE_ERRORS = (OSError, RuntimeError, ValueError)  # LanceDB raises all of them
 
 
@@ -190,8 +190,8 @@ class LanceDbIndex:
         schema = pa.schema([pa.field("row", pa.int64()), pa.field("vector", vector)])
 
         def blocks() -> Any:
-            for start in range(0, len(embeddings), BLOCK):
-                block = np.ascontiguousarray(embeddings[start : start + BLOCK])
+            for start in range(0, len(embeddings), WRITTEN_AT_ONCE):
+                block = np.ascontiguousarray(embeddings[start : start + WRITTEN_AT_ONCE])
                 vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.ravel()), type=vector)
                 rows = pa.array(np.arange(start, start + len(block)))
                 yield pa.RecordBatch.from_arrays([rows, vectors], schema=schema)
@@ -226,7 +226,7 @@ class LanceDbIndex:
         size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
 
         def ask(queries: Embeddings, wanted: int) -> Indices:
-            parts = [queries[start : start + QUERIES] for start in range(0, len(queries), QUERIES)]
+            parts = [queries[start : start + READ_AT_ONCE] for start in range(0, len(queries), READ_AT_ONCE)]
             return np.vstack([self._found(table, part, wanted) for part in parts])
 
         def nearest(queries: Embeddings, depth: int, _open: object = folder) -> Ranking:
@@ -269,7 +269,7 @@ def _database(folder: Path) -> Any:
 def _label(place: Path) -> dict[str, Any]:
     """What a collection says that it holds; empty where there is none."""
     try:
-        label = from_json(read_text(place / LABEL, LARGEST_MB))
+        label = from_json(read_text(place / LABEL, LARGEST_LABEL_MB))
     except (OSError, MalformedError):
         return {}
     return label if isinstance(label, dict) else {}

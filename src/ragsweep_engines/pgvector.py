@@ -38,7 +38,7 @@ Connection = Any  # of psycopg, which takes no text as a statement that was put 
 URL = "PGVECTOR_URL"
 SCHEMA = "ragsweep"
 LABEL = "ragsweep corpus"  # begins the comment on a table, which says what is in it
-BLOCK = 4096  # passages that are sent at once
+ROWS_AT_ONCE = 4096  # passages that are sent at once
 MOST_DIMENSIONS = 2000  # of a graph of pgvector's
 SECONDS_TO_ANSWER = 10
 # A server's own words may repeat what was in the address.
@@ -52,7 +52,7 @@ REASONS = {
     "25006": "it is read-only",
     "57P01": "it has ended the connection",
 }
-WORDS = {
+CAUSES_OF_REFUSAL = {
     "Connection refused": "nothing answers there",
     "No such file": "nothing answers there",
     "timeout": "it does not answer in time",
@@ -154,8 +154,8 @@ class PgvectorIndex:
         with progress(f"building a table of {len(embeddings):,} passages"):
             with connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy:
                 copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
-                for start in range(0, len(embeddings), BLOCK):
-                    copy.write(_rows(start, embeddings[start : start + BLOCK]).tobytes())
+                for start in range(0, len(embeddings), ROWS_AT_ONCE):
+                    copy.write(_rows(start, embeddings[start : start + ROWS_AT_ONCE]).tobytes())
                 copy.write(b"\xff\xff")
             if not self.exact:
                 graph = f"WITH (m = {self.m}, ef_construction = {self.ef_construction})"
@@ -251,7 +251,9 @@ def _told() -> Iterator[None]:
 
 
 def _reason(error: Any) -> str:
-    told = REASONS.get(error.sqlstate or "") or next((ours for words, ours in WORDS.items() if words in str(error)), "")
+    told = REASONS.get(error.sqlstate or "") or next(
+        (ours for words, ours in CAUSES_OF_REFUSAL.items() if words in str(error)), ""
+    )
     return told or f"{type(error).__name__}, SQLSTATE {error.sqlstate or 'unknown'}"
 
 

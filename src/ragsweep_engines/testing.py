@@ -22,17 +22,17 @@ from ragsweep.store.stage_store import Store
 from ragsweep.testing.component import ComponentContract
 
 GROUP = 300  # passages of a group; those of different groups are far apart
-GROUPS = 3
+GROUP_COUNT = 3
 DIMENSIONS = 32
-QUERIES = 9
+QUERY_COUNT = 9
 SECONDS_OF_A_FEW = 0.3  # corpora, which an engine builds
 MOST_BUILT = 500
 
 
-def corpus(passages: int = GROUP * GROUPS, seed: int = 0) -> Corpus:
+def corpus(passages: int = GROUP * GROUP_COUNT, seed: int = 0) -> Corpus:
     """Passages in groups, one group after another."""
     rng = np.random.default_rng(seed)
-    centres = np.eye(GROUPS, DIMENSIONS).repeat(GROUP, axis=0)
+    centres = np.eye(GROUP_COUNT, DIMENSIONS).repeat(GROUP, axis=0)
     embeddings = centres + 0.1 * rng.standard_normal(centres.shape)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     texts = tuple(f"passage {row} of {seed}" for row in range(passages))
@@ -42,8 +42,8 @@ def corpus(passages: int = GROUP * GROUPS, seed: int = 0) -> Corpus:
 
 def queries(of: Corpus) -> Embeddings:
     """Queries near some of the passages."""
-    rows = np.linspace(0, len(of.embeddings) - 1, QUERIES).astype(int)
-    near = of.embeddings[rows] + 0.02 * np.random.default_rng(1).standard_normal((QUERIES, DIMENSIONS))
+    rows = np.linspace(0, len(of.embeddings) - 1, QUERY_COUNT).astype(int)
+    near = of.embeddings[rows] + 0.02 * np.random.default_rng(1).standard_normal((QUERY_COUNT, DIMENSIONS))
     queries: Embeddings = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
     return queries
 
@@ -171,7 +171,7 @@ class EngineContract(ComponentContract):
         # With other embeddings: a corpus that is there is not built from them, and one that is not there is.
         moved = [replace(each, embeddings=np.roll(each.embeddings, GROUP, axis=0)) for each in (unwanted, kept)]
         anew, there = (keeping.open_corpus(each)(queries(kept), 10).passages // GROUP for each in moved)
-        assert (anew == (exactly(kept, 1).passages // GROUP + 1) % GROUPS).all()
+        assert (anew == (exactly(kept, 1).passages // GROUP + 1) % GROUP_COUNT).all()
         assert (there == exactly(kept, 1).passages // GROUP).all()
 
     def test_what_a_killed_process_was_building_is_built_again(self, keeping: Engine, store: Store) -> None:

@@ -28,9 +28,9 @@ CHECKS = {
     "copy": "the question is not a near copy of an earlier one",
     "elsewhere": "no other passage answers the question; one that is out of scope is answered by none",
 }
-ALIKE = 0.9  # Jaccard similarity of the content words of two near copies
-SAME = 0.95  # cosine of two near copies
-SHOWN = 80  # characters of a text in a reason
+NEAR_COPY_WORDS = 0.9  # Jaccard similarity of the content words of two near copies
+NEAR_COPY_COSINE = 0.95  # cosine of two near copies
+SHOWN_CHARACTERS_OF_DRAFT = 80  # characters of a text in a reason
 EASY_RANK = 1
 
 
@@ -122,7 +122,7 @@ class Checker:
     ) -> tuple[str, str] | None:
         """The check that a candidate fails, and why; None if it passes."""
         if earlier := self._copy_of(each.question, vector):
-            return "copy", f"it is a near copy of {shortened(earlier, SHOWN)!r}"
+            return "copy", f"it is a near copy of {shortened(earlier, SHOWN_CHARACTERS_OF_DRAFT)!r}"
         if request.query_type == UNANSWERABLE:
             elsewhere = self.search.maybe_answered(each.question, request.source, found)
         else:
@@ -138,7 +138,7 @@ class Checker:
         """
         asked, stems = words(question), content_stems(question)
         for earlier, its in zip(self.questions, self.stems, strict=True):
-            if is_near_copy(its, stems, ALIKE) or (its == stems and words(earlier) == asked):
+            if is_near_copy(its, stems, NEAR_COPY_WORDS) or (its == stems and words(earlier) == asked):
                 return earlier
         same = numbers_and_negations(question)
         close = [self.questions[at] for at in self._close_to(vector)]
@@ -148,7 +148,7 @@ class Checker:
         """Positions of the accepted questions whose embeddings are nearly this one."""
         if vector is None or not self.embeddings:
             return ()
-        return np.flatnonzero(np.array(self.embeddings) @ vector >= SAME).tolist()
+        return np.flatnonzero(np.array(self.embeddings) @ vector >= NEAR_COPY_COSINE).tolist()
 
 
 def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
@@ -165,7 +165,7 @@ def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
     if out_of_scope == bool(spans):
         return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
     if None in spans:
-        missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN)
+        missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN_CHARACTERS_OF_DRAFT)
         return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
     places = sorted({(request.source.start + start, request.source.start + end) for start, end in filter(None, spans)})
     if not {*content_stems(question)} & {*content_stems(request.source.text)}:

@@ -25,7 +25,7 @@ from ragsweep_generate.drafts import (
     Source,
 )
 
-BATCH = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for
+DRAFTS_AT_ONCE = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Plan:
     @property
     def most_drafts(self) -> int:
         """How many drafts may be asked for."""
-        return max(BATCH, self.drafts_per_question * self.count)
+        return max(DRAFTS_AT_ONCE, self.drafts_per_question * self.count)
 
 
 @dataclass
@@ -167,7 +167,7 @@ class _Drafts:
 
     def next(self, number: int) -> tuple[Sequence[Request], Sequence[Draft]]:
         """At most `number` requests and their drafts; none if there are no more."""
-        batch = list(islice(self.requests, min(number, BATCH, self.left)))
+        batch = list(islice(self.requests, min(number, DRAFTS_AT_ONCE, self.left)))
         self.left -= len(batch)
         return batch, _checked(self.generator, batch) if batch else []
 
@@ -191,7 +191,7 @@ def _take(wish: _Wish, drafts: _Drafts, checker: Checker, outcome: Outcome) -> N
             else:
                 outcome.rejected.append(each)
                 in_a_row += 1
-        if in_a_row >= BATCH:
+        if in_a_row >= DRAFTS_AT_ONCE:
             reason = f"{in_a_row} drafts in a row failed the checks"
     if missing:
         more = f"{missing} of {wish.number} {wish.noun} are missing: {reason}"

@@ -10,9 +10,9 @@ from ragsweep.text.quotes import places_of
 from ragsweep.text.tokens import Span, stripped
 
 THRESHOLD = 90  # least similarity of a reference and what the passage has, from 0 to 100
-SHORTEST = 3  # words of a reference
+SHORTEST_REFERENCE = 3  # words of a reference
 QUOTATION_MARKS = {*"'\"\u201c\u201d\u2018\u2019"}
-ALIKE = str.maketrans(TYPED)
+TYPED_ALIKE = str.maketrans(TYPED)
 
 
 def locate(reference: str, text: str) -> Span | None:
@@ -33,12 +33,12 @@ def locate(reference: str, text: str) -> Span | None:
     if {reference[:1], reference[-1:]} <= QUOTATION_MARKS:  # a model often puts what it copies into quotes
         reference = reference[1:-1].strip()
     words = reference.split()
-    if len(words) < SHORTEST:
+    if len(words) < SHORTEST_REFERENCE:
         return None
     if places := places_of(reference, text, most=1):
         return places[0]
-    pattern = r"\s+".join(re.escape(word.translate(ALIKE)) for word in words)
-    if found := re.search(pattern, text.translate(ALIKE), re.IGNORECASE):  # both have the same length as before
+    pattern = r"\s+".join(re.escape(word.translate(TYPED_ALIKE)) for word in words)
+    if found := re.search(pattern, text.translate(TYPED_ALIKE), re.IGNORECASE):  # both have the same length as before
         return found.span()
     return _similar(reference, text)
 
@@ -61,7 +61,7 @@ def _similar(reference: str, text: str) -> Span | None:
 def _folded(text: str) -> str:
     """The text in lower case, with one kind of quotes, dashes and white space. Its length stays the same."""
     lower = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
-    return re.sub(r"\s", " ", lower.translate(ALIKE))
+    return re.sub(r"\s", " ", lower.translate(TYPED_ALIKE))
 
 
 def _whole_words(text: str, start: int, end: int) -> Span:

@@ -19,7 +19,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.text.content_words import content_stems
 from ragsweep_generate.drafts import Source
 
-DEPTH = 100  # ranks in which BM25 may find a passage
+BM25_DEPTH = 100  # ranks in which BM25 may find a passage
 NEAREST = 5  # passages, of BM25 and of the encoder, that may answer a question as well
 ANSWERED = 0.8  # share of the words of an answer that a passage has if it answers the question
 ASKED = 0.5  # share of the words of a question that it then has, too
@@ -64,7 +64,7 @@ class CorpusSearch:
         """
         if not questions:
             return []
-        sparse = self._sparse.search(questions, DEPTH).passages
+        sparse = self._sparse.search(questions, BM25_DEPTH).passages
         dense = self._dense(questions)
         found = []
         for row, origin in enumerate(origins):

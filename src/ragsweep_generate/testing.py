@@ -9,7 +9,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
 from ragsweep_generate.drafts import Draft, Request, Source
 
-TEXTS = (
+SOURCE_TEXTS = (
     "Anaemia makes a woman tired and pale. Below 7 g/dl of haemoglobin, refer her to the hospital at once. "
     "Iron tablets are taken daily with lemon water, and never together with tea or milk.",
     "Oral rehydration salts replace the water that a child loses by diarrhoea. Boil the water first, let it cool, "
@@ -18,7 +18,8 @@ TEXTS = (
     "1 2 3",
 )
 SOURCES = tuple(
-    Source("manual.pdf", str(page), 1000 * page, 1000 * page + len(text), text) for page, text in enumerate(TEXTS)
+    Source("manual.pdf", str(page), 1000 * page, 1000 * page + len(text), text)
+    for page, text in enumerate(SOURCE_TEXTS)
 )
 
 

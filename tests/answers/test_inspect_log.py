@@ -179,13 +179,13 @@ def test_a_log_that_is_cut_off_is_refused(tmp_path):
 
 
 def test_a_log_that_unzips_to_more_than_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(inspect_log, "LARGEST_MB", 1)
+    monkeypatch.setattr(inspect_log, "LARGEST_LOG_MB", 1)
     shutil.copy(DATA / "quiz.eval", tmp_path / "log.eval")
     with zipfile.ZipFile(tmp_path / "log.eval", "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("samples/large.json", b" " * 2_000_000)
     with pytest.raises(DatasetError, match="holds 2 MB, expected at most 1 MB"):
         answers(tmp_path / "log.eval")
-    monkeypatch.setattr(inspect_log, "LARGEST_MB", 4000)
+    monkeypatch.setattr(inspect_log, "LARGEST_LOG_MB", 4000)
     monkeypatch.setattr(inspect_log, "LARGEST_ENTRY_MB", 1)
     with pytest.raises(DatasetError, match=r"'samples/large\.json' holds 2 MB, expected at most 1 MB in a sample"):
         answers(tmp_path / "log.eval")

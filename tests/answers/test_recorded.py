@@ -317,9 +317,9 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("limit", "name", "message"),
     [
-        (("SHORTEST_LINE", 10**9), "a.jsonl.gz", "larger than 1,000 MB"),
-        (("SHORTEST_LINE", 10**9), "a.csv.gz", "larger than 1,000 MB"),
-        (("LARGEST_MB", 1), "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
+        (("LINE_COUNTS_FOR", 10**9), "a.jsonl.gz", "larger than 1,000 MB"),
+        (("LINE_COUNTS_FOR", 10**9), "a.csv.gz", "larger than 1,000 MB"),
+        (("LARGEST_VALUE_MB", 1), "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
     ],
 )
 def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, name, message):

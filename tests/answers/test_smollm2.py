@@ -56,7 +56,7 @@ def small_blocks(monkeypatch):
     """Short prompts have several blocks. What transformers computes for comparison takes one thread, too."""
     import torch
 
-    monkeypatch.setattr(smollm2, "BLOCK", 48)
+    monkeypatch.setattr(smollm2, "PROMPT_TOKENS_AT_ONCE", 48)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

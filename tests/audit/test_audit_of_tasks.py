@@ -255,7 +255,7 @@ def test_only_judged_units_and_the_pages_beside_them_are_ranked(manual_pages):
 
 
 def test_many_queries_are_ranked_in_a_sample(manual_pages, monkeypatch):
-    monkeypatch.setattr("ragsweep_audit.dataset_audit.MOST_QUERIES", 10)
+    monkeypatch.setattr("ragsweep_audit.dataset_audit.MOST_AUDITED_QUERIES", 10)
     some = unit_ranks(manual_pages, 1, NO_STORE)
     assert len(some.queries) == 10
     assert {*some.queries[[0, -1]].tolist()} == {0, 132}
@@ -376,7 +376,7 @@ def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeyp
 
 def test_what_a_limit_leaves_out_is_said(monkeypatch):
     items, audit_of = trees(14), "ragsweep_audit.dataset_audit"
-    monkeypatch.setattr(f"{audit_of}.MOST_QUERIES", 10)
+    monkeypatch.setattr(f"{audit_of}.MOST_AUDITED_QUERIES", 10)
     monkeypatch.setattr(f"{audit_of}.MOST_COMPARED", 50)
     found = complete(items, retriever=DENSE)
     assert found.not_checked == (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
-from ragsweep_audit.findings.unjudged import DEEPEST, agreed, find_unjudged
+from ragsweep_audit.findings.unjudged import DEEPEST_RANK, agreed, find_unjudged
 
 UNITS = 8
 RANKINGS = st.integers(1, 3).flatmap(
@@ -41,7 +41,7 @@ def slowly(rankings, judged):
             for unit in ranking[query]:
                 if unit >= 0 and unit not in seen:
                     seen.append(unit)
-            places.append(seen[:DEEPEST])
+            places.append(seen[:DEEPEST_RANK])
         for unit in set.intersection(*map(set, places)):
             yield query, unit, tuple(seen.index(unit) + 1 for seen in places)
 

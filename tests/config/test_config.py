@@ -17,7 +17,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.project import portable, register_resolvers
 from ragsweep.datasets import RecursiveChunker
-from ragsweep.experiment import GROUPS, Experiment
+from ragsweep.experiment import GROUPS_OF_NO_TASK, Experiment
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Ranker, SparseRetriever
 from ragsweep.store.stage_store import Store
@@ -36,7 +36,7 @@ def composed():
 
 
 def test_the_defaults_pass(composed):
-    check(composed(), GROUPS)
+    check(composed(), GROUPS_OF_NO_TASK)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_defaults_pass(composed):
 def test_a_value_of_the_wrong_kind_is_refused_by_its_name(composed, override):
     name = override.partition("=")[0]
     with pytest.raises(ConfigError, match=f"^{name}: found .*, expected "):
-        check(composed(override), GROUPS)
+        check(composed(override), GROUPS_OF_NO_TASK)
 
 
 ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.SentenceTransformerEncoder,batch_size:0}"
@@ -113,7 +113,7 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
 )
 def test_no_mapping_and_no_null_gets_round_a_rule(composed, override, expected):
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}"):
-        check(composed(*override.split()), GROUPS)
+        check(composed(*override.split()), GROUPS_OF_NO_TASK)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def test_a_number_as_a_name_is_refused(composed):
     config = composed()
     OmegaConf.update(config, "retriever.weights", {1: 0.5}, force_add=True)
     with pytest.raises(ConfigError, match=r"^retriever\.weights\.1: found 1 as a name, expected a string"):
-        check(config, GROUPS)
+        check(config, GROUPS_OF_NO_TASK)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -173,18 +173,18 @@ def test_a_component_that_is_kept_under_another_name_counts_by_its_target():
 
 
 def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
-    config = check(asking(composed), GROUPS)
+    config = check(asking(composed), GROUPS_OF_NO_TASK)
     task = build_around(config, "task")
     assert task.threshold == 0.5
     assert [ranker.b for ranker in task.rankers] == [0.75, 0.5]
     with pytest.raises(ConfigError, match=r"^threshold: found 2, expected a number from 0 to 1"):
-        check(asking(composed, threshold=2), GROUPS)
+        check(asking(composed, threshold=2), GROUPS_OF_NO_TASK)
 
 
 def test_every_component_in_a_list_is_checked(composed):
     wrong = [{"_target_": "ragsweep.retrieval.SparseRetriever", "b": 7}]
     with pytest.raises(ConfigError, match=r"^rankers\.0\.b: found 7, expected a number from 0 to 1"):
-        check(asking(composed, rankers=wrong), GROUPS)
+        check(asking(composed, rankers=wrong), GROUPS_OF_NO_TASK)
 
 
 def test_k_may_not_be_larger_than_the_candidates(composed):
@@ -215,7 +215,7 @@ def test_k_may_be_as_large_as_the_candidates(composed, overrides):
 
 
 def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
-    check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), GROUPS)
+    check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), GROUPS_OF_NO_TASK)
 
 
 def test_a_sweep_is_decided_by_a_metric_that_is_measured(composed):
@@ -225,7 +225,7 @@ def test_a_sweep_is_decided_by_a_metric_that_is_measured(composed):
 
 def used(config, *names):
     """The settings that these parts of a configuration really use, by their paths and by their short names."""
-    config = check(config, GROUPS)
+    config = check(config, GROUPS_OF_NO_TASK)
     settings = effective_settings(config, {name: build(config[name], name) for name in names})
     names = short_paths(settings, config)
     return settings, {names[path]: value for path, value in settings.items()}

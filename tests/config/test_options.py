@@ -8,7 +8,7 @@ from ragsweep.config.checking import check
 from ragsweep.config.options import with_options
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, PROJECT, register_resolvers
-from ragsweep.experiment import GROUPS
+from ragsweep.experiment import GROUPS_OF_NO_TASK
 
 LETTERS = """
 _target_: letters.LetterEncoder
@@ -50,25 +50,25 @@ def option(group, name):
 
 
 def test_a_name_stands_for_the_file_of_the_option(composed):
-    config = check(composed("retriever.fusion=rrf"), GROUPS)
+    config = check(composed("retriever.fusion=rrf"), GROUPS_OF_NO_TASK)
     assert config.retriever.fusion == option("fusion", "rrf")
     assert config.fusion == option("fusion", "minmax")
 
 
 def test_interpolations_of_an_option_are_filled_in(composed):
-    config = check(composed("retriever.dense.encoder=letters", "k=7"), GROUPS)
+    config = check(composed("retriever.dense.encoder=letters", "k=7"), GROUPS_OF_NO_TASK)
     assert config.retriever.dense.encoder == {"_target_": "letters.LetterEncoder", "seconds": 7}
 
 
 def test_options_name_options_in_mappings_and_in_their_own_files(composed):
-    config = check(composed("retriever=two"), GROUPS)
+    config = check(composed("retriever=two"), GROUPS_OF_NO_TASK)
     assert config.retriever.rankers.words.k1 == 1.5
     assert config.retriever.rankers.words.store == config.store
     assert config.retriever.rankers.letters.encoder._target_ == "letters.LetterEncoder"
 
 
 def test_the_option_none_is_null(composed):
-    config = check(composed("retriever=pipeline", "retriever.reranker=none"), GROUPS)
+    config = check(composed("retriever=pipeline", "retriever.reranker=none"), GROUPS_OF_NO_TASK)
     assert config.retriever.reranker is None
 
 
@@ -86,7 +86,7 @@ def test_the_option_none_is_null(composed):
 )
 def test_another_name_is_refused_in_one_line(composed, overrides, message):
     with pytest.raises(ConfigError, match=message) as error:
-        check(composed(*overrides), GROUPS)
+        check(composed(*overrides), GROUPS_OF_NO_TASK)
     assert "\n" not in str(error.value)
 
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.parsing import DEEPEST, MalformedError, from_json, from_yaml, read_lines, read_text
+from ragsweep.core.parsing import DEEPEST_NESTING, MalformedError, from_json, from_yaml, read_lines, read_text
 
 PLAIN = st.recursive(
     st.none()
@@ -49,7 +49,7 @@ def test_any_text_is_a_value_or_malformed_yaml(text):
     ("text", "expected"),
     [
         ("[" * 100_000, "nested more than"),
-        ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "nested more than"),
+        ("[" * (DEEPEST_NESTING + 1) + "]" * (DEEPEST_NESTING + 1), "nested more than"),
         ('{"a":' * 900 + "1" + "}" * 900, "nested more than"),
         ("9" * 5_000, "thousands of digits"),
         ("NaN", "holds NaN"),
@@ -63,7 +63,7 @@ def test_json_beyond_the_limits_is_malformed(text, expected):
 
 
 def test_json_within_the_limits_is_read():
-    assert from_json("[" * DEEPEST + "]" * DEEPEST) is not None
+    assert from_json("[" * DEEPEST_NESTING + "]" * DEEPEST_NESTING) is not None
 
 
 @pytest.mark.usefixtures("long_work")

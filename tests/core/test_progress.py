@@ -20,7 +20,7 @@ from ragsweep.models.encoders import embeddings
 
 guard()
 Progress.seconds_to_appear = Progress.seconds_between_bars = Progress.seconds_between_lines = 0.05
-embeddings.PIECE = 100
+embeddings.ENCODED_AT_ONCE = 100
 texts = [f"the passage with the number {number} " * (number % 20 + 1) for number in range(300)]
 embeddings.embed(SentenceTransformerEncoder(device="cpu"), NO_STORE, texts, "passage")
 print("all is encoded", file=sys.stderr)

@@ -9,12 +9,12 @@ from ragsweep_generate.extractive import ExtractiveGenerator
 from ragsweep_generate.making import Plan, make
 from ragsweep_generate.searching import CorpusSearch
 from ragsweep_generate.sources import sources_of
-from ragsweep_generate.testing import TEXTS
+from ragsweep_generate.testing import SOURCE_TEXTS
 
 
 def test_nothing_that_a_generator_is_handed_leads_to_judgments():
     with noting([(ExtractiveGenerator, "draft")]) as noted:
-        told = Document.from_pages("told.md", [("1", "told.md#1", " ".join(TEXTS))])
+        told = Document.from_pages("told.md", [("1", "told.md#1", " ".join(SOURCE_TEXTS))])
         sources = sources_of((*Memory(cases=True).load().documents, told), 2000, 3)
         checker = Checker(CorpusSearch(sources, None, NO_STORE))
         make(ExtractiveGenerator(), sources, checker, Plan(2, 0, (), 5, 2000, 3, 0))

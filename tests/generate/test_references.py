@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep_generate.references import SHORTEST, locate
+from ragsweep_generate.references import SHORTEST_REFERENCE, locate
 
 PASSAGE = (
     "Gestational diabetes. Dissolve 75 g glucose in 300 ml water.\nShe drinks it within 5\u201310 minutes, "
@@ -59,8 +59,8 @@ def test_what_the_passage_does_not_say_is_not_found(reference):
 @given(st.data())
 def test_every_part_of_a_passage_is_found_whatever_its_white_space(data):
     words = list(re.finditer(r"\S+", PASSAGE))
-    first = data.draw(st.integers(0, len(words) - SHORTEST))
-    last = data.draw(st.integers(first + SHORTEST, len(words)))
+    first = data.draw(st.integers(0, len(words) - SHORTEST_REFERENCE))
+    last = data.draw(st.integers(first + SHORTEST_REFERENCE, len(words)))
     spaces = data.draw(
         st.lists(st.sampled_from([" ", "\n", "\t ", "  "]), min_size=last - first, max_size=last - first)
     )

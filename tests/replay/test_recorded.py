@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from ragsweep.config.checking import check
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
-from ragsweep.experiment import GROUPS, Experiment, checked
+from ragsweep.experiment import GROUPS_OF_NO_TASK, Experiment, checked
 from ragsweep.replay.trusted_record import keys_of, targets, trusted
 from ragsweep.retrieval import SparseRetriever
 
@@ -337,7 +337,7 @@ def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
 )
 def test_numbers_keep_the_rules_of_any_configuration(logged, today, name, value):
     with pytest.raises(ConfigError, match=rf"^{name}: found "):
-        check(trusted(changed(logged, name, value), today, {}, ()), GROUPS)
+        check(trusted(changed(logged, name, value), today, {}, ()), GROUPS_OF_NO_TASK)
 
 
 @pytest.mark.usefixtures("long_work")

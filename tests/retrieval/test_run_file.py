@@ -198,7 +198,7 @@ def test_a_truncated_zipped_file_is_refused(tmp_path):
 
 
 def test_a_file_that_is_very_large_once_unzipped_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(trec_files, "LARGEST_MB", 1)
+    monkeypatch.setattr(trec_files, "LARGEST_TREC_MB", 1)
     (tmp_path / "run.gz").write_bytes(gzip.compress(b"\n" * 60_000))
     with pytest.raises(DatasetError, match=r"run\.gz cannot be read as a TREC file \(larger than 1 MB\)"):
         RunFileRetriever(str(tmp_path / "run.gz")).check(SEARCH)

@@ -91,7 +91,7 @@ def test_of_a_large_corpus_only_what_is_needed_is_counted(monkeypatch, at_once):
     needed = np.array([[2, 0], [2, NOTHING]])
     assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == counts.tolist()
     monkeypatch.setattr(prompt_tokens, "MOST_COUNTED", 3)
-    monkeypatch.setattr(prompt_tokens, "AT_ONCE", at_once)
+    monkeypatch.setattr(prompt_tokens, "PROMPTS_AT_ONCE", at_once)
     assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == [counts[0], 0, counts[2], 0]
 
 

@@ -159,7 +159,7 @@ def test_what_is_not_a_plain_file_is_not_waited_for(copied, tmp_path, kind):
         file.symlink_to(tmp_path / "secret.csv")
     else:
         with file.open("wb") as sparse:
-            sparse.truncate(clients.LARGEST + 1)
+            sparse.truncate(clients.LARGEST_ARTIFACT + 1)
     with pytest.raises(TrackingError, match=r"is not a file|leads out of the folder|larger than 500 MB"):
         ragsweep.per_query(run.info.run_id, uri=copied.uri)
 
@@ -270,7 +270,7 @@ def test_no_other_address_is_a_place_for_artifacts(application, place):
 
 def test_an_endless_answer_ends(monkeypatch):
     """A server that lies about the size of a file, and sends on and on."""
-    monkeypatch.setattr(clients, "LARGEST", 10**6)
+    monkeypatch.setattr(clients, "LARGEST_ARTIFACT", 10**6)
 
     class Endless(BaseHTTPRequestHandler):
         def do_GET(self):

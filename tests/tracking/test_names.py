@@ -16,8 +16,8 @@ from small import arguments, write_queries
 from ragsweep.core.errors import ConfigError
 from ragsweep.tracking.names import (
     LONGEST_METRIC,
-    LONGEST_NAME,
     LONGEST_PARAM,
+    LONGEST_RUN_NAME,
     LONGEST_TAG,
     check_names,
     json_tag,
@@ -37,7 +37,7 @@ def test_every_query_type_has_a_metric_of_its_own(metric, types):
     assert len(set(names.values())) == len(types)
     for name in names.values():
         _validate_metric_name(f"by_type/{name}/{metric}")
-        assert len(f"by_type/{name}/{metric}") <= LONGEST_NAME
+        assert len(f"by_type/{name}/{metric}") <= LONGEST_RUN_NAME
     assert type_names(reversed(types), metric) == names
 
 
@@ -57,7 +57,7 @@ def test_no_setting_is_lost_between_the_params(settings):
     for name, value in params.items():
         _validate_param_name(name)
         value.encode()
-        assert len(name) <= LONGEST_NAME
+        assert len(name) <= LONGEST_RUN_NAME
         assert "\0" not in value
 
 

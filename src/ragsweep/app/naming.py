@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking import Job
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
-SHOWN = "shown.json"  # in the folder of a sweep: its `Shown`, which may be longer than the environment takes
+SHOWN_FILE = "shown.json"  # in the folder of a sweep: its `Shown`, which may be longer than the environment takes
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 Shown = Mapping[str, Mapping[str, str]]  # what stands for the values of swept settings
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
@@ -78,7 +78,7 @@ def keep_shown(shown: Shown, folder: Path) -> str:
     """
     if not any(shown.values()):
         return ""
-    path = folder.absolute() / SHOWN
+    path = folder.absolute() / SHOWN_FILE
     path.write_text(json.dumps(shown), encoding="utf-8")
     return str(path)
 
@@ -123,7 +123,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
         values: Of `values_shown`. Values that are not in it are told apart from no other ones.
     """
     from ragsweep.sweeps.configuration_names import short_names, told_apart
-    from ragsweep.tracking.names import LONGEST_NAME
+    from ragsweep.tracking.names import LONGEST_RUN_NAME
 
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
@@ -132,7 +132,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
     for name, short in zip(shown, short_names(shown), strict=True):
         value = by_name[name].get_value_element_as_str()
         words.append(_word(short, (values or {}).get(name, {}).get(value) or told_apart([value])[value]))
-    return shortened_with_digest(" ".join(words) or "defaults", LONGEST_NAME), {
+    return shortened_with_digest(" ".join(words) or "defaults", LONGEST_RUN_NAME), {
         name: _plain(by_name[name]) for name in shown
     }
 

@@ -23,13 +23,15 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.hydra_versions import IS_1_4
 
 MOST_COMPOSED = 16
-STEP = "_apply_overrides_to_config"  # of Hydra's loader: sets what overrides name in the composed configuration
+OVERRIDES_METHOD = (
+    "_apply_overrides_to_config"  # of Hydra's loader: sets what overrides name in the composed configuration
+)
 TRIED = "1.3 and 1.4"  # versions of hydra-core
 
 
 def _step_of_hydra() -> Callable[[list[Override], DictConfig], None]:
     """The step of Hydra's loader. Raises `ConfigError` if this version has none that takes the same arguments."""
-    step: Callable[[list[Override], DictConfig], None] | None = getattr(ConfigLoaderImpl, STEP, None)
+    step: Callable[[list[Override], DictConfig], None] | None = getattr(ConfigLoaderImpl, OVERRIDES_METHOD, None)
     if step is None or [*inspect.signature(step).parameters] != ["overrides", "cfg"]:
         raise ConfigError(f"hydra-core {hydra.__version__}: composes in another way; ragsweep was tried with {TRIED}")
     return step
@@ -57,7 +59,7 @@ def _names_first(overrides: Sequence[Override]) -> list[Override]:
     return sorted(overrides, key=order)
 
 
-setattr(ConfigLoaderImpl, STEP, staticmethod(_set_each))
+setattr(ConfigLoaderImpl, OVERRIDES_METHOD, staticmethod(_set_each))
 
 
 class SharingLoader(ConfigLoaderImpl):

@@ -19,8 +19,8 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import conf_folders, option_file, options_of
 
 SHARED = ("encoder", "index", "fusion")  # components that others refer to; null where nothing needs them
-GROUPS = {"Ranker": "retriever", "Rewriter": "query"}  # of components whose group has another name
-DEEPEST = 8  # levels of options that name other options
+GROUPS_NAMED_OTHERWISE = {"Ranker": "retriever", "Rewriter": "query"}  # of components whose group has another name
+MOST_LEVELS = 8  # levels of options that name other options
 
 
 class Named(NamedTuple):
@@ -53,7 +53,7 @@ def with_options(config: DictConfig) -> DictConfig:
         ConfigError: There is no option of this name, or it is composed of other options.
     """
     nodes: Any = OmegaConf.to_container(config)
-    for level in range(DEEPEST + 1):
+    for level in range(MOST_LEVELS + 1):
         found = [*named_components(nodes)]
         if not found:
             return OmegaConf.create(nodes) if level else config
@@ -109,7 +109,7 @@ def _hints(node: Mapping[str, Any], hint: object) -> Mapping[str, object]:
 
 def _group(key: str, kind: Any) -> str | None:
     """The group whose options can be given for a parameter."""
-    names = [key, kind.__name__.lower(), GROUPS.get(kind.__name__, "")]
+    names = [key, kind.__name__.lower(), GROUPS_NAMED_OTHERWISE.get(kind.__name__, "")]
     return next((name for name in names if name.isidentifier() and options_of(name)), None)
 
 

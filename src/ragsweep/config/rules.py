@@ -22,7 +22,7 @@ from ragsweep.core.plugins import is_ours
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-LONGEST = 200  # characters of a value in an error
+LONGEST_VALUE = 200  # characters of a value in an error
 KINDS: Mapping[object, tuple[str, Any]] = {
     bool: ("true or false", bool),
     int: ("a whole number", Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]),
@@ -173,4 +173,4 @@ def as_configured(value: object) -> str:
         text = repr(value)
     except ValueError:  # Python refuses to print so many digits
         return "a number of thousands of digits"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."

@@ -23,9 +23,9 @@ from ragsweep.core.parsing import MB, MalformedError, read_text
 if TYPE_CHECKING:
     import pandas as pd
 
-TEXTS = ("query_id", "query", "query_type")  # columns of every run's table
+TEXT_COLUMNS = ("query_id", "query", "query_type")  # columns of every run's table
 TAKEN = ("run_id", "name", "method", "outcome", "k")  # columns that tables of several runs add
-LARGEST_MB = 1000
+LARGEST_CSV_MB = 1000
 MOST_METRICS = 100
 MOST_COLUMNS = 150
 FORMULA = r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"  # the beginning of a formula, also after apostrophes
@@ -82,12 +82,12 @@ def read_per_query(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     names, rows = _read(path)
-    if missing := set(TEXTS) - set(names):
+    if missing := set(TEXT_COLUMNS) - set(names):
         raise MalformedError(f"{path.name} has no column {min(missing)}")
     if set(TAKEN) & set(names):
         raise MalformedError(f"{path.name} has columns that no table of queries has")
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    for name in TEXTS:
+    for name in TEXT_COLUMNS:
         if not all(isinstance(cell, str) for cell in columns[name]):
             raise MalformedError(f"column {name}: found a number, expected text in quotes")
     return pd.DataFrame({name: _column(name, cells) for name, cells in columns.items()})
@@ -102,8 +102,8 @@ def read_numbers(path: Path) -> dict[str, npt.NDArray[np.float64]]:
 
 def _read(path: Path) -> tuple[list[str], list[list[str | float]]]:
     """The head and the rows of a table that `write_table` has written."""
-    csv.field_size_limit(LARGEST_MB * MB)
-    text = io.StringIO(read_text(path, LARGEST_MB), newline="")
+    csv.field_size_limit(LARGEST_CSV_MB * MB)
+    text = io.StringIO(read_text(path, LARGEST_CSV_MB), newline="")
     try:
         head, *rows = list(csv.reader(text, strict=True, quoting=csv.QUOTE_NONNUMERIC)) or [[]]
     except csv.Error as error:

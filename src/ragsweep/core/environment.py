@@ -9,7 +9,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.project import project
 
-LARGEST_MB = 1  # of a .env file
+LARGEST_ENV_MB = 1  # of a .env file
 
 
 def variable(name: str) -> str:
@@ -28,7 +28,7 @@ def _of_file(name: str) -> str | None:
     if not path.exists():
         return None
     try:
-        text = read_text(path, LARGEST_MB)
+        text = read_text(path, LARGEST_ENV_MB)
     except (MalformedError, OSError) as error:
         flaw = str(error)
     else:

@@ -1,6 +1,6 @@
 """Errors that the user can fix: each is one line, worded for the person who reads it."""
 
-LONGEST_LINE = 1000  # characters; some libraries put a server's whole response into an error
+LONGEST_ERROR_LINE = 1000  # characters; some libraries put a server's whole response into an error
 
 
 class RagsweepError(Exception):
@@ -54,4 +54,4 @@ class Terminated(SystemExit):
 def first_line(error: BaseException) -> str:
     """The first line of an error's text, shortened and without control characters."""
     line = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return "".join(each for each in line[:LONGEST_LINE] if each.isprintable())
+    return "".join(each for each in line[:LONGEST_ERROR_LINE] if each.isprintable())

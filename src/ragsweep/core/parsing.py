@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-DEEPEST = 50  # levels of nested lists and objects
+DEEPEST_NESTING = 50  # levels of nested lists and objects
 MB = 10**6
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what a file in UTF-16 begins with, as spreadsheets write them
 
@@ -38,19 +38,19 @@ def from_json(text: str, *, allow_nan: bool = False) -> Any:
         allow_nan: Whether NaN and infinities may be in it, which many programs write although JSON has none.
 
     Raises:
-        MalformedError: It is not JSON, nested deeper than `DEEPEST`, has a field twice, or has a number that is not
-            finite or of thousands of digits.
+        MalformedError: It is not JSON, nested deeper than `DEEPEST_NESTING`, has a field twice, or has a number that is
+            not finite or of thousands of digits.
     """
     try:
         value = (WITH_NAN if allow_nan else JSON).decode(text)
         # As deep as its brackets are many, at most: counting these is faster than walking through a million lines.
-        return value if text.count("[") + text.count("{") <= DEEPEST else _shallow(value)
+        return value if text.count("[") + text.count("{") <= DEEPEST_NESTING else _shallow(value)
     except json.JSONDecodeError as error:
         malformed = MalformedError(f"not JSON ({error.msg}, line {error.lineno}, column {error.colno})")
         malformed.line = error.lineno
         raise malformed from error
     except RecursionError as error:
-        raise MalformedError(f"nested more than {DEEPEST} deep") from error
+        raise MalformedError(f"nested more than {DEEPEST_NESTING} deep") from error
     except MalformedError:
         raise
     except ValueError as error:  # Python refuses to convert them
@@ -61,7 +61,7 @@ def from_yaml(text: str) -> Any:
     """The value that a YAML text stands for: plain values only, and no aliases, which could expand to gigabytes.
 
     Raises:
-        MalformedError: It is not such YAML, or nested deeper than `DEEPEST`.
+        MalformedError: It is not such YAML, or nested deeper than `DEEPEST_NESTING`.
     """
     try:
         return _shallow(yaml.load(text, _NoAliases))  # a SafeLoader
@@ -70,7 +70,7 @@ def from_yaml(text: str) -> Any:
         place = f", line {mark.line + 1}" if mark else ""
         raise MalformedError(f"not plain YAML ({problem or 'unreadable'}{place})") from error
     except RecursionError as error:
-        raise MalformedError(f"nested more than {DEEPEST} deep") from error
+        raise MalformedError(f"nested more than {DEEPEST_NESTING} deep") from error
     except MalformedError:
         raise
     except ValueError as error:  # a number with thousands of digits, or an impossible date
@@ -176,12 +176,12 @@ JSON = json.JSONDecoder(parse_constant=_not_finite, object_pairs_hook=_object)
 def _shallow(value: Any) -> Any:
     """The value; raises `MalformedError` where it is nested too deeply to be walked through."""
     level = _containers([value])
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST_NESTING):
         if not level:
             return value
         level = _containers(chain.from_iterable(each.values() if isinstance(each, dict) else each for each in level))
     if level:
-        raise MalformedError(f"nested more than {DEEPEST} deep")
+        raise MalformedError(f"nested more than {DEEPEST_NESTING} deep")
     return value
 
 

@@ -26,7 +26,7 @@ BLUE = "#0072B2"
 INTERVALS = "95 % bootstrap interval over queries"
 MOST_TICKS = 11
 MOST_AXES = 12  # swept settings that the charts show
-LARGEST = 1e15  # larger values are not drawn on an axis
+LARGEST_DRAWN = 1e15  # larger values are not drawn on an axis
 GRID = "#d9d9d9"
 DPI = 100
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # few, since ticks and their labels take longest to draw
@@ -71,7 +71,7 @@ def colour(place: int) -> str:
 
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether a value of a setting can be placed on a numeric axis."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_DRAWN
 
 
 def positions(values: Sequence[Any]) -> list[float]:

@@ -16,7 +16,7 @@ from ragsweep.core.plugins import our_folders
 
 FAILED, BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143  # exit statuses
 FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
-LONGEST_NAME = 120  # characters
+LONGEST_PRINTED_NAME = 120  # characters
 LONGEST_EXAMPLE = 80  # characters
 EXAMPLES_SHOWN = 3  # in a sentence
 
@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def shortened(text: str, longest: int = LONGEST_NAME) -> str:
+def shortened(text: str, longest: int = LONGEST_PRINTED_NAME) -> str:
     """The text, or its two ends where it is too long to be shown."""
     kept = longest - 3
     return text if len(text) <= longest else f"{text[: kept - kept // 2]}...{text[-(kept // 2) :]}"

@@ -24,8 +24,8 @@ NOTHING_RETRIEVED = "nothing-retrieved"  # the document of a query without resul
 TAG = "ragsweep"  # of our own runs, whose names are escaped
 
 LONGEST_LINE_MB = 1
-LARGEST_MB = 10_000  # unzipped; a run of 7 million lines has 300
-SHORTEST_LINE = 20  # characters that a line counts for: a small zipped file can have a billion empty ones
+LARGEST_TREC_MB = 10_000  # unzipped; a run of 7 million lines has 300
+TREC_LINE_COUNTS_FOR = 20  # characters that a line counts for: a small zipped file can have a billion empty ones
 SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
@@ -49,9 +49,9 @@ def trec_lines(
     place, characters = columns.index(number), 0
     try:
         for line_number, line in read_lines(path, LONGEST_LINE_MB):
-            characters += max(len(line), SHORTEST_LINE)
-            if characters > LARGEST_MB * MB:
-                raise MalformedError(f"larger than {LARGEST_MB:,} MB")
+            characters += max(len(line), TREC_LINE_COUNTS_FOR)
+            if characters > LARGEST_TREC_MB * MB:
+                raise MalformedError(f"larger than {LARGEST_TREC_MB:,} MB")
             cells = line.split()
             if columns is RUN and len(cells) != len(RUN):
                 cells = _run_cells(cells)

@@ -20,7 +20,7 @@ from ragsweep.sweeps import (
     side_by_side,
 )
 
-SHOWN = 12  # digits of a digest that a message shows
+SHOWN_DIGITS = 12  # digits of a digest that a message shows
 
 
 @dataclass(frozen=True)
@@ -102,4 +102,4 @@ def check_same_task(one: Outcome, other: Outcome) -> None:
 
 
 def _on(run: Outcome) -> str:
-    return f"{run.run_id} on {run.facts.dataset} (digest {run.facts.digest[:SHOWN]})"
+    return f"{run.run_id} on {run.facts.dataset} (digest {run.facts.digest[:SHOWN_DIGITS]})"

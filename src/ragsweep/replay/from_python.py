@@ -16,7 +16,7 @@ from ragsweep.replay.comparing import CompareRequest, compare_runs
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.sweeps import DecisionSettings
 
-LARGEST_MB = 100
+LARGEST_SUMMARY_MB = 100
 BAD_INPUT = 2  # exit status
 
 
@@ -67,7 +67,7 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
     if process.returncode == BAD_INPUT:
         raise ConfigError(said.removeprefix("ragsweep: "))
     try:
-        record = from_json(read_text(folder / "summary" / "decision.json", LARGEST_MB))
+        record = from_json(read_text(folder / "summary" / "decision.json", LARGEST_SUMMARY_MB))
         sweep_id, settings = str(record["sweep"]), DecisionSettings(**record["settings"])
     except (OSError, MalformedError, KeyError, TypeError) as error:
         raise RagsweepError(f"the sweep ended without a decision: {said or told}") from error

@@ -21,7 +21,7 @@ from ragsweep.experiment import Experiment, decision_of
 from ragsweep.replay.trusted_record import composed_today, trusted
 from ragsweep.store.code import digest_of_code
 
-SHOWN = 20  # differences that are printed
+SHOWN_DIFFERENCES = 20  # differences that are printed
 
 
 @dataclass(frozen=True)
@@ -222,11 +222,11 @@ def _alike(was: float | None, now: float | None, tolerance: float) -> bool:
 
 def _table(differences: Sequence[Difference]) -> str:
     rows = [("value", "recorded", "now", "difference")]
-    for each in differences[:SHOWN]:
+    for each in differences[:SHOWN_DIFFERENCES]:
         numbers = isinstance(each.recorded, float) and isinstance(each.now, float)
         difference = f"{each.now - each.recorded:+.3g}" if numbers else ""  # type: ignore[operator]
         rows.append((one_line(each.what), one_line(str(each.recorded))[:40], one_line(str(each.now))[:40], difference))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    left = len(differences) - SHOWN
+    left = len(differences) - SHOWN_DIFFERENCES
     return "\n".join(line.rstrip() for line in lines) + (f"\n  ... and {left} more" if left > 0 else "")

@@ -25,10 +25,10 @@ from ragsweep.core.hydra_versions import VERSION_BASE
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
-from ragsweep.models.encoders.tokenizer import WORDS
+from ragsweep.models.encoders.tokenizer import BY_WORDS
 
 STORE = "ragsweep.store.stage_store.Store"
-MOST_NAMED = 10  # paths in a message
+MOST_PATHS_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 PARTIAL = "_partial_"
 STATIC = "ragsweep.retrieval.WordLlamaEncoder"  # its model comes with a package
@@ -38,7 +38,7 @@ HEADER_SETTINGS = (
     "headers_in_digest",
     "headers_env",
 )  # of an endpoint; may carry a key or name a server
-NAMED = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
+OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 
 
 def keys_of(overrides: Sequence[str]) -> set[str]:
@@ -194,7 +194,7 @@ def _check_text(name: str, value: str, outside: dict[str, str]) -> None:
     if name in outside:
         return
     counts = name.endswith((".tokenizer", ".tokenizer.model")) and value == WORDLLAMA
-    if name.endswith((".model", ".tokenizer")) and value not in (MINILM, WORDS) and not counts:
+    if name.endswith((".model", ".tokenizer")) and value not in (MINILM, BY_WORDS) and not counts:
         raise ConfigError(f"{name}: found {value!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
     in_header = any(f".{setting}." in name for setting in HEADER_SETTINGS)
     if "://" in value or in_header or (name.endswith(KEY) and value != DEFAULT_KEY):
@@ -215,7 +215,7 @@ def _note_path(name: str, value: str, outside: dict[str, str]) -> None:
 
 def _refuse_paths(outside: Mapping[str, str]) -> None:
     """Raise `ConfigError` that names all paths outside the project, each by its shortest name."""
-    names = [name for name in outside if not any(name.endswith(f".{other}") for other in outside)][:MOST_NAMED]
+    names = [name for name in outside if not any(name.endswith(f".{other}") for other in outside)][:MOST_PATHS_NAMED]
     if names:
         found = ", ".join(f"{name}: found {outside[name]!r}" for name in names)
         where = " ".join(f"{name}=PATH" for name in names)
@@ -226,7 +226,7 @@ def _refuse_paths(outside: Mapping[str, str]) -> None:
 def _check_argument_of_hydra(name: str, value: object) -> None:
     """Raise `ConfigError` unless our own configuration has this in the same group: a `_target_`, or `_partial_`."""
     *parents, key = name.split(".")
-    groups = (NAMED.get(each, each) for each in reversed(parents))
+    groups = (OTHER_NAMES.get(each, each) for each in reversed(parents))
     ours = next((found for found in map(targets, groups) if found), frozenset())
     if key == "_target_" and isinstance(value, str) and value in ours:
         return

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
-from ragsweep.report.report_sentences import MOST_NAMED, at, bought, p_value
+from ragsweep.report.report_sentences import MOST_TIED_NAMED, at, bought, p_value
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.statistics import LEVEL, WORTHWHILE
 from ragsweep.sweeps import Choice, Decision, Sweep, not_shipped
 
-FEW = 20  # queries; with fewer, the intervals are too narrow
+FEW_QUERIES = 20  # queries; with fewer, the intervals are too narrow
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
 
@@ -22,7 +22,7 @@ def evidence(decision: Decision) -> list[str]:
 
 
 def _evidence(decision: Decision) -> Iterator[str]:
-    if len(decision.sweep.queries) < FEW:
+    if len(decision.sweep.queries) < FEW_QUERIES:
         queries = counted(len(decision.sweep.queries), "query")
         yield f"Only {queries}: intervals and tests with so few queries are not reliable."
     if lost := lost_in_words(decision):
@@ -118,8 +118,8 @@ def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{more}"
+    more = f" and {len(names) - MOST_TIED_NAMED} more" if len(names) > MOST_TIED_NAMED else ""
+    return f"{', '.join(names[:MOST_TIED_NAMED])}{more}"
 
 
 def _one_for_all(decision: Decision) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from ragsweep.core.csv_files import TEXTS
+from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.drawing import Chart
 from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report import query_lists as queries
@@ -172,7 +172,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "unanswered": unanswered,
         "about_unanswered": f"Queries with the worst possible {sweep.metric_title} in every configuration: "
         f"{len(unanswered)} of {len(sweep.queries)}.",
-        "item_columns": [name for name in sweep.queries if name not in TEXTS],
+        "item_columns": [name for name in sweep.queries if name not in TEXT_COLUMNS],
         "best": decision.named,
         "disputed": queries.disputed(level),
         "about_disputed": f"The configurations{where} disagree most on these queries:",

@@ -12,7 +12,7 @@ from ragsweep.report.worse_words import worse_in_words
 from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, alone_meets, not_shipped, requirements_exclude
 
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
-MOST_NAMED = 4  # configurations that the headline lists
+MOST_TIED_NAMED = 4  # configurations that the headline lists
 NO_WINNER = ("same values", "tied")
 
 
@@ -157,8 +157,10 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
     varied = [name for name in decision.sweep.axes if name != decision.sweep.cutoff]
     if len(varied) == 1:
         labels = [values_in_words(decision.sweep.axes[varied[0]], {outcome.swept.get(varied[0]) for outcome in others})]
-    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
-    return f"{label} ({', '.join(labels[:MOST_NAMED])}{more} cannot be told apart{'' if tied else ' from the best'})"
+    more = f" and {len(labels) - MOST_TIED_NAMED} more" if len(labels) > MOST_TIED_NAMED else ""
+    return (
+        f"{label} ({', '.join(labels[:MOST_TIED_NAMED])}{more} cannot be told apart{'' if tied else ' from the best'})"
+    )
 
 
 def _by_label(decision: Decision) -> list[tuple[str, list[int | None]]]:

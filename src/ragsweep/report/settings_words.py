@@ -11,7 +11,7 @@ from ragsweep.sweeps import Sweep
 
 Point = tuple[Any, ...]  # the value of a configuration on each axis; None if it does not have the setting
 
-MOST_GROUPS = 6  # of tied configurations that are listed
+MOST_TIED_GROUPS = 6  # of tied configurations that are listed
 
 
 def tied_in_words(sweep: Sweep) -> str:
@@ -20,8 +20,8 @@ def tied_in_words(sweep: Sweep) -> str:
     points = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
     tied = [point for point, chosen in zip(points, sweep.standings.with_best.tied, strict=True) if chosen]
     groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, tied)
-    more = len(groups) - MOST_GROUPS
-    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
+    more = len(groups) - MOST_TIED_GROUPS
+    return "; ".join(groups[:MOST_TIED_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
 
 
 def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point]) -> list[str]:

@@ -9,7 +9,7 @@ from ragsweep.report.settings_words import tied_in_words
 from ragsweep.sweeps import Decision, Outcome, Recount
 from ragsweep.sweeps.unread import LEFT_OUT
 
-MOST_NAMED = 4  # configurations of which the number is said
+MOST_UNREAD_NAMED = 4  # configurations of which the number is said
 MOST_WAYS = 3  # to count, of which the result is said
 
 
@@ -46,9 +46,9 @@ def _because(decision: Decision, causes: Mapping[Outcome, Mapping[str, int]]) ->
     order = sorted((outcome for outcome in causes if causes[outcome]), key=lambda each: -sum(causes[each].values()))
     named = [
         f"{_name(decision, outcome)} {' and '.join(f'{cause} {count}' for cause, count in causes[outcome].items())}"
-        for outcome in order[:MOST_NAMED]
+        for outcome in order[:MOST_UNREAD_NAMED]
     ]
-    named += [f"{len(order) - MOST_NAMED} more"] if len(order) > MOST_NAMED else []
+    named += [f"{len(order) - MOST_UNREAD_NAMED} more"] if len(order) > MOST_UNREAD_NAMED else []
     return f" What the server says of responses, not what the model knows: {'; '.join(named)}." if named else ""
 
 
@@ -74,8 +74,8 @@ def _numbers(decision: Decision, numbers: Mapping[Outcome, int]) -> str:
     counts = sorted(numbers.items(), key=lambda each: -each[1])
     if len(counts) == 1:
         return str(counts[0][1])
-    named = [f"{_name(decision, outcome)} {number}" for outcome, number in counts[:MOST_NAMED]]
-    if others := [number for _, number in counts[MOST_NAMED:]]:
+    named = [f"{_name(decision, outcome)} {number}" for outcome, number in counts[:MOST_UNREAD_NAMED]]
+    if others := [number for _, number in counts[MOST_UNREAD_NAMED:]]:
         named.append(f"the other {len(others)} {f'at most {others[0]} each' if others[0] else 'none'}")
     return ", ".join(named)
 

@@ -15,7 +15,7 @@ from ragsweep.core.limits import Between
 from ragsweep.retrieval.normalising import NORMS, Norm, Normalisation
 from ragsweep.retrieval.ranking import Ranking, ranked
 
-ROUNDING = 1e-12  # relative; sums of floats that are equal in exact arithmetic differ by less
+RELATIVE_ROUNDING = 1e-12  # relative; sums of floats that are equal in exact arithmetic differ by less
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _with_exact_ties(
     """
     found, scores = fused.passages != NOTHING, fused.scores.copy()
     with np.errstate(invalid="ignore"):  # -inf minus -inf
-        near = found[:, 1:] & (scores[:, :-1] - scores[:, 1:] <= ROUNDING * np.abs(scores[:, :-1]))
+        near = found[:, 1:] & (scores[:, :-1] - scores[:, 1:] <= RELATIVE_ROUNDING * np.abs(scores[:, :-1]))
     for row in np.flatnonzero((near & (scores[:, :-1] != scores[:, 1:])).any(axis=1)):
         ranks = [
             {passage: rank for rank, passage in enumerate(ranking.passages[row].tolist(), start=1)}

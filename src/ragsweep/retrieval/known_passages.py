@@ -11,7 +11,7 @@ from ragsweep.core.trec_files import NOTHING_RETRIEVED
 from ragsweep.retrieval.ranking import Names
 from ragsweep.text.normalisation import composed, same_name
 
-LONGEST_NAME = 80  # characters of a name in a message
+LONGEST_NAME_SHOWN = 80  # characters of a name in a message
 
 
 class KnownPassages:
@@ -55,7 +55,7 @@ class KnownPassages:
             if name in self._without_passage:  # leaving it out would move the later ones up
                 expected = "expected documents with text (delete its lines if the ranks below may move up)"
                 raise DatasetError(
-                    f"{where}: found {name[:LONGEST_NAME]!r}, which has no text in the dataset; {expected}"
+                    f"{where}: found {name[:LONGEST_NAME_SHOWN]!r}, which has no text in the dataset; {expected}"
                 )
         if document == NOTHING_RETRIEVED:
             return None
@@ -63,7 +63,7 @@ class KnownPassages:
         expected = f"expected what is judged, such as {self._names.units[0]!r}"
         if self._names.passages != self._names.units:
             expected += f", or a passage, such as {self._names.passages[0]!r}"
-        raise DatasetError(f"{where}: found {document[:LONGEST_NAME]!r}, {hint}{expected}")
+        raise DatasetError(f"{where}: found {document[:LONGEST_NAME_SHOWN]!r}, {hint}{expected}")
 
     def _repeated(self, name: str) -> Iterator[int]:
         """The passage of a name like `unit@passage`, which our files have for a later passage of a unit."""

@@ -14,7 +14,7 @@ from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.store.code import kind_of
 
-LARGEST = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
+LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
 
 
 def expect_method(thing: object, method: str, setting: str) -> None:
@@ -73,8 +73,10 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
     if index_bytes.shape not in ((0,), (1,)) or (index_bytes < 0).any():
         raise RetrieverError(f"{name}: index_bytes: expected none or one number of at least 0")
     others: Scores = _array(ranking.others, "float64", f"{name}: others")
-    if others.shape not in ((0,), (queries,)) or not (np.abs(others) <= LARGEST).all():
-        raise RetrieverError(f"{name}: others: expected none or {queries} numbers from {-LARGEST:g} to {LARGEST:g}")
+    if others.shape not in ((0,), (queries,)) or not (np.abs(others) <= LARGEST_SCORE).all():
+        raise RetrieverError(
+            f"{name}: others: expected none or {queries} numbers from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
+        )
     return Ranking(passages, scores, latency_ms, recall, index_bytes, others)
 
 
@@ -120,9 +122,9 @@ def _check_passages(passages: Indices, corpus: int, name: str) -> None:
 
 def _check_scores(passages: Indices, scores: Scores, name: str) -> None:
     retrieved = passages != NOTHING
-    in_range = np.abs(scores) <= LARGEST  # False for NaN
+    in_range = np.abs(scores) <= LARGEST_SCORE  # False for NaN
     faults = [
-        (retrieved & ~in_range, f"expected a number from {-LARGEST:g} to {LARGEST:g}"),
+        (retrieved & ~in_range, f"expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"),
         (~retrieved & (scores != -np.inf), "expected -inf where there is no passage"),
         (_after(scores[:, 1:] > scores[:, :-1]), "expected scores in descending order"),
         (

@@ -28,15 +28,15 @@ from ragsweep.core.trec_files import (
     trec_eval_order,
     trec_lines,
 )
-from ragsweep.retrieval.known_passages import LONGEST_NAME, KnownPassages, readings
+from ragsweep.retrieval.known_passages import LONGEST_NAME_SHOWN, KnownPassages, readings
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Names, Ranking, Search, Thresholded, reaching, without_unranked
-from ragsweep.retrieval.ranking_checks import LARGEST
+from ragsweep.retrieval.ranking_checks import LARGEST_SCORE
 from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
 SETTING = "retriever.path"
-SHOWN = 3  # names in a message
+SHOWN_NAMES_OF_RUN = 3  # names in a message
 MOST_READ = 4  # files whose rankings a process keeps
 QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 
@@ -190,9 +190,9 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
     for number, cells in trec_lines(Path(path), RUN, "score", SETTING):
         where, ours = f"{path}, line {number}", cells[LAST] == TAG
         score = number_of(cells[SCORE])
-        if not abs(score) <= LARGEST:  # also for NaN
-            found = f"found the score {cells[SCORE][:LONGEST_NAME]!r}"
-            raise DatasetError(f"{where}: {found}, expected a number from {-LARGEST:g} to {LARGEST:g}")
+        if not abs(score) <= LARGEST_SCORE:  # also for NaN
+            found = f"found the score {cells[SCORE][:LONGEST_NAME_SHOWN]!r}"
+            raise DatasetError(f"{where}: {found}, expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
         query = next((queries[name] for name in readings(cells[QUERY], ours) if name in queries), None)
         if query is None:
             others[cells[QUERY]] = None
@@ -258,8 +258,8 @@ def _chosen(lines: list[tuple[int, int, int]], known: KnownPassages, names: Name
 
 
 def _some(names: Iterable[str]) -> str:
-    shown = [repr(name[:LONGEST_NAME]) for name in islice(names, SHOWN + 1)]
-    return ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "")
+    shown = [repr(name[:LONGEST_NAME_SHOWN]) for name in islice(names, SHOWN_NAMES_OF_RUN + 1)]
+    return ", ".join(shown[:SHOWN_NAMES_OF_RUN]) + (", ..." if len(shown) > SHOWN_NAMES_OF_RUN else "")
 
 
 def _notice(names: tuple[str, ...], what: str) -> None:

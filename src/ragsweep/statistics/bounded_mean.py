@@ -13,8 +13,8 @@ import numpy as np
 
 from ragsweep.statistics.intervals import LEVEL, Array
 
-MOST_QUERIES = 10**9
-CELLS = 2_000_000  # values in memory at once
+MOST_TESTED_QUERIES = 10**9
+VALUES_AT_ONCE = 2_000_000  # values in memory at once
 STEPS = 60  # of Newton's method; it takes 5 to 15
 NEAR_MEAN = 1e-3  # standard errors; as near, the p-value is about one half
 
@@ -29,7 +29,7 @@ def p_above(values: Array, margin: float, span: float) -> Array:
         margin: Less than `span`, at least 0.
         span: The largest possible size of a value.
     """
-    rows = max(1, CELLS // values.shape[1])
+    rows = max(1, VALUES_AT_ONCE // values.shape[1])
     return np.concatenate([_p(values[start : start + rows], margin, span) for start in range(0, len(values), rows)])
 
 
@@ -55,7 +55,7 @@ def queries_like(values: Array, margin: float, span: float) -> int | None:
     few, many = 0, 1
     while not shows(many):
         few, many = many, 2 * many
-        if many > MOST_QUERIES:
+        if many > MOST_TESTED_QUERIES:
             return None
     while many - few > 1:
         middle = (few + many) // 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragsweep.statistics.intervals import LEVEL
 
-MOST_QUERIES = 1_000_000  # more are not suggested
+MOST_SUGGESTED_QUERIES = 1_000_000  # more are not suggested
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _needed(rate: float, share: float, level: float) -> int | None:
     high = 1
     while not all(map(shows, range(high, high + 100))):  # rounding makes single numbers lucky or unlucky
         high *= 2
-        if high > MOST_QUERIES:
+        if high > MOST_SUGGESTED_QUERIES:
             return None
     low = high // 2
     while high - low > 1:

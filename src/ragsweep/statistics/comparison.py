@@ -19,7 +19,7 @@ from ragsweep.statistics.intervals import (
 
 Counts = npt.NDArray[np.int64]
 
-STEP = 1_000  # sign patterns in memory at once
+PATTERNS_AT_ONCE = 1_000  # sign patterns in memory at once
 PATTERNS_PER_TEST = 100  # with fewer sign patterns, Holm's correction of many tests cannot find anything
 
 
@@ -184,7 +184,7 @@ def sign_patterns(queries: int, resamples: int, seed: int, at_least: int = FEWES
     for many tests can then be too large to find anything, which `at_least` patterns prevent.
     """
     resamples = affordable_resamples(resamples, queries, at_least)
-    step = STEP if queries <= MANY_QUERIES else max(1, STEP * MANY_QUERIES // queries)
+    step = PATTERNS_AT_ONCE if queries <= MANY_QUERIES else max(1, PATTERNS_AT_ONCE * MANY_QUERIES // queries)
     if 2**queries <= resamples:
         flipped = np.arange(2**queries) >> np.arange(queries)[:, None] & 1
         yield np.where(flipped, -1.0, 1.0)

@@ -14,7 +14,7 @@ Indices = npt.NDArray[np.int64]
 COVERAGE = 0.95  # share of the resampled values within an interval
 LEVEL = 0.05  # of tests: the probability of finding a difference where there is none
 EQUAL = 1e-12  # smaller differences between metric values are rounding errors
-BLOCK = 4_000_000  # weights in memory at once; bounds memory for many queries
+WEIGHTS_AT_ONCE = 4_000_000  # weights in memory at once; bounds memory for many queries
 MANY_QUERIES = 20_000  # of more, fewer resamples are drawn, and in a faster way
 DRAWS_OF_MANY = 200_000_000  # queries x resamples
 FEWEST_RESAMPLES = 1_000
@@ -74,7 +74,7 @@ def resample_weights(queries: int, resamples: int, seed: int) -> Iterator[Array]
 
     There are `affordable_resamples` of them.
     """
-    block, resamples = max(1, BLOCK // queries), affordable_resamples(resamples, queries)
+    block, resamples = max(1, WEIGHTS_AT_ONCE // queries), affordable_resamples(resamples, queries)
     for number, start in enumerate(range(0, resamples, block)):
         yield _weights_of_block(queries, min(block, resamples - start), (seed, number))
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics.intervals import (
-    BLOCK,
     EQUAL,
+    WEIGHTS_AT_ONCE,
     Array,
     Indices,
     affordable_resamples,
@@ -226,7 +226,7 @@ def _types_matter(scores: Array, of_type: Mask, resamples: int, seed: int) -> fl
     observed = (scores @ of_type.T).max(axis=0).sum() - EQUAL * queries
     codes = of_type.argmax(axis=0)
     resamples = affordable_resamples(resamples, queries)
-    step = max(1, BLOCK // max(1, kinds * max(scores.shape)))
+    step = max(1, WEIGHTS_AT_ONCE // max(1, kinds * max(scores.shape)))
     as_much = 0
     for start in range(0, resamples, step):
         size = min(step, resamples - start)

@@ -28,7 +28,7 @@ from ragsweep.store.code import code_of_call
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 CHECKSUMS = "checksums.json"  # of an entry's files; its modification time says when the entry was last used
-LARGEST_MB = 1  # of checksums
+LARGEST_CHECKSUMS_MB = 1  # of checksums
 LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
 DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9
@@ -230,7 +230,7 @@ def _load(entry: Path) -> Arrays | None:
     if not (entry / CHECKSUMS).exists():
         return None
     try:
-        checksums = from_json(read_text(entry / CHECKSUMS, LARGEST_MB))
+        checksums = from_json(read_text(entry / CHECKSUMS, LARGEST_CHECKSUMS_MB))
         _verify(entry, checksums)
         kept = {Path(name).stem: np.load(entry / name, mmap_mode="r", allow_pickle=False) for name in checksums}
     except (OSError, ValueError, EOFError, AttributeError, TypeError) as error:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
-FEWEST = 2  # runs that lack a part; with a single one, the usual comparison shows what the part adds
+FEWEST_WITHOUT = 2  # runs that lack a part; with a single one, the usual comparison shows what the part adds
 
 
 class Ablation(NamedTuple):
@@ -32,7 +32,7 @@ def ablation(level: Sweep) -> Ablation | None:
     """
     found = [Ablation(full, dict(_without(full, level))) for full in level.outcomes]
     most = max(found, key=lambda each: len(each.without))
-    return most if len(most.without) >= FEWEST else None
+    return most if len(most.without) >= FEWEST_WITHOUT else None
 
 
 def _without(full: Outcome, level: Sweep) -> Iterator[tuple[str, Outcome]]:

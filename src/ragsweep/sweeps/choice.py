@@ -24,7 +24,7 @@ from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
-TOLERANCE = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
+EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
 
 
 class Showable(NamedTuple):
@@ -126,7 +126,7 @@ class Choice:
         if not prefer or not as_good:
             return self.best
         costs = np.array([self.allowed.sign(prefer) * (outcome.value(prefer) or 0) for outcome in as_good])
-        close = np.flatnonzero(costs >= costs.max() - TOLERANCE * abs(costs.max())).tolist()
+        close = np.flatnonzero(costs >= costs.max() - EQUAL_COST * abs(costs.max())).tolist()
         metric = self.allowed.decided_by
         value = {place: self.allowed.sign(metric) * (as_good[place].value(metric) or 0) for place in close}
         return as_good[max(close, key=lambda place: (value[place], as_good[place] is self.best))]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ragsweep.statistics import Certificate, certify, pareto_front
 from ragsweep.statistics.intervals import Array
-from ragsweep.sweeps.choice import TOLERANCE
+from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
@@ -81,7 +81,7 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
             costs = -sweep.sign(cost) * _costs(measured, cost)
             margin = sweep.settings.margin or 0.0 if metric == sweep.decided_by else 0.0
             slack = (
-                {"margin": margin, "span": measured.metric_info[metric].span} if margin else {"tolerance": TOLERANCE}
+                {"margin": margin, "span": measured.metric_info[metric].span} if margin else {"tolerance": EQUAL_COST}
             )
             found = pareto_front(quality, costs, **slack, resamples=sweep.resamples, seed=sweep.seed)
             yield CostFront(measured, metric, cost, found)

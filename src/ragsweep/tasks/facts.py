@@ -11,16 +11,16 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AliasPath, FailFast, Field
 
-from ragsweep.core.csv_files import TAKEN, TEXTS
+from ragsweep.core.csv_files import TAKEN, TEXT_COLUMNS
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.retrieval.method import Method
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 
-LARGEST_MB = 100
-LARGEST = 1e300  # larger numbers are not measurements
+LARGEST_RECORD_MB = 100
+LARGEST_MEASURED = 1e300  # larger numbers are not measurements
 
-Number = Annotated[float, Field(gt=-LARGEST, lt=LARGEST)]
+Number = Annotated[float, Field(gt=-LARGEST_MEASURED, lt=LARGEST_MEASURED)]
 Numbers = Annotated[tuple[Number, ...], FailFast()]
 Texts = Annotated[tuple[str, ...], FailFast()]
 
@@ -68,7 +68,7 @@ class MetricFact(Described):
             raise MalformedError("an aggregate needs mean, ci_low and ci_high")
         if self.guessing is not None:
             value, *p_values = self.guessing
-            if not (abs(value) < LARGEST and 0 <= min(p_values) <= max(p_values) <= 1):
+            if not (abs(value) < LARGEST_MEASURED and 0 <= min(p_values) <= max(p_values) <= 1):
                 raise MalformedError("guessing: expected a number, and p-values from 0 to 1")
 
 
@@ -131,9 +131,9 @@ class Facts:
         for name, bounds in self.intervals.items():
             if name not in self.curves or {*map(len, bounds)} != {len(self.curves[name])}:
                 raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
-        if taken := {*TEXTS, *TAKEN, *self.metrics} & self.measures.keys():
+        if taken := {*TEXT_COLUMNS, *TAKEN, *self.metrics} & self.measures.keys():
             raise MalformedError(f"measures.{min(taken)}: another column has this name")
-        if any(abs(value) >= LARGEST for value in self.method.stands_for.values()):
+        if any(abs(value) >= LARGEST_MEASURED for value in self.method.stands_for.values()):
             raise MalformedError("method.stands_for: expected values of settings")
 
     @cached_property
@@ -160,6 +160,6 @@ def read_facts(path: Path) -> Facts:
         OSError: The file cannot be read.
     """
     try:
-        return from_record(Facts, read_text(path, LARGEST_MB))
+        return from_record(Facts, read_text(path, LARGEST_RECORD_MB))
     except MalformedError as error:
         raise MalformedError(f"{path.name}: {error}") from error

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-ROUNDING = 1e-9  # by how much a value may be beyond the bounds of its metric
+BEYOND_BOUNDS = 1e-9  # by how much a value may be beyond the bounds of its metric
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ class Metric:
 
     def problem_of(self, values: npt.NDArray[np.float64]) -> str:
         """What is wrong with the first value that no item can have; empty if there is none."""
-        outside = (values < self.low - ROUNDING) | (values > self.high + ROUNDING)
+        outside = (values < self.low - BEYOND_BOUNDS) | (values > self.high + BEYOND_BOUNDS)
         impossible = values[(values != 0) & (values != 1) if self.binary else outside]
         expected = "0 or 1" if self.binary else f"a number from {self.low:g} to {self.high:g}"
         return f"found {impossible[0]:g} as {self.name}, expected {expected}" if len(impossible) else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from ragsweep.core.csv_files import TEXTS
+from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.method import Method
@@ -186,12 +186,12 @@ class Measurement:
         costs = {each.metric.name: each.per_item for each in self.measures if each.per_item is not None}
         others = {name: self.items[name] for name in self.item_columns}
         details = {name: list(texts) for name, texts in self.details.items()}
-        return self.items[[*TEXTS]].assign(**means, **costs, **details, **others)
+        return self.items[[*TEXT_COLUMNS]].assign(**means, **costs, **details, **others)
 
     @property
     def item_columns(self) -> list[str]:
         """The columns of the items besides id, text and type."""
-        return [str(name) for name in self.items if name not in TEXTS]
+        return [str(name) for name in self.items if name not in TEXT_COLUMNS]
 
 
 class Record(NamedTuple):

@@ -15,7 +15,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.testing.component import ComponentContract
 from ragsweep.testing.retrieval import SEARCH
 
-TEXTS = (
+DOCUMENT_TEXTS = (
     " ".join(SEARCH.passages),
     "\n\n".join(SEARCH.passages),
     "# Iron\n\nTablets.\n\n## When\n- daily\n- not with tea\n\n| dose | age |\n|---|---|\n| 1 | 5 |\n",
@@ -53,7 +53,7 @@ class ChunkerContract(ComponentContract):
         texts: What it cuts.
     """
 
-    texts: ClassVar[tuple[str, ...]] = TEXTS
+    texts: ClassVar[tuple[str, ...]] = DOCUMENT_TEXTS
 
     def test_nothing_but_white_space_is_lost(self, made: Any) -> None:
         """Every other character is in a passage."""

@@ -53,9 +53,9 @@ class JudgedSearch:
             return rank(component, self.search, depth)
 
 
-QUERIES = tuple(f"{word} {query}" for word in ("please,", "tell me:", "") for query in SEARCH.queries[:5])
+LEARNER_QUERIES = tuple(f"{word} {query}" for word in ("please,", "tell me:", "") for query in SEARCH.queries[:5])
 JUDGED = JudgedSearch(
-    Search(SEARCH.passages, QUERIES), ["when", "which", None, "what", "what"] * 3, [1, 9, 8, None, 0] * 3
+    Search(SEARCH.passages, LEARNER_QUERIES), ["when", "which", None, "what", "what"] * 3, [1, 9, 8, None, 0] * 3
 )
 
 

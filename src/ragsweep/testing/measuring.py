@@ -23,7 +23,7 @@ from ragsweep.tasks.task_capabilities import measures_of
 from ragsweep.testing.component import ComponentContract
 
 DEPTH, QUERIES = 12, 30
-WORDS = ("iron", "tea", "fever", "daily", "The", "dose,", "water", "child")
+MEASURED_WORDS = ("iron", "tea", "fever", "daily", "The", "dose,", "water", "child")
 CUTOFFS = (1, 3, 10, DEPTH, 2 * DEPTH)
 
 
@@ -182,7 +182,7 @@ def _spans(judged: Judged) -> Spans:
         return np.column_stack([start, start + random.integers(1, 20, number)])
 
     def texts(number: int) -> tuple[str, ...]:
-        return tuple(" ".join(random.choice(WORDS, 8)) for _ in range(number))
+        return tuple(" ".join(random.choice(MEASURED_WORDS, 8)) for _ in range(number))
 
     rows = np.sort(np.append(np.arange(len(judged.queries)), random.integers(0, len(judged.queries), QUERIES)))
     return Spans(

@@ -8,12 +8,12 @@ from ragsweep.core.terminal import shortened
 from ragsweep.text.stop_words import EMPTY_WORDS, FUNCTION_WORDS, NEGATIONS
 from ragsweep.text.tokens import words
 
-FEW = 2  # words with a meaning of their own: fewer beside a pronoun name nothing
+FEW_WORDS = 2  # words with a meaning of their own: fewer beside a pronoun name nothing
 OF_PERSONS = 5  # the same beside "she", "he" or "for patients with", as a user tells much of a patient without a name
 
 UNNAMED = FUNCTION_WORDS | NEGATIONS | EMPTY_WORDS
 
-TEXTS = "(?:passage|paragraph|excerpt|article|author|sentence|snippet)s?"
+NOUNS_OF_TEXTS = "(?:passage|paragraph|excerpt|article|author|sentence|snippet)s?"
 PARTS = "(?:passage|paragraph|excerpt|article|author|sentence|snippet|text|document|section|page|figure|table)s?"
 SPEAKS = (
     "says?|states?|mentions?|describes?|recommends?|suggests?|explains?|gives?|lists?|is|are|does|do|to|about|on|for"
@@ -24,7 +24,7 @@ LAST = r"(?=\s*$|\s*[^\w\s])"
 POINTERS = re.compile(
     r"\b(?:"
     rf"(?:this|that|these|those|(?:the )?above(?:[- ]mentioned)?|the (?:given|following|provided|present)) {PARTS}\b"
-    rf"|(?:the {TEXTS}|(?<!mentioned in )(?<!described in )the text)(?:{LAST}|\s+(?:{SPEAKS})\b)"
+    rf"|(?:the {NOUNS_OF_TEXTS}|(?<!mentioned in )(?<!described in )the text)(?:{LAST}|\s+(?:{SPEAKS})\b)"
     r"|according to (?:it|them|this|the (?:text|document|section|page|table|figure))\b"
     r"|(?:in|from|of|by) (?:the above|the following|the given) \w+"
     r"|(?:mentioned|described|listed|shown|stated|discussed) (?:above|below|here|earlier)\b"
@@ -72,7 +72,7 @@ def flaw_of_context(question: str) -> str | None:
             continue
         about_somebody = found["person"] or ABOUT_SOMEBODY.match(question, found.start())
         told = _named(words(question[: found.start()])) or (about_somebody and len(named) >= OF_PERSONS)
-        if not told or len(named) < FEW:
+        if not told or len(named) < FEW_WORDS:
             return f"{found[0]!r} stands for something that the question does not name"
     if not named and not FUNCTION_WORDS.isdisjoint(asked):  # others are keywords, or in another language
         return "it names no subject"

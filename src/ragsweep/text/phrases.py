@@ -12,7 +12,7 @@ NUMBER = r"\d+(?:[.,]\d+)*"
 # Unlike the tokens of BM25, a number is one word (so that 5 mg is not found in 0.5 mg) and 10g is two.
 LETTERS_OR_NUMBER = re.compile(rf"{NUMBER}|[^\W\d_]+")
 VOCABULARY = 1 << 17  # distinct words whose stems are kept
-TEXTS = 1 << 14  # whose stems are kept: several metrics read the same reasoning
+STEMMED_TEXTS_KEPT = 1 << 14  # whose stems are kept: several metrics read the same reasoning
 # British spellings, and the American ones that models write. Both sides of every comparison are folded.
 SPELLINGS = (("ae", "e"), ("oe", "e"), ("sulph", "sulf"), ("our", "or"), ("isa", "iza"), ("ise", "ize"))
 
@@ -29,7 +29,7 @@ def contains(text: str, some: Phrases) -> bool:
     return any(phrase in text for phrase in some)
 
 
-@lru_cache(TEXTS)
+@lru_cache(STEMMED_TEXTS_KEPT)
 def stems(text: str) -> str:
     """The stems of the words of a text in their order, each with a space on both sides.
 

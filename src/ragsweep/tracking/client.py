@@ -32,8 +32,8 @@ from ragsweep.tracking.address import is_server, sqlite_file
 from ragsweep.tracking.place import is_cloud
 
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
-LARGEST = 500 * 10**6  # bytes of an artifact
-LONGEST = 600  # seconds to fetch an artifact
+LARGEST_ARTIFACT = 500 * 10**6  # bytes of an artifact
+SECONDS_TO_FETCH = 600  # seconds to fetch an artifact
 CHUNK = 2**20
 
 
@@ -76,7 +76,7 @@ class Client(MlflowClient):  # type: ignore[misc]
 
         Raises:
             RefusedError: It is in a place that is not allowed.
-            OSError: It is not a file, is larger than `LARGEST`, or cannot be read.
+            OSError: It is not a file, is larger than `LARGEST_ARTIFACT`, or cannot be read.
         """
         repository = self._repository(run_id)
         target = Path(dst_path, path)
@@ -89,7 +89,7 @@ class Client(MlflowClient):  # type: ignore[misc]
             listed = {each.path: each for each in repository.list_artifacts(_folder(PurePosixPath(path).parent))}
         if path not in listed or listed[path].is_dir:
             raise FileNotFoundError(f"there is no file {path}")
-        if not 0 <= (listed[path].file_size or 0) <= LARGEST:
+        if not 0 <= (listed[path].file_size or 0) <= LARGEST_ARTIFACT:
             raise _too_large(path)
         if not isinstance(repository, HttpArtifactRepository):
             with _own_errors():
@@ -174,7 +174,7 @@ def _opened(folder: Path, name: str) -> IO[bytes]:
         raise RefusedError(f"{folder / name}: leads out of the folder of artifacts")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would block
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_ARTIFACT:
         os.close(descriptor)
         raise _too_large(name) if stat.S_ISREG(status.st_mode) else OSError(f"{path} is not a file")
     return os.fdopen(descriptor, "rb")
@@ -182,15 +182,17 @@ def _opened(folder: Path, name: str) -> IO[bytes]:
 
 def _streamed(repository: HttpArtifactRepository, path: str) -> Iterator[bytes]:
     """Blocks of an artifact from a server. Limited in size and time, whatever size the server announces."""
-    ends, size = time.monotonic() + LONGEST, 0
+    ends, size = time.monotonic() + SECONDS_TO_FETCH, 0
     with http_request(repository._host_creds, f"/{path}", "GET", stream=True) as answer:
         answer.raise_for_status()
         for chunk in answer.iter_content(CHUNK):
             size += len(chunk)
-            if size > LARGEST or time.monotonic() > ends:
+            if size > LARGEST_ARTIFACT or time.monotonic() > ends:
                 raise _too_large(path)
             yield chunk
 
 
 def _too_large(path: str) -> OSError:
-    return OSError(f"{path} is larger than {LARGEST // 10**6} MB, or takes more than {LONGEST} s to fetch")
+    return OSError(
+        f"{path} is larger than {LARGEST_ARTIFACT // 10**6} MB, or takes more than {SECONDS_TO_FETCH} s to fetch"
+    )

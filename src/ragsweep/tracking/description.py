@@ -12,8 +12,8 @@ from ragsweep.tracking.tracking_store import UNREACHABLE
 
 NOTE = "mlflow.note.content"
 LATEST = "Latest decision: "  # MLflow shows only the first line before somebody unfolds the description
-MOST = 5
-LONGEST_LINE = 600  # characters
+MOST_SWEEPS = 5
+LONGEST_DESCRIPTION_LINE = 600  # characters
 
 
 def describe(client: MlflowClient, experiment_id: str, run_id: str, name: str, headline: str) -> None:
@@ -31,7 +31,7 @@ def describe(client: MlflowClient, experiment_id: str, run_id: str, name: str, h
         if known and not known.startswith(LATEST):
             return
         link = f"[{markdown(name)}](#/experiments/{experiment_id}/runs/{run_id})"
-        line = f"{link}, {datetime.now():%Y-%m-%d %H:%M}: {markdown(headline)}"[:LONGEST_LINE]
+        line = f"{link}, {datetime.now():%Y-%m-%d %H:%M}: {markdown(headline)}"[:LONGEST_DESCRIPTION_LINE]
         earlier = [each.removeprefix(LATEST).removeprefix("- ") for each in known.splitlines() if each]
         others = [f"- {each}" for each in earlier if f"/runs/{run_id})" not in each]
-        client.set_experiment_tag(experiment_id, NOTE, "\n".join([f"{LATEST}{line}", "", *others[: MOST - 1]]))
+        client.set_experiment_tag(experiment_id, NOTE, "\n".join([f"{LATEST}{line}", "", *others[: MOST_SWEEPS - 1]]))

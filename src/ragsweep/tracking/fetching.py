@@ -29,7 +29,7 @@ from ragsweep.tracking.sweep_runs import (
 )
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
 
-LARGEST_MB = 10  # of a run's configuration or its list of packages
+LARGEST_SETTINGS_MB = 10  # of a run's configuration or its list of packages
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _read(client: Client, run: Run) -> Recorded:
             Path(client.download_artifacts(run.info.run_id, path, folder))
             for path in ("config/config.yaml", "environment/requirements.txt", "results/per_query.csv")
         ]
-        config, requirements = (read_text(file, LARGEST_MB) for file in files[:2])
+        config, requirements = (read_text(file, LARGEST_SETTINGS_MB) for file in files[:2])
         per_query = read_per_query(files[2])
     metrics = {(name, 0): value for name, value in run.data.metrics.items() if not name.startswith("at_k/")}
     for name in run.data.metrics:

@@ -11,16 +11,24 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXTS
+from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXT_COLUMNS
 from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.errors import ConfigError
 
-LONGEST_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
+LONGEST_RUN_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
 LONGEST_PARAM = 6000
 LONGEST_TAG = 8000
 LONGEST_EXPERIMENT = 500
 LONGEST_METRIC = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
-GROUPS = ("at_k/", "by_type/", "ci/", "context/", "coverage/", "index/", "latency/")  # of metrics that every run logs
+METRIC_GROUPS = (
+    "at_k/",
+    "by_type/",
+    "ci/",
+    "context/",
+    "coverage/",
+    "index/",
+    "latency/",
+)  # of metrics that every run logs
 TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JSON; the shortest has room for a run id
 REFUSED = re.compile(r"[^/\w.\- :]")
 
@@ -49,7 +57,7 @@ def check_names(config: DictConfig, metrics: Sequence[str], measures: Sequence[s
         if REFUSED.search(name) or not _is_normal(name) or len(name) > LONGEST_METRIC:
             what = f"at most {LONGEST_METRIC} letters, digits, spaces and _ - . : /, as in a relative path"
             raise ConfigError(f"{place}: found the name {_brief(name)}, expected {what}")
-        if name in (*TEXTS, *TAKEN) or (name in metrics and name.startswith(GROUPS)):
+        if name in (*TEXT_COLUMNS, *TAKEN) or (name in metrics and name.startswith(METRIC_GROUPS)):
             raise ConfigError(f"{place}: found the name {name!r}, which every run gives to something else")
         if [*metrics, *measures].count(name) > 1:
             raise ConfigError(f"{place}: found the name {name!r} twice")
@@ -66,13 +74,13 @@ def _is_normal(name: str) -> bool:
 
 def type_names(query_types: Iterable[str], metric: str) -> dict[str, str]:
     """The names by which query types stand in `by_type/TYPE/METRIC`."""
-    longest = LONGEST_NAME - len(f"by_type//{metric}")
+    longest = LONGEST_RUN_NAME - len(f"by_type//{metric}")
     return _distinct(query_types, lambda kind: re.sub(r"[^\w \-]", "_", kind) or "_", longest)
 
 
 def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Settings as MLflow takes them: a name or value that is too long ends in a digest of the whole."""
-    names = _distinct(settings, _plain, LONGEST_NAME)
+    names = _distinct(settings, _plain, LONGEST_RUN_NAME)
     return {
         names[name]: shortened_with_digest(_storable(str(value)), LONGEST_PARAM) for name, value in settings.items()
     }
@@ -80,7 +88,7 @@ def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def tags_of(tags: Mapping[str, str]) -> dict[str, str]:
     """Tags as MLflow takes them."""
-    names = _distinct(tags, _plain, LONGEST_NAME)
+    names = _distinct(tags, _plain, LONGEST_RUN_NAME)
     return {names[name]: shortened_with_digest(_storable(value), LONGEST_TAG) for name, value in tags.items()}
 
 

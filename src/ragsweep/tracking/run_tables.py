@@ -28,7 +28,7 @@ Setting = int | float | bool | str | None
 CURVES = "at_k/"  # metrics with a value per cutoff, which get no column
 QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # columns of the long table, before the metrics
 FINISHED = "attributes.status = 'FINISHED'"
-WORDS = {"None": None, "True": True, "False": False}
+LITERAL_VALUES = {"None": None, "True": True, "False": False}
 
 
 class ListedRun(NamedTuple):
@@ -168,8 +168,8 @@ def _columns(rows: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
 
 def _typed(text: str) -> Setting:
     """The setting that was logged as `str(setting)`. Only what `str` would write is a number, so "007" is a text."""
-    if text in WORDS:
-        return WORDS[text]
+    if text in LITERAL_VALUES:
+        return LITERAL_VALUES[text]
     for number in (int, float):
         with suppress(ValueError):
             value = number(text)

@@ -30,7 +30,7 @@ from ragsweep.tracking.ui_addresses import ui_of
 
 TAG = "mlflow.sharedViewState."  # tag of an experiment; the view's key follows
 KEY = "sweep-"  # our keys begin with this; the parent's run id follows
-LONGEST = 20_000  # characters of an experiment's tag that MLflow accepts
+LONGEST_VIEW = 20_000  # characters of an experiment's tag that MLflow accepts
 CURVE, BY_TYPE = "at_k/", "by_type/"  # groups of metrics, as they are logged
 SHOWN_COSTS = ("context/tokens", "latency/mean_ms")  # in the table
 COSTS = ("context/", "latency/", "index/")
@@ -61,7 +61,7 @@ def save_view(sweep: StoredSweep, parent_run_id: str) -> bool:
         state = _state(_settings(measured), metrics, _measured(measured), lower_is_better=lower)
         for condition in _conditions(parent_run_id, sweep.runs):
             value = _tag(name, {"searchFilter": condition, **state})
-            if len(value) <= LONGEST:
+            if len(value) <= LONGEST_VIEW:
                 break
         for experiment_id in {parent.experiment_id, *(each.run.info.experiment_id for each in sweep.runs)}:
             sweep.client.set_experiment_tag(experiment_id, f"{TAG}{KEY}{parent_run_id}", value)

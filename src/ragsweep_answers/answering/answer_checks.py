@@ -10,7 +10,7 @@ from ragsweep.models.language.response import Cause
 from ragsweep.store.code import kind_of
 from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, AnswersSome, Question
 
-ROUNDING = 1e-6  # by how much probabilities may miss a sum of 1
+SUM_ERROR = 1e-6  # by how much probabilities may miss a sum of 1
 
 
 def answer(answerer: Answerer, questions: Sequence[Question], left_out: Sequence[str | None] = ()) -> list[Answer]:
@@ -67,4 +67,4 @@ def _problem(question: Question, given: object) -> str:
 
 
 def _is_one(total: float) -> bool:
-    return isclose(total, 1, abs_tol=ROUNDING)
+    return isclose(total, 1, abs_tol=SUM_ERROR)

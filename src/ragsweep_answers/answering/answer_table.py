@@ -19,16 +19,16 @@ from typing import Any, TypeGuard
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.entry_files import id_of, is_csv
-from ragsweep.datasets.readers.fields import SHOWN, flaw_of_name, listed
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, listed
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
-from ragsweep_answers.answering.confidence_scale import LARGEST, Scale, scale_problem
+from ragsweep_answers.answering.confidence_scale import LARGEST_OF_SCALE, Scale, scale_problem
 from ragsweep_answers.answering.json_answer import number_of, probability_of, read_json_answer
 from ragsweep_answers.answering.option_letters import bare_letter, has_two_meanings
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.rows import Row, read_rows, unknown_case
 
-ROUNDING = 0.02  # by which probabilities may miss a sum of 1
+TABLE_SUM_ERROR = 0.02  # by which probabilities may miss a sum of 1
 LARGEST_NUMBER = 2**53  # of times and tokens
 MOST_LOST = 0.5  # of the values of a field; with as many, the file is refused
 NUMBERS = ("confidence", "time_ms", "tokens_in", "tokens_out")
@@ -67,7 +67,7 @@ class AnswerTable:
         if not rows:
             raise DatasetError(f"{path}: contains no answers; expected a row per case with id and answer")
         _check_scale(rows, scale)
-        return cls(tuple(rows), LARGEST[scale])
+        return cls(tuple(rows), LARGEST_OF_SCALE[scale])
 
     @cached_property
     def has_confidence(self) -> bool:
@@ -171,7 +171,7 @@ class AnswerTable:
         if not all(_is_number(value, 0, self.scale) for value in values):
             raise row.error("probabilities", f"numbers from 0 to {self.scale}{self._scale_of_sum(values)}")
         total = sum(values)
-        if abs(total / self.scale - 1) > ROUNDING:
+        if abs(total / self.scale - 1) > TABLE_SUM_ERROR:
             raise row.error("probabilities", f"numbers that add up to {self.scale}, not {total:.4g}")
         return tuple(value / total for value in values)
 
@@ -179,7 +179,7 @@ class AnswerTable:
         """The setting for the scale of which the sum of these probabilities is the end; empty if there is none."""
         if not all(_is_number(value, 0, LARGEST_NUMBER) for value in values):
             return ""
-        fitting = [name for name, end in LARGEST.items() if abs(sum(values) / end - 1) <= ROUNDING]
+        fitting = [name for name, end in LARGEST_OF_SCALE.items() if abs(sum(values) / end - 1) <= TABLE_SUM_ERROR]
         return f"; they add up to {sum(values):g}: set answerer.confidence_scale={fitting[0]}" if fitting else ""
 
 
@@ -190,7 +190,7 @@ def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str
         if letter or not bare:
             return letter
         if bare in question.letters and has_two_meanings(bare, question.options):
-            text = question.options[question.letters.index(bare)].text[:SHOWN]
+            text = question.options[question.letters.index(bare)].text[:SHOWN_CHARACTERS]
             meant = f"{bare!r} is the letter of one option and the text of another"
             raise row.error("answer", f'letter and text, such as "{bare}) {text}", since {meant}')
         raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
@@ -206,8 +206,8 @@ def _check_scale(rows: Sequence[Row], scale: Scale) -> None:
     values = [(row, row.fields.get("confidence")) for row in rows]
     stated = [(row, float(value)) for row, value in values if _is_number(value, 0, LARGEST_NUMBER)]
     if problem := scale_problem([value for _, value in stated], scale):
-        first = next((row for row, value in stated if value > LARGEST[scale]), stated[0][0])
-        raise first.error("confidence", f"a number from 0 to {LARGEST[scale]}, {problem}")
+        first = next((row for row, value in stated if value > LARGEST_OF_SCALE[scale]), stated[0][0])
+        raise first.error("confidence", f"a number from 0 to {LARGEST_OF_SCALE[scale]}, {problem}")
 
 
 def _is_number(value: Any, low: float, high: float) -> TypeGuard[float]:

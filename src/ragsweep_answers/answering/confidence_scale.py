@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 Scale = Literal["unit", "ten", "percent"]
-LARGEST: dict[Scale, int] = {"unit": 1, "ten": 10, "percent": 100}
+LARGEST_OF_SCALE: dict[Scale, int] = {"unit": 1, "ten": 10, "percent": 100}
 ODD = 0.05  # of the confidences above 1 may be beyond the end of their scale
 LIKERT = 5  # scales from 1 to 5 are common, too
 
@@ -27,7 +27,7 @@ def scale_problem(confidences: Sequence[float], scale: Scale) -> str:
         fits = scale == "unit" or largest <= 0
         return "" if fits else f"but {'most are not' if above else 'none is'} above {largest:g}; {_set('unit')}"
     largest = above[-1 - int(ODD * len(above))]
-    likely = next((name for name, end in LARGEST.items() if largest <= end), None)
+    likely = next((name for name, end in LARGEST_OF_SCALE.items() if largest <= end), None)
     if likely == scale:
         return ""
     if likely is None:

@@ -15,7 +15,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.text.sentences import CLAUSE_OR_LINE_END
 from ragsweep_answers.answering.question import Answer, Question
 
-SHORTEST = 4  # words; shorter pieces are headings and numbers
+SHORTEST_SENTENCE = 4  # words; shorter pieces are headings and numbers
 
 
 @dataclass(frozen=True)
@@ -75,5 +75,5 @@ def _answer(question: Question, scores: Sequence[float]) -> Answer:
 
 def _pieces(passage: str) -> list[str]:
     """The clauses of a passage; the whole passage if it has none."""
-    found = [piece for piece in CLAUSE_OR_LINE_END.split(passage) if len(piece.split()) >= SHORTEST]
+    found = [piece for piece in CLAUSE_OR_LINE_END.split(passage) if len(piece.split()) >= SHORTEST_SENTENCE]
     return found or [passage]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.readers.fields import SHOWN, listed
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.models.language.language_model import Exchange
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.answer_parsing import read_letter
@@ -114,7 +114,8 @@ def _question(row: Row, asked: Mapping[str, Question], questions: Sequence[Quest
         question, kind = candidates[-1], wrong[candidates[-1]]
         raise UnknownCaseError(
             f"{row.where}: the text of sample {position} does not have the {kind} of case "
-            f"{question.question_id[:SHOWN]!r}; expected the samples in the order of the cases, or with their ids",
+            f"{question.question_id[:SHOWN_CHARACTERS]!r}; expected the samples in the order of the cases, or with "
+            "their ids",
             told,
         )
     return fitting[0]
@@ -137,7 +138,9 @@ def _most_likely(row: Row, question: Question, scores: list[float]) -> Answer:
     if len(scores) == 2 * count and MUTUAL_INFORMATION in str(row.fields.get("metrics")):
         scores = scores[:count]
     if len(scores) != count:
-        found = f"{len(scores)} log-likelihoods; its case {question.question_id[:SHOWN]!r} has {count} options"
+        found = (
+            f"{len(scores)} log-likelihoods; its case {question.question_id[:SHOWN_CHARACTERS]!r} has {count} options"
+        )
         raise DatasetError(f"{row.where}: found {found}")
     letters = _order(row, question)
     largest = max(scores)
@@ -166,7 +169,7 @@ def _order(row: Row, question: Question) -> str:
         orders.add(of_both)
     if len(orders) != 1:
         problem = "could be letters or texts of options in another order" if orders else "are not its options"
-        case = f"case {question.question_id[:SHOWN]!r}"
+        case = f"case {question.question_id[:SHOWN_CHARACTERS]!r}"
         raise DatasetError(f"{row.where}: what the harness scored for {case} {problem}: {listed(scored)}")
     return orders.pop()
 
@@ -180,7 +183,7 @@ def _check_order_in_prompt(row: Row, question: Question) -> None:
     for text in texts if asked and all(text in shown for text in texts) else ():
         found = shown.find(text, end)
         if found < 0:
-            case = f"case {question.question_id[:SHOWN]!r}"
+            case = f"case {question.question_id[:SHOWN_CHARACTERS]!r}"
             raise DatasetError(f"{row.where}: the prompt has the options of {case} in another order than the dataset")
         end = found + len(text)
 

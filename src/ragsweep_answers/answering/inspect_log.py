@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
 from ragsweep.core.parsing import MB
 from ragsweep.datasets.model.cases import LETTERS
-from ragsweep.datasets.readers.fields import SHOWN
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS
 from ragsweep.models.language.language_model import Exchange
 from ragsweep.models.language.response import count
 from ragsweep.text.normalisation import composed
@@ -24,7 +24,7 @@ from ragsweep_answers.answering.rows import samples_of, unknown_case
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
-LARGEST_MB = 4000  # of what a log holds, unzipped; its samples are read one at a time
+LARGEST_LOG_MB = 4000  # of what a log holds, unzipped; its samples are read one at a time
 LARGEST_ENTRY_MB = 50  # of a sample, or of the summaries of all
 LARGEST_TEXTS_MB = 200  # of all prompts and responses, which are kept
 UNREAD_FIELDS = {"events", "messages", "store", "attachments", "metadata"}  # of a sample, which may be large
@@ -156,11 +156,11 @@ def _check_sizes(path: Path) -> None:
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         size = sum(entry.file_size for entry in entries)
-        if size > LARGEST_MB * MB:
-            raise DatasetError(f"{path}: holds {size / MB:,.0f} MB, expected at most {LARGEST_MB:,} MB")
+        if size > LARGEST_LOG_MB * MB:
+            raise DatasetError(f"{path}: holds {size / MB:,.0f} MB, expected at most {LARGEST_LOG_MB:,} MB")
         for entry in entries:
             if entry.file_size > LARGEST_ENTRY_MB * MB:
-                found = f"{entry.filename[:SHOWN]!r} holds {entry.file_size / MB:,.0f} MB"
+                found = f"{entry.filename[:SHOWN_CHARACTERS]!r} holds {entry.file_size / MB:,.0f} MB"
                 raise DatasetError(f"{path}: {found}, expected at most {LARGEST_ENTRY_MB} MB in a sample")
             with archive.open(entry) as content:
                 while content.read(READ_BYTES):
@@ -168,7 +168,7 @@ def _check_sizes(path: Path) -> None:
 
 
 def _place(path: Path, case: str, epoch: int) -> str:
-    return f"{path}, sample {case[:SHOWN]!r}, epoch {epoch}"
+    return f"{path}, sample {case[:SHOWN_CHARACTERS]!r}, epoch {epoch}"
 
 
 def _samples(path: Path) -> Iterator[Sample | Unreadable]:

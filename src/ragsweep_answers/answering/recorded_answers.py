@@ -13,7 +13,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import say_once
 from ragsweep.datasets.model.faults import Faults, OnError
-from ragsweep.datasets.readers.fields import SHOWN, listed
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.datasets.readers.files import what_is
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.answer_table import AnswerTable
@@ -121,7 +121,7 @@ class RecordedAnswerer:
                 continue
             if case in places:
                 first = places[case].rpartition(", ")[2]
-                raise DatasetError(f"{where}: the case {case[:SHOWN]!r} is answered twice, first in {first}")
+                raise DatasetError(f"{where}: the case {case[:SHOWN_CHARACTERS]!r} is answered twice, first in {first}")
             places[case], answers[case] = where, answer
             usable += 1
         if unused := faults.left_out(self.on_error, usable):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import read_entries
-from ragsweep.datasets.readers.fields import SHOWN, flaw_of_text, listed, shown_value
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_text, listed, shown_value
 
 Scored = TypeVar("Scored")
 
@@ -62,7 +62,7 @@ class UnknownCaseError(DatasetError):
 
 def unknown_case(where: str, case: str, known: Iterable[str], ids: Sequence[str] | None = None) -> UnknownCaseError:
     """An error about an answer to a case that the dataset does not have; its ids are `ids`, otherwise the case."""
-    found = f"{where}: the dataset has no case {case[:SHOWN]!r}; its cases are {listed(known)}"
+    found = f"{where}: the dataset has no case {case[:SHOWN_CHARACTERS]!r}; its cases are {listed(known)}"
     return UnknownCaseError(found, [case] if ids is None else ids)
 
 

@@ -14,7 +14,7 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.model.cases import LETTERS, Case, Option, flaw_of_case, flaw_of_options
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import id_of, text_of, value_of
-from ragsweep.datasets.readers.fields import SHOWN, grade_of, shown_value
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of, shown_value
 from ragsweep.datasets.readers.judgment_fields import grades_in
 
 OTHER_POSITIONS = {"position_from_1": "position_from_0", "position_from_0": "position_from_1"}
@@ -100,7 +100,9 @@ class CaseColumns:
         conditions = _by_letter(row, self.option_conditions, where)
         letters = [option.letter for option in options]
         if others := sorted(conditions.keys() - set(letters)):
-            raise DatasetError(f"{where}: {others[0][:SHOWN]!r} has a condition, but is not the letter of an option")
+            raise DatasetError(
+                f"{where}: {others[0][:SHOWN_CHARACTERS]!r} has a condition, but is not the letter of an option"
+            )
         case = Case(
             query_id=query_id,
             case=text_of(row, self.case, where) or "",
@@ -173,5 +175,5 @@ def _by_letter(row: Entry, columns: str | Sequence[str] | None, where: str) -> d
         raise DatasetError(f"{where} is {shown_value(found)}; expected texts by letter, or a list of at most 26 texts")
     for letter, text in found.items():
         if text is not None and not isinstance(text, str):
-            raise DatasetError(f"{where}: {letter[:SHOWN]!r} is {shown_value(text)}; expected a text")
+            raise DatasetError(f"{where}: {letter[:SHOWN_CHARACTERS]!r} is {shown_value(text)}; expected a text")
     return {letter: text.strip() for letter, text in sorted(found.items()) if text and text.strip()}

@@ -16,7 +16,7 @@ from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import id_of, read_entries, read_json, text_of, value_of
-from ragsweep.datasets.readers.fields import SHOWN, shown_value
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, shown_value
 
 DECISIONS = ("yes", "no", "maybe")
 
@@ -89,7 +89,7 @@ class PubMedQADataset(Selecting):
             expected = "expected an object of questions by PubMed id; rows of the hub need a name that ends in .jsonl"
             raise DatasetError(f"{path}: found {shown_value(entries)}, {expected}")
         for name, entry in entries.items():
-            where = f"{path}, {name[:SHOWN]!r}"
+            where = f"{path}, {name[:SHOWN_CHARACTERS]!r}"
             yield where, partial(id_of, {"id": name}, "id", where), partial(_of_authors, entry, where)
 
 

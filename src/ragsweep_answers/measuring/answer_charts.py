@@ -27,7 +27,7 @@ GUESSING = "#444444"  # lines that show the accuracy of guessing
 CORRECT = "#009E73"
 GREY = "#8a8a8a"
 WILSON = "95 % Wilson interval"
-MOST_GROUPS = 20
+MOST_DRAWN_GROUPS = 20
 LONGEST_GROUP = 26  # characters
 MOST_WITH_COUNTS = 10  # options of which the confusion matrix shows counts
 
@@ -58,7 +58,7 @@ def draw(evaluation: Evaluation, confidence: Confidence | None, source: str) -> 
 
 def by_specialty(groups: Sequence[tuple[str, Share]], chance: float) -> Figure:
     """In which fields are the answers right?"""
-    named = [_with_number(*each) for each in groups[:MOST_GROUPS]]
+    named = [_with_number(*each) for each in groups[:MOST_DRAWN_GROUPS]]
     return _accuracies("In which fields are the answers right?", "Accuracy", named, chance)
 
 
@@ -201,7 +201,9 @@ def summary(evaluation: Evaluation, confidence: Confidence | None) -> Figure:
     (accuracy, evidence), (calibration, safety) = drawing.subplots(2, 2)
     named = [_with_number(*each) for each in evaluation.groups.get("difficulty", [])]
     _shares(
-        accuracy, [_with_number("all", evaluation.accuracy.accuracy), *named][:MOST_GROUPS], evaluation.accuracy.chance
+        accuracy,
+        [_with_number("all", evaluation.accuracy.accuracy), *named][:MOST_DRAWN_GROUPS],
+        evaluation.accuracy.chance,
     )
     accuracy.set_title("accuracy", fontsize=11, y=1)
     if evaluation.evidence:

@@ -26,7 +26,7 @@ SOURCES = {
     "placebo": "the evidence of another question",
 }
 SMALLEST = 0.005  # differences are shown with two digits
-SHOWN = 3  # confusion pairs and pitfalls in a sentence
+SHOWN_PAIRS = 3  # confusion pairs and pitfalls in a sentence
 
 
 def sections(
@@ -217,7 +217,7 @@ def _errors(evaluation: Evaluation) -> Iterator[str]:
     kinds = {kind: count for kind, count in evaluation.confusions.counts.items() if count}
     if kinds:
         yield "The chosen condition was: " + ", ".join(f"{_short(kind)} {count}" for kind, count in kinds.items()) + "."
-    if pairs := evaluation.confusions.pairs[:SHOWN]:
+    if pairs := evaluation.confusions.pairs[:SHOWN_PAIRS]:
         yield (
             "Most often confused: "
             + "; ".join(f"{each.first} and {each.second} ({each.times})" for each in pairs)
@@ -226,7 +226,7 @@ def _errors(evaluation: Evaluation) -> Iterator[str]:
     read = ~np.isnan(evaluation.pitfalls).any(axis=1)
     if read.any():
         counts = evaluation.pitfalls[read].sum(axis=0).astype(int)
-        order = np.argsort(-counts, kind="stable")[:SHOWN]
+        order = np.argsort(-counts, kind="stable")[:SHOWN_PAIRS]
         named = ", ".join(f"{pitfalls.PITFALLS[each]} {counts[each]}" for each in order if counts[each])
         if named:
             yield f"Pitfalls in the {read.sum()} wrong answers with a reasoning: {named}. {pitfalls.PROXY}"

@@ -14,7 +14,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.models.encoders.prompt_tokens import token_counts
-from ragsweep.models.encoders.tokenizer import WORDS
+from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking_checks import expect_method
@@ -85,7 +85,7 @@ class AnswersTask:
     seed: Seed
     store: Store
     evidence: Source = "retrieved"
-    tokenizer: Text = WORDS
+    tokenizer: Text = BY_WORDS
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None

@@ -18,7 +18,7 @@ from pathlib import Path
 from ragsweep.app.commands import add_allow, check_ids, composed, parser_of
 from ragsweep.core.errors import ConfigError
 
-DEEPEST = 10
+DEEPEST_REVIEWED = 10
 
 
 def main() -> int:
@@ -38,8 +38,8 @@ def main() -> int:
     run_ids = [each for each in arguments.arguments if "=" not in each]
     overrides = [each for each in arguments.arguments if "=" in each]
     check_ids(run_ids)
-    if not 1 <= arguments.depth <= DEEPEST:
-        raise ConfigError(f"--depth: found {arguments.depth}, expected a number from 1 to {DEEPEST}")
+    if not 1 <= arguments.depth <= DEEPEST_REVIEWED:
+        raise ConfigError(f"--depth: found {arguments.depth}, expected a number from 1 to {DEEPEST_REVIEWED}")
     if arguments.in_place and (arguments.out or not arguments.apply):
         raise ConfigError("--in-place: expected --apply TABLE with it, and no --out")
     if arguments.apply and not run_ids and not arguments.out and not arguments.in_place:

@@ -21,7 +21,7 @@ MOST_COMPARED = 50_000  # passages; of more, only exact copies are found
 MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
 
 CANDIDATES_AT_ONCE = 1 << 16
-ROUNDING = 1e-9
+COSINE_ROUNDING = 1e-9
 
 Pairs = npt.NDArray[np.int64]
 
@@ -179,7 +179,7 @@ def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
     row = np.repeat(np.arange(len(different)), sizes)
     order = np.lexsort((member, frequency[member], row))  # the rarest members of each set first
     place = np.arange(len(member)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    in_prefix = place < (sizes - np.ceil(least * sizes - ROUNDING) + 1)[row]
+    in_prefix = place < (sizes - np.ceil(least * sizes - COSINE_ROUNDING) + 1)[row]
     kept = order[in_prefix & (frequency[member[order]] > 1) & (frequency[member[order]] <= MOST_SHARING)]
 
     def matrix(chosen: Pairs) -> sparse.csr_array:
@@ -192,7 +192,7 @@ def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
     for first in range(0, len(one), CANDIDATES_AT_ONCE):
         some = slice(first, first + CANDIDATES_AT_ONCE)
         shared = whole[one[some]].multiply(whole[other[some]]).sum(axis=1)
-        alike = shared >= least * (sizes[one[some]] + sizes[other[some]] - shared) - ROUNDING
+        alike = shared >= least * (sizes[one[some]] + sizes[other[some]] - shared) - COSINE_ROUNDING
         near += [
             (different[left], different[right])
             for left, right in zip(one[some][alike], other[some][alike], strict=True)

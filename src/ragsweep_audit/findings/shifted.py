@@ -25,8 +25,8 @@ OFFSETS = (-2, -1, 1, 2)
 CLEARLY = np.log(3)  # a gain beyond this counts as pointing to an offset: the rank is three times better
 FROM_0, FROM_0_SHARE = 1, 0.4  # the offset of pages counted from 0, the likeliest mistake, and its share of the level
 MOST_EXACT = 16  # differences whose signs are all tried
-ROUNDING = 1e-9
-FEWEST = 20  # judgments of a document that is tested on its own; fewer cannot reach the level
+RATE_ROUNDING = 1e-9
+FEWEST_JUDGMENTS = 20  # judgments of a document that is tested on its own; fewer cannot reach the level
 NUMBERED = 5  # pages of a document with a printed number that fits
 HITS_AT = 5
 PRINTED = re.compile(r"(?:page\s+|-\s*)?(\d{1,4})(?:\s*-|\s+of\s+\d+)?", re.IGNORECASE)
@@ -191,7 +191,7 @@ def _tested(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> list[_S
     steps: dict[int | None, Indices] = {offset: np.full(len(names), offset) for offset in OFFSETS}
     steps[None] = -printed if labelled else printed
     counts = Counter(judged.source.tolist())
-    alone = [each for each, number in counts.items() if number >= FEWEST and len(counts) > 1]
+    alone = [each for each, number in counts.items() if number >= FEWEST_JUDGMENTS and len(counts) > 1]
     shifts = []
     for name, some in [("", judged), *((names[each], judged.where(judged.source == each)) for each in alone)]:
         for offset, step in steps.items():
@@ -224,7 +224,7 @@ def sign_flip_p(differences: Gains) -> float:
         sums = np.zeros(1)
         for each in np.abs(differences):
             sums = np.concatenate([sums + each, sums - each])
-        return float((sums >= differences.sum() - ROUNDING).mean())
+        return float((sums >= differences.sum() - RATE_ROUNDING).mean())
     spread = sqrt(float((differences**2).sum()))
     return 0.5 * erfc(float(differences.sum()) / spread / sqrt(2)) if spread else 1.0
 

@@ -14,7 +14,7 @@ from ragsweep_audit.findings.unit_ranks import UnitRanks
 
 LOST = 5  # a query whose best relevant unit has this rank or a worse one, from 0, has lost it
 LOOKED_AT = 10  # units of other queries at lower ranks than this count
-NAMED = 3  # pairs are named if each query has a unit of the other at a lower rank than this
+NAMED_BELOW_RANK = 3  # pairs are named if each query has a unit of the other at a lower rank than this
 PERMUTATIONS = 999
 
 Pulls = npt.NDArray[np.float64]
@@ -46,7 +46,9 @@ def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, 
     pulls = np.where(best <= LOOKED_AT, np.log((own[lost] + 1)[:, None] / best) / best, 0).clip(min=0)
     np.fill_diagonal(pulls, 0)
     p = mutual_p(pulls)
-    first, second = np.nonzero(np.triu((best <= NAMED) & (best.T <= NAMED) & (pulls > 0) & (pulls.T > 0)))
+    first, second = np.nonzero(
+        np.triu((best <= NAMED_BELOW_RANK) & (best.T <= NAMED_BELOW_RANK) & (pulls > 0) & (pulls.T > 0))
+    )
     if p > level or not len(first):
         return
     strongest = np.argsort(-(pulls * pulls.T)[first, second], kind="stable")

@@ -16,7 +16,7 @@ from ragsweep_audit.findings.unit_ranks import UnitRanks
 TRIALS, TRIALS_OF_MANY = 20, 5
 MANY_QUERIES = 300  # of more, a trial takes longer, and swaps are seen in all trials or in none
 SWAPPED = 0.2  # of the queries
-ENOUGH = 0.8  # of the trials: the usual power of a test
+ENOUGH_POWER = 0.8  # of the trials: the usual power of a test
 LARGER_LEVEL = 0.05
 
 
@@ -34,7 +34,7 @@ def undetectable(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level
     asked = counted(queries, "query")
     swapped = [_with_swaps(dataset, ranks, trial) for trial in range(trials)]
     found = sum(any(True for _ in swapped_judgments(each, ranks, relevance_level, level)) for each in swapped)
-    if found < ENOUGH * trials:
+    if found < ENOUGH_POWER * trials:
         yield (
             f"With {asked}, few swapped judgments can be seen: swaps put into {SWAPPED:.0%} of them "
             f"were found in {found} of {trials} trials."

@@ -12,11 +12,11 @@ from ragsweep.core.arrays import Indices
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep_audit.findings.finding import Finding
 
-DEEPEST = 10  # ranks that are compared
+DEEPEST_RANK = 10  # ranks that are compared
 # What is listed. At least half of what all retrievers rank there is judged relevant in SciFact and the manual.
-DEPTH = 3
+TOP_RANKS = 3
 USUAL = 0.25  # of the units that all retrievers rank first, unjudged: 6 % in the bundled manual, 20 % in SciFact
-LEVEL = 0.05
+UNJUDGED_LEVEL = 0.05
 EXAMPLES = 5
 
 
@@ -44,7 +44,7 @@ class Agreed:
         worst: Indices = self.ranks.max(axis=1)
         return worst
 
-    def unjudged(self, depth: int = DEPTH) -> Agreed:
+    def unjudged(self, depth: int = TOP_RANKS) -> Agreed:
         """The units without a judgment that all retrievers rank among the first `depth`, at most 10."""
         rows = ~self.judged & (self.worst <= depth)
         return Agreed(self.query[rows], self.unit[rows], self.ranks[rows], self.judged[rows], self.relevant[rows])
@@ -97,7 +97,7 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
         return None
     from scipy.special import bdtrc  # where it is needed: a warm run does not load it
 
-    if bdtrc(missing - 1, all_first, USUAL) > LEVEL:
+    if bdtrc(missing - 1, all_first, USUAL) > UNJUDGED_LEVEL:
         return None
     listed = found.unjudged()
     names = list(units)
@@ -118,9 +118,9 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
         cost="A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
         advice="Judge them: ragsweep review writes them as a table to fill in, and writes the judgments back.",
         count=len(pairs),
-        out_of=int((found.worst <= DEPTH).sum()),
+        out_of=int((found.worst <= TOP_RANKS).sum()),
         examples=tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES]),
-        details={"depth": DEPTH, "first": all_first, "first_unjudged": missing, "pairs": pairs},
+        details={"depth": TOP_RANKS, "first": all_first, "first_unjudged": missing, "pairs": pairs},
     )
 
 
@@ -130,5 +130,5 @@ def _first_units(units: Indices) -> Indices:
     ordered = np.take_along_axis(units, order, axis=1)
     repeated = np.zeros(units.shape, dtype=bool)
     np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
-    kept = np.argsort(repeated | (units < 0), axis=1, kind="stable")[:, :DEEPEST]
+    kept = np.argsort(repeated | (units < 0), axis=1, kind="stable")[:, :DEEPEST_RANK]
     return np.where(np.take_along_axis(repeated, kept, axis=1), -1, np.take_along_axis(units, kept, axis=1))

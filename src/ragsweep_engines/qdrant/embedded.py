@@ -27,7 +27,7 @@ from ragsweep_engines.manifest import (
     say_damaged,
 )
 from ragsweep_engines.qdrant.qdrant_collection import (
-    AT_ONCE,
+    SEARCHED_AT_ONCE,
     SOURCE,
     Graph,
     Hit,
@@ -39,7 +39,7 @@ from ragsweep_engines.qdrant.qdrant_collection import (
 
 SHARD, NOTES = "shard", "ragsweep.json"  # within the folder of a collection of ours
 LOCK, PARTIAL = ".lock", ".partial"
-LARGEST_MB = 1  # of a JSON file
+LARGEST_JSON_MB = 1  # of a JSON file
 LEAST_KB = 10  # the engine builds no graph below this
 RRF_K = 2  # what a server of Qdrant takes
 
@@ -71,7 +71,7 @@ class EdgeCollection:
 
     def layout(self) -> Layout:
         """What it has."""
-        config = from_json(read_text(self._path / "edge_config.json", LARGEST_MB))
+        config = from_json(read_text(self._path / "edge_config.json", LARGEST_JSON_MB))
         dense = {name: params["size"] for name, params in (config.get("vectors") or {}).items()}
         return Layout(dense, frozenset(config.get("sparse_vectors") or {}), self._shard.info().points_count, {})
 
@@ -92,8 +92,8 @@ class EdgeCollection:
 
         found: list[list[Hit]] = []
         with _explained(self._path):
-            for start in range(0, len(queries), AT_ONCE):
-                requests = [_request(query, manner, limit) for query in queries[start : start + AT_ONCE]]
+            for start in range(0, len(queries), SEARCHED_AT_ONCE):
+                requests = [_request(query, manner, limit) for query in queries[start : start + SEARCHED_AT_ONCE]]
                 answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
                 found += [[Hit(hit.id, hit.score, hit.payload or {}) for hit in hits] for hits in answers]
         return found
@@ -189,7 +189,7 @@ def _expect_ours(folder: Path, notes: Mapping[str, Any], corpus: Corpus) -> None
 def notes_of(folder: Path) -> Mapping[str, Any] | None:
     """What we noted about a collection of ours; None if it cannot be read."""
     try:
-        notes = from_json(read_text(folder / NOTES, LARGEST_MB))
+        notes = from_json(read_text(folder / NOTES, LARGEST_JSON_MB))
     except (OSError, ValueError):
         return None
     return notes if isinstance(notes, dict) else None

@@ -23,9 +23,9 @@ from ragsweep_engines.qdrant.qdrant_collection import Hit
 from ragsweep_engines.qdrant.server import ServerCollection
 
 SEGMENTS, LOCAL_MODE = "segments", "meta.json"
-BLOCK = 1 << 20  # bytes
+BYTES_AT_ONCE = 1 << 20  # bytes
 MOST_FILES, MOST_BYTES = 100_000, 10**13  # in a snapshot
-SHOWN = 5  # names in a message
+SHOWN_POINTS = 5  # names in a message
 SETTING = "retriever.snapshot"
 
 
@@ -193,7 +193,9 @@ def _size_of_segment(content: IO[bytes], snapshot: Path) -> int:
 def _some(names: list[str]) -> str:
     if not names:
         return "it has none"
-    return shortened(one_line(f"there is {', '.join(names[:SHOWN])}")) + (", ..." if len(names) > SHOWN else "")
+    return shortened(one_line(f"there is {', '.join(names[:SHOWN_POINTS])}")) + (
+        ", ..." if len(names) > SHOWN_POINTS else ""
+    )
 
 
 def _refused(snapshot: Path, why: str) -> RetrieverError:
@@ -229,7 +231,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _copy_file(file: IO[bytes], copy: Any) -> None:
-    while block := file.read(BLOCK):
+    while block := file.read(BYTES_AT_ONCE):
         if block.strip(b"\0"):
             copy.write(block)
         else:

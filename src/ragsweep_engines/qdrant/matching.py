@@ -20,7 +20,7 @@ from ragsweep_engines.qdrant.page_texts import Places, Point, fields_of, misplac
 from ragsweep_engines.qdrant.qdrant_collection import Hit
 
 FIELDS = ("passage", "source", "page", "text")  # what a point may tell of itself
-LEAST_SHARED = 0.5  # of the words of the shorter of two texts that are the same place of a document
+LEAST_SHARED_WORDS = 0.5  # of the words of the shorter of two texts that are the same place of a document
 
 
 class Matcher:
@@ -91,7 +91,7 @@ class Matcher:
                 return self._by_words(text, self._units[unit])
             if source in self._documents and text and not self._judges_documents:
                 of_document = self._by_words(text, self._documents[source])
-                return [each for each in of_document[:1] if self._shared(text, each) >= LEAST_SHARED]
+                return [each for each in of_document[:1] if self._shared(text, each) >= LEAST_SHARED_WORDS]
         return []
 
     def _by_words(self, text: str, passages: Sequence[int]) -> Sequence[int]:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ragsweep.core.terminal import counted
 
-WORDS = Counter[str]
+WORD_COUNTS = Counter[str]
 FEWEST_WORDS = 5  # of a text that is compared
-LEAST_SHARED = 0.5  # of the words of a point that are on its page
+LEAST_WORDS_OF_PAGE = 0.5  # of the words of a point that are on its page
 MISPLACED = 0.1  # of the points: more are said
 SHIFTS = {  # the likeliest first
     1: "the next page, as pages are counted from 0",
@@ -30,7 +30,7 @@ class Point(NamedTuple):
         page: What its payload gives as its page; empty if nothing.
     """
 
-    words: WORDS
+    words: WORD_COUNTS
     unit: str
     fields: Mapping[str, str]
     page: str
@@ -39,7 +39,7 @@ class Point(NamedTuple):
 class Places:
     """The units of a corpus in their order, with their documents and words."""
 
-    def __init__(self, units: Sequence[str], documents: Sequence[str], words: Callable[[int], WORDS]) -> None:
+    def __init__(self, units: Sequence[str], documents: Sequence[str], words: Callable[[int], WORD_COUNTS]) -> None:
         self._passages: dict[str, list[int]] = {}
         self._document: dict[str, str] = {}
         for passage, (unit, document) in enumerate(zip(units, documents, strict=True)):
@@ -48,7 +48,7 @@ class Places:
         self._order = [*self._passages]
         self._position = {unit: position for position, unit in enumerate(self._order)}
         self._words = words
-        self._of_unit: dict[str, WORDS] = {}
+        self._of_unit: dict[str, WORD_COUNTS] = {}
 
     def beside(self, unit: str, shift: int) -> str | None:
         """The unit so many places after this one in the same document, if there is one."""
@@ -56,7 +56,7 @@ class Places:
         other = self._order[position] if 0 <= position < len(self._order) else None
         return other if other is not None and self._document[other] == self._document[unit] else None
 
-    def share(self, words: WORDS, unit: str | None) -> float:
+    def share(self, words: WORD_COUNTS, unit: str | None) -> float:
         """The share of these words that are in a unit."""
         if unit is None:
             return 0.0
@@ -69,7 +69,7 @@ def misplaced(points: Sequence[Point], places: Places) -> str:
     """What is said of points whose text is not that of their unit; empty if there are few of them."""
     points = [point for point in points if point.words.total() >= FEWEST_WORDS]
     shares = [places.share(point.words, point.unit) for point in points]
-    strange = [point for point, share in zip(points, shares, strict=True) if share < LEAST_SHARED]
+    strange = [point for point, share in zip(points, shares, strict=True) if share < LEAST_WORDS_OF_PAGE]
     if len(strange) <= MISPLACED * len(points):
         return ""
     said = f"the texts of {len(strange):,} of {counted(len(points), 'point')} are not those of what they are matched to"
@@ -83,7 +83,7 @@ def misplaced(points: Sequence[Point], places: Places) -> str:
 
 
 def _is_at(places: Places, point: Point, shift: int) -> bool:
-    return places.share(point.words, places.beside(point.unit, shift)) >= LEAST_SHARED
+    return places.share(point.words, places.beside(point.unit, shift)) >= LEAST_WORDS_OF_PAGE
 
 
 def _field_of(points: Sequence[Point], shift: int) -> str | None:

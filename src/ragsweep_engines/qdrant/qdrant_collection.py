@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.indexes.engine import Corpus
 
-BATCH = 512  # points written at once
-AT_ONCE = 64  # queries searched at once
+POINTS_AT_ONCE = 512  # points written at once
+SEARCHED_AT_ONCE = 64  # queries searched at once
 SOURCE, TEXT = "source", "text"  # payload of the points that are ours
 
 # Modules that need the extra `qdrant`, and their packages
@@ -113,8 +113,8 @@ class Collection(Protocol):
 
 def batches(corpus: Corpus, *, with_text: bool) -> Iterator[tuple[range, list[list[float]], list[dict[str, str]]]]:
     """The points of a corpus, some at a time: their ids, which are the passages' positions, vectors and payload."""
-    for start in range(0, len(corpus.texts), BATCH):
-        ids = range(start, min(start + BATCH, len(corpus.texts)))
+    for start in range(0, len(corpus.texts), POINTS_AT_ONCE):
+        ids = range(start, min(start + POINTS_AT_ONCE, len(corpus.texts)))
         payload: list[dict[str, str]] = [{} for _ in ids]
         for point, fields in zip(ids, payload, strict=True):
             if corpus.documents is not None:

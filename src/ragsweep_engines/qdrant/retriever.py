@@ -28,8 +28,8 @@ from ragsweep_engines.qdrant import qdrant_access as access
 from ragsweep_engines.qdrant.matching import FIELDS, Matcher, ranking_of
 from ragsweep_engines.qdrant.qdrant_collection import Collection, Fusion, Hit, Manner, Query, expect_packages
 
-DEPTH = 100  # searched to before a run is recorded
-SHOWN = 3  # names in a message
+TRIED_DEPTH = 100  # searched to before a run is recorded
+SHOWN_COLLECTIONS = 3  # names in a message
 PAYLOAD = {"text": "content", "source": "file_path", "page": None, "passage": None}
 
 
@@ -142,12 +142,12 @@ class QdrantRetriever:
             RetrieverError: The collection is absent, empty or lacks a vector or a field; or the dataset does not know
                 what it found.
         """
-        if misplaced := self._rank(search, DEPTH)[1]:
+        if misplaced := self._rank(search, TRIED_DEPTH)[1]:
             say_once(misplaced)
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What the report says of points whose texts are not those of their pages."""
-        misplaced = self._rank(search, DEPTH)[1]
+        misplaced = self._rank(search, TRIED_DEPTH)[1]
         return {"Points of other pages": [misplaced]} if misplaced else {}
 
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -290,5 +290,5 @@ class QdrantRetriever:
 
 
 def _some(names: Iterable[str]) -> str:
-    shown = [shortened(one_line(repr(name))) for name in islice(names, SHOWN + 1)]
-    return ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "") or "none"
+    shown = [shortened(one_line(repr(name))) for name in islice(names, SHOWN_COLLECTIONS + 1)]
+    return ", ".join(shown[:SHOWN_COLLECTIONS]) + (", ..." if len(shown) > SHOWN_COLLECTIONS else "") or "none"

@@ -21,7 +21,7 @@ from ragsweep_engines.manifest import (
 )
 from ragsweep_engines.qdrant.qdrant_access import connect, explained, host, upload
 from ragsweep_engines.qdrant.qdrant_collection import (
-    AT_ONCE,
+    SEARCHED_AT_ONCE,
     SOURCE,
     Graph,
     Hit,
@@ -65,8 +65,8 @@ class ServerCollection:
         """At most `limit` hits of every query, best first."""
         found: list[list[Hit]] = []
         with explained(self._what):
-            for start in range(0, len(queries), AT_ONCE):
-                requests = [_request(query, manner, limit) for query in queries[start : start + AT_ONCE]]
+            for start in range(0, len(queries), SEARCHED_AT_ONCE):
+                requests = [_request(query, manner, limit) for query in queries[start : start + SEARCHED_AT_ONCE]]
                 answers = self._client.query_batch_points(self._name, requests)
                 found += [[Hit(hit.id, hit.score, hit.payload or {}) for hit in answer.points] for answer in answers]
         return found

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from letters import LetterEncoder, numbered
 
-from ragsweep.models.encoders.embeddings import PIECE, embed, encoding_ms
+from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, embed, encoding_ms
 from ragsweep.retrieval import SentenceTransformerEncoder
 from ragsweep.store.stage_store import Store
 
@@ -68,7 +68,7 @@ def test_a_disabled_store_encodes_all_and_gives_the_same(letters, tmp_path):
 def test_a_disabled_store_leaves_the_pieces_of_others(letters, store):
     kill(encoding(store))
     kept = list(store.entries())
-    embed(letters, Store(store.path, enabled=False), numbered(2 * PIECE + 1), "passage")
+    embed(letters, Store(store.path, enabled=False), numbered(2 * ENCODED_AT_ONCE + 1), "passage")
     assert [entry.path for entry in store.entries()] == [entry.path for entry in kept]
 
 
@@ -137,8 +137,8 @@ def process(store, end, seconds):
 
 
 def encoding(store):
-    """A process that encodes `numbered(2 * PIECE + 1)`: it has kept the first piece and begun the second."""
-    begun = process(store, 2 * PIECE + 1, seconds=3)
+    """A process that encodes `numbered(2 * ENCODED_AT_ONCE + 1)`: it has kept the first piece and begun the second."""
+    begun = process(store, 2 * ENCODED_AT_ONCE + 1, seconds=3)
     for _ in range(2):
         begun.stdout.readline()
     return begun
@@ -169,33 +169,33 @@ def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
 @pytest.mark.usefixtures("processes")
 def test_a_killed_encoding_goes_on_where_it_was(letters, store):
     kill(encoding(store))
-    texts = numbered(2 * PIECE + 1)
+    texts = numbered(2 * ENCODED_AT_ONCE + 1)
     encoder = LetterEncoder()
     np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
-    assert encoder.asked == texts[PIECE:]
+    assert encoder.asked == texts[ENCODED_AT_ONCE:]
     assert len(list(store.entries())) == 1
 
 
 @pytest.mark.usefixtures("processes")
 def test_a_corpus_that_is_whole_leaves_the_pieces_of_one_that_another_process_encodes(letters, store):
     other = encoding(store)
-    embed(letters, store, [f"{text} z" for text in numbered(PIECE + 1)], "passage")
+    embed(letters, store, [f"{text} z" for text in numbered(ENCODED_AT_ONCE + 1)], "passage")
     kill(other)
-    texts, encoder = numbered(2 * PIECE + 1), LetterEncoder()
+    texts, encoder = numbered(2 * ENCODED_AT_ONCE + 1), LetterEncoder()
     np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
-    assert encoder.asked == texts[PIECE:]
+    assert encoder.asked == texts[ENCODED_AT_ONCE:]
     assert len(list(store.entries())) == 2  # no piece of either
 
 
 @pytest.mark.usefixtures("processes")
 def test_pieces_that_a_larger_corpus_has_go_when_it_is_whole(letters, store):
     kill(encoding(store))
-    embed(letters, store, numbered(2 * PIECE + 5), "passage")
+    embed(letters, store, numbered(2 * ENCODED_AT_ONCE + 5), "passage")
     assert len(list(store.entries())) == 1
 
 
 def test_the_pieces_of_a_corpus_go_when_it_is_whole(letters, store):
-    embed(letters, store, numbered(PIECE + 1), "passage")
+    embed(letters, store, numbered(ENCODED_AT_ONCE + 1), "passage")
     [entry] = store.entries()
     [arrays] = store.arrays(entry.stage)
-    assert len(arrays["digests"]) == PIECE + 1
+    assert len(arrays["digests"]) == ENCODED_AT_ONCE + 1

@@ -77,7 +77,7 @@ def test_another_scorer_does_not_take_the_scores_of_this_one(store, manual_searc
 
 @pytest.mark.usefixtures("long_work")
 def test_a_process_that_ends_loses_a_piece_at_most(store, manual_search, first, monkeypatch):
-    monkeypatch.setattr(module, "PIECE", 16)
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 16)
     ended, resumed, whole = Shared(fails_after=64), Shared(), Shared()
     with pytest.raises(KeyboardInterrupt):
         pair_scores(manual_search, first, ended, store, "shared")

@@ -23,7 +23,7 @@ from ragsweep.text.tokens import Span
 
 Distances = npt.NDArray[np.float64]
 
-AT_ONCE = 20_000  # sentences whose embeddings are in memory at once
+SENTENCES_AT_ONCE = 20_000  # sentences whose embeddings are in memory at once
 
 
 class SentenceEncoder(Protocol):
@@ -107,7 +107,7 @@ class SemanticChunker(SizedChunker):
             sentences = sentences_of(text)
             lengths.append(len(sentences))
             windows += self._windows(text, sentences)
-            if len(windows) >= AT_ONCE:
+            if len(windows) >= SENTENCES_AT_ONCE:
                 found.append(self._between(windows, lengths))
                 windows, lengths = [], []
         if windows:

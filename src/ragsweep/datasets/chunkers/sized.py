@@ -13,7 +13,7 @@ from ragsweep.datasets.chunkers.rulers import Characters, Ruler, TokenOffsets, T
 from ragsweep.datasets.model.collection import PAGE_BREAK
 from ragsweep.text.tokens import Span
 
-AT_ONCE = 256  # texts that are tokenized at once
+TEXTS_AT_ONCE = 256  # texts that are tokenized at once
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class SizedChunker(ABC):
 
     def _measured(self, texts: Sequence[str]) -> Iterator[tuple[str, Ruler]]:
         """Each text as `_in_lines`, and what measures it."""
-        for first in range(0, len(texts), AT_ONCE):
-            some = [self._in_lines(text) for text in texts[first : first + AT_ONCE]]
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            some = [self._in_lines(text) for text in texts[first : first + TEXTS_AT_ONCE]]
             if self.unit == "characters" or self.tokenizer is None:
                 yield from ((text, Characters(len(text))) for text in some)
             else:

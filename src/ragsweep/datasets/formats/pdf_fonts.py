@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.store.stage_store import Arrays, packed
 
-LONGEST_NAME = 500  # bytes
+LONGEST_FONT_NAME = 500  # bytes
 STANDARD, REPLACED = "Chrom ", "Chrome "  # how pdfium calls its own fonts: for the 14 that every reader has, for others
 
 
@@ -90,8 +90,8 @@ def _raw() -> Any:
 
 
 def _text(call: Any, font: Any) -> str:
-    text = ctypes.create_string_buffer(LONGEST_NAME)
-    call(font, text, LONGEST_NAME)
+    text = ctypes.create_string_buffer(LONGEST_FONT_NAME)
+    call(font, text, LONGEST_FONT_NAME)
     return text.value.decode("utf-8", "replace")
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.readers.fields import SHOWN, flaw_of_name, flaw_of_text
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, flaw_of_text
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -94,7 +94,7 @@ def flaw_of_case(case: Case) -> str | None:
     names = [("specialty", case.specialty), ("difficulty", case.difficulty), ("condition", case.condition)]
     for kind, value in [*names, *(("condition of an option", each) for each in case.conditions)]:
         if value is not None and (flaw := flaw_of_name(value)):
-            return f"the {kind} {value[:SHOWN]!r} {flaw}"
+            return f"the {kind} {value[:SHOWN_CHARACTERS]!r} {flaw}"
     return None
 
 
@@ -102,7 +102,7 @@ def flaw_of_options(options: Sequence[Option]) -> str | None:
     """Why options cannot be chosen from; None if they can."""
     letters = [option.letter for option in options]
     if len(letters) < 2 or letters != [*LETTERS[: len(letters)]]:
-        found = repr("".join(letters)[:SHOWN]) if letters else "none"
+        found = repr("".join(letters)[:SHOWN_CHARACTERS]) if letters else "none"
         return f"expected 2 to 26 options with the letters A, B, C, ...; found {found}"
     earlier: dict[str, str] = {}
     for letter, text in options:

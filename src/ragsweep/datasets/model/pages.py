@@ -11,14 +11,14 @@ from typing import Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.collection import Document, Judgment, Page, Unit
-from ragsweep.datasets.readers.fields import SHOWN, listed, whole
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed, whole
 from ragsweep.text.normalisation import composed, same_name
 
 Key = Literal["page", "page_number", "document"]
 Match = Literal["qualified", "page_number"]
 PageOrDocument = Literal["page", "document"]
 
-NAMED = 3  # documents or pages in a message
+NAMED_PAGES = 3  # documents or pages in a message
 NOTHING = ("nan", "NaN", "None", "<NA>", "null")  # what pandas writes for a missing value
 WITH_DECIMALS = re.compile(r"[0-9]{1,15}\.0+")  # a whole number in a column where another one is missing
 
@@ -119,26 +119,26 @@ class Pages:
             return units[0] if same_name(units[0], key) else self.unit(units[0], where)
         if units:
             raise DatasetError(
-                f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:NAMED])}"
-                f"{', ...' if len(units) > NAMED else ''}); "
+                f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:NAMED_PAGES])}"
+                f"{', ...' if len(units) > NAMED_PAGES else ''}); "
                 f"write {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
         parts = [part.strip() for part in key.split(",")]
         several = "; write semicolons between several" if any(map(self._is_known, parts)) else ""
         raise DatasetError(
-            f"{where}: {self._unit_kind} {key[:SHOWN]!r} is not in the documents "
+            f"{where}: {self._unit_kind} {key[:SHOWN_CHARACTERS]!r} is not in the documents "
             f"({self._instead(key)}{from_0}{several})"
         )
 
     def _alone(self, source: str, where: str) -> str:
         """The unit of a document that a judgment names without a page."""
         if (document := self._documents.get(source)) is None:
-            found = f"document {source[:SHOWN]!r} is not in the documents"
+            found = f"document {source[:SHOWN_CHARACTERS]!r} is not in the documents"
             raise DatasetError(f"{where}: {found} ({nearest(source, self._documents)})")
         if self._unit_kind == "document" or len(document.pages) == 1:
             return document.pages[0].unit
-        found = f"document {source[:SHOWN]!r} is judged without a page ({_extent(document)})"
+        found = f"document {source[:SHOWN_CHARACTERS]!r} is judged without a page ({_extent(document)})"
         raise DatasetError(f"{where}: {found}; expected a page, or documents as the judged unit")
 
     def judgments(self, query_id: str, grades: Mapping[str, int], where: str) -> list[Judgment]:
@@ -176,8 +176,10 @@ class Pages:
             return _extent(self._documents[source])
         if source or self._unit_kind == "document":
             return nearest(source or key, self._documents)
-        extents = ", ".join(_extent(document) for document in islice(self._documents.values(), NAMED))
-        return extents + (f" and {len(self._documents) - NAMED} more documents" if len(self._documents) > NAMED else "")
+        extents = ", ".join(_extent(document) for document in islice(self._documents.values(), NAMED_PAGES))
+        return extents + (
+            f" and {len(self._documents) - NAMED_PAGES} more documents" if len(self._documents) > NAMED_PAGES else ""
+        )
 
 
 def _extent(document: Document) -> str:
@@ -188,5 +190,5 @@ def _extent(document: Document) -> str:
 def nearest(name: str, names: Iterable[str]) -> str:
     """The most similar names, or the first ones if none is similar."""
     names = list(names)
-    close = get_close_matches(name, names, n=NAMED, cutoff=0.5)
+    close = get_close_matches(name, names, n=NAMED_PAGES, cutoff=0.5)
     return f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {listed(names)}"

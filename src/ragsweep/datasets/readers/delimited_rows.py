@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB
-from ragsweep.datasets.readers.fields import SHOWN, listed
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 
-LARGEST_MB = 100  # of a cell
+LARGEST_CELL_MB = 100  # of a cell
 QUOTES = {
     ",": "put a text that contains a comma into double quotes",
     ";": "put a text that contains a semicolon into double quotes",
@@ -40,7 +40,7 @@ def rows_of(
     Raises:
         DatasetError: It is no table, lacks a column that is needed, or has a text in a column without a name.
     """
-    csv.field_size_limit(LARGEST_MB * MB)
+    csv.field_size_limit(LARGEST_CELL_MB * MB)
     first_line, delimiter, quoted, texts = _opened(lines, delimiter)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     try:
@@ -93,7 +93,7 @@ def _opened(lines: Iterator[tuple[int, str]], delimiter: str) -> tuple[int, str,
 def _by_name(header: Sequence[str], row: Sequence[str], where: str) -> Entry:
     for position, (name, cell) in enumerate(zip(header, row, strict=True)):
         if not name and cell.strip() and not (position == 0 and cell.strip().isdecimal()):
-            found = f"column {position + 1} has no name, but the text {cell.strip()[:SHOWN]!r}"
+            found = f"column {position + 1} has no name, but the text {cell.strip()[:SHOWN_CHARACTERS]!r}"
             raise DatasetError(f"{where}: {found}; name the column, or put a text with a delimiter into double quotes")
     return {name: cell for name, cell in zip(header, row, strict=True) if name}
 

@@ -15,11 +15,11 @@ from ragsweep.datasets.readers.fields import ROW_NUMBERS, flaw_of_name, flaw_of_
 from ragsweep.datasets.readers.json_objects import entries_of_object, is_table
 from ragsweep.datasets.readers.parquet_files import parquet_rows
 
-LARGEST_MB = 100  # size of a JSON file that is one value, or of a line
+LARGEST_VALUE_MB = 100  # size of a JSON file that is one value, or of a line
 LARGEST_IN_ALL_MB = 1000  # size of a file that is read line by line, unzipped
 LARGEST_CORPUS_MB = 100_000
 FIELDS_SHOWN = 300  # characters of their names in a message
-SHORTEST_LINE = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
+LINE_COUNTS_FOR = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
@@ -45,7 +45,7 @@ def read_json(
     with reading(path, setting, f"a JSON file of {contents}", f"a JSON {shape} of {contents}"):
         if path.suffix == ".gz":
             return from_json("".join(line for _, line in lines_of(path, setting, contents)), allow_nan=allow_nan)
-        return from_json(read_text(path, LARGEST_MB, utf_16=True), allow_nan=allow_nan)
+        return from_json(read_text(path, LARGEST_VALUE_MB, utf_16=True), allow_nan=allow_nan)
 
 
 def read_entries(
@@ -236,8 +236,8 @@ def lines_of(
     characters = 0
     expected = f"{formats} of {contents}"
     with reading(path, setting, expected, expected):
-        for number, line in read_lines(path, LARGEST_MB):
-            characters += max(len(line), SHORTEST_LINE)
+        for number, line in read_lines(path, LARGEST_VALUE_MB):
+            characters += max(len(line), LINE_COUNTS_FOR)
             if characters > in_all_mb * MB:  # a small zipped file can be a very large one
                 raise MalformedError(f"larger than {in_all_mb:,} MB")
             yield number, line

@@ -16,8 +16,8 @@ GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as
 NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and line ends
 # Names that pandas gives to the numbers of its rows, once they are written as a column and read again.
 ROW_NUMBERS = re.compile(r"Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")
-SHOWN = 80  # characters of a value in a message
-LISTED = 5  # names in a message
+SHOWN_CHARACTERS = 80  # characters of a value in a message
+LISTED_NAMES = 5  # names in a message
 
 
 def shown_value(value: object) -> str:
@@ -27,14 +27,14 @@ def shown_value(value: object) -> str:
     if isinstance(value, dict) or value == []:
         return "an object" if isinstance(value, dict) else "an empty list"
     shown = json.dumps(value, default=str)
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
+    return shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[: SHOWN_CHARACTERS - 3]}..."
 
 
 def listed(names: Iterable[str]) -> str:
     """The first few names, and the number of further ones."""
     names = list(names)
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(repr(name[:SHOWN]) for name in names[:LISTED]) + more if names else "none"
+    more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
+    return ", ".join(repr(name[:SHOWN_CHARACTERS]) for name in names[:LISTED_NAMES]) + more if names else "none"
 
 
 def grade_of(text: str) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.readers.fields import SHOWN, listed
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 
 Entry = dict[str, Any]
 
@@ -47,7 +47,7 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
         return
     if contents == "queries" and _is_graded(value):
         for query, grades in value.items():
-            yield f"{path}, query {query[:SHOWN]!r}", {"query": query, "relevant_docs": grades}
+            yield f"{path}, query {query[:SHOWN_CHARACTERS]!r}", {"query": query, "relevant_docs": grades}
         return
     lists = {name: each for name, each in value.items() if isinstance(each, list)}
     mappings = {name: each for name, each in value.items() if isinstance(each, dict)}
@@ -96,12 +96,14 @@ def _of_llama_index(value: Mapping[str, Any], contents: str, path: Path) -> Iter
             raise DatasetError(f"{path}: the field {name!r} is no object; expected texts or lists by id")
     if contents == "documents":
         for name, text in value["corpus"].items():
-            yield f"{path}, corpus {name[:SHOWN]!r}", Named(id=name, text=text)
+            yield f"{path}, corpus {name[:SHOWN_CHARACTERS]!r}", Named(id=name, text=text)
         return
     if unknown := value["relevant_docs"].keys() - value["queries"].keys():
-        raise DatasetError(f"{path}: relevant_docs has the query {min(unknown)[:SHOWN]!r}, which queries lacks")
+        raise DatasetError(
+            f"{path}: relevant_docs has the query {min(unknown)[:SHOWN_CHARACTERS]!r}, which queries lacks"
+        )
     for name, text in value["queries"].items():
         yield (
-            f"{path}, query {name[:SHOWN]!r}",
+            f"{path}, query {name[:SHOWN_CHARACTERS]!r}",
             Named(id=name, query=text, relevant_docs=value["relevant_docs"].get(name)),
         )

@@ -11,7 +11,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError
 from ragsweep.datasets.readers.fields import listed
 
-LARGEST_MB = 100_000  # unzipped, as the file itself says
+LARGEST_PARQUET_MB = 100_000  # unzipped, as the file itself says
 MOST_IN_A_BATCH = 1000  # rows that are in memory at once
 
 
@@ -31,8 +31,11 @@ def parquet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         with path.open("rb") as opened, parquet.ParquetFile(opened) as file:
             about = file.metadata
-            if sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups)) > LARGEST_MB * MB:
-                raise MalformedError(f"larger than {LARGEST_MB:,} MB")
+            if (
+                sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+                > LARGEST_PARQUET_MB * MB
+            ):
+                raise MalformedError(f"larger than {LARGEST_PARQUET_MB:,} MB")
             names = Counter(file.schema_arrow.names)
             if twice := {name for name, number in names.items() if number > 1}:
                 raise MalformedError(f"several columns have the name {listed(sorted(twice))}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ragsweep.core.parsing import DEEPEST, MalformedError
+from ragsweep.core.parsing import DEEPEST_NESTING, MalformedError
 
-LONGEST = 1_000_000  # characters
+LONGEST_LITERAL = 1_000_000  # characters
 TOKEN = re.compile(
     r"""\s*(?:
         (?P<begin>array\(\[|np\.(?:u?int[0-9]+|float[0-9]+|str_)\(|[\[({])
@@ -57,10 +57,10 @@ def from_python(text: str) -> Any:
     A tuple, a set and an array of numpy become a list. Between the items of an array there need not be commas.
 
     Raises:
-        MalformedError: It is none, too long, or nested deeper than `DEEPEST`.
+        MalformedError: It is none, too long, or nested deeper than `DEEPEST_NESTING`.
     """
-    if len(text) > LONGEST:
-        raise MalformedError(f"longer than {LONGEST:,} characters")
+    if len(text) > LONGEST_LITERAL:
+        raise MalformedError(f"longer than {LONGEST_LITERAL:,} characters")
     at = 0
     open_ones = [_Open("")]  # the outermost holds the result
     while token := TOKEN.match(text, at):
@@ -68,8 +68,8 @@ def from_python(text: str) -> Any:
         kind, found = str(token.lastgroup), token[str(token.lastgroup)]
         if kind == "begin":
             open_ones.append(_Open(found))
-            if len(open_ones) > DEEPEST:
-                raise MalformedError(f"nested more than {DEEPEST} deep")
+            if len(open_ones) > DEEPEST_NESTING:
+                raise MalformedError(f"nested more than {DEEPEST_NESTING} deep")
         elif kind == "mark":
             open_ones[-1].colons += found == ":"
         elif kind == "end":

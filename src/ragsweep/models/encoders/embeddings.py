@@ -28,7 +28,7 @@ Digests = npt.NDArray[np.bytes_]
 
 DIGEST_BYTES = 16
 PLURAL = {"passage": "passages", "query": "queries"}
-PIECE = 2048  # texts that are encoded before they are kept: what a killed process can lose
+ENCODED_AT_ONCE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
 def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, corpus: bool = True) -> Embeddings:
@@ -68,7 +68,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
                 missing = missing[~new]
             if not len(missing):
                 break
-        size = encoder.piece if isinstance(encoder, EncodesInPieces) else PIECE
+        size = encoder.piece if isinstance(encoder, EncodesInPieces) else ENCODED_AT_ONCE
         if isinstance(encoder, AnnouncesTexts) and len(missing):
             encoder.announce([texts[row] for row in missing], role)
         with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)) as shown:
@@ -86,7 +86,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
 
     def checked(kept: Arrays) -> Arrays:
         embeddings = kept["embeddings"]
-        blocks = (embeddings[start : start + PIECE] for start in range(0, len(embeddings), PIECE))
+        blocks = (embeddings[start : start + ENCODED_AT_ONCE] for start in range(0, len(embeddings), ENCODED_AT_ONCE))
         if role == "passage" and corpus and all((rows == embeddings[0]).all() for rows in blocks):
             different = len(np.unique(kept["digests"]))
             if different > 1:

@@ -11,12 +11,12 @@ from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import say_once
-from ragsweep.models.encoders.tokenizer import WORDS, digest_of, file_of, opened
+from ragsweep.models.encoders.tokenizer import BY_WORDS, digest_of, file_of, opened
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import word_spans
 
-AT_ONCE = 4096  # texts whose tokens are in memory
+PROMPTS_AT_ONCE = 4096  # texts whose tokens are in memory
 MOST_COUNTED = 200_000  # texts of a corpus that are all counted, so that all runs share the counts; that takes a minute
 
 
@@ -33,7 +33,7 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
     Returns:
         None if the model has no tokenizer here, which is printed once.
     """
-    if tokenizer == WORDS:
+    if tokenizer == BY_WORDS:
         return np.array([len(word_spans(text)) for text in texts], dtype=np.int64)
     if needed is not None and len(texts) > MOST_COUNTED:
         rows = np.unique(needed[needed != NOTHING])
@@ -51,8 +51,10 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
 
     def build() -> Arrays:
         tokens = np.empty(len(texts), dtype=np.int64)
-        for start in range(0, len(texts), AT_ONCE):
-            spaced = [text.replace("\f", " ") for text in texts[start : start + AT_ONCE]]  # as the encoder reads them
+        for start in range(0, len(texts), PROMPTS_AT_ONCE):
+            spaced = [
+                text.replace("\f", " ") for text in texts[start : start + PROMPTS_AT_ONCE]
+            ]  # as the encoder reads them
             encoded = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
             tokens[start : start + len(spaced)] = [len(each) for each in encoded]
             advance(len(spaced))

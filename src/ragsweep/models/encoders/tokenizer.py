@@ -27,7 +27,7 @@ from ragsweep.text.tokens import word_spans
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-WORDS = "words"  # counts words instead of tokens, and needs no model
+BY_WORDS = "words"  # counts words instead of tokens, and needs no model
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class ModelTokenizer:
     @cached_property
     def fingerprint(self) -> str:
         """Digest of the tokenizer's file, and of the library that reads it."""
-        return digest([WORDS] if self.model == WORDS else [digest_of(self.file), version("tokenizers")])
+        return digest([BY_WORDS] if self.model == BY_WORDS else [digest_of(self.file), version("tokenizers")])
 
     def offsets(self, texts: Sequence[str]) -> list[Indices]:
         """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
-        if self.model == WORDS:
+        if self.model == BY_WORDS:
             found: Iterable[Sequence[tuple[int, int]]] = map(word_spans, texts)
         else:
             found = (each.offsets for each in opened(self.file).encode_batch(list(texts), add_special_tokens=False))

@@ -18,7 +18,7 @@ from ragsweep.store.stage_store import Arrays, Store
 
 TEXTS_SAMPLED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
 NO_TOKEN = -1
-AT_ONCE = 1_000  # texts whose tokens are in memory
+TOKENIZED_AT_ONCE = 1_000  # texts whose tokens are in memory
 
 
 @offered_with("encode", "rank")
@@ -66,8 +66,10 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
 
     def build() -> Arrays:
         counts = np.zeros(2, dtype=np.int64)
-        for start in range(0, len(some), AT_ONCE):
-            for each in opened(file).encode_batch_fast(some[start : start + AT_ONCE], add_special_tokens=False):
+        for start in range(0, len(some), TOKENIZED_AT_ONCE):
+            for each in opened(file).encode_batch_fast(
+                some[start : start + TOKENIZED_AT_ONCE], add_special_tokens=False
+            ):
                 counts += each.ids.count(_unknown(file)), len(each)
         return {"counts": counts}
 

@@ -20,7 +20,7 @@ from ragsweep.store.stage_store import Store
 
 FILE = "answers.sqlite"  # beside what the store may delete to make room: answers were paid for
 PATIENCE_S = 60  # for another process that is writing
-LARGEST = 10**7  # characters of a response
+LONGEST_RESPONSE = 10**7  # characters of a response
 TABLE = """
 CREATE TABLE IF NOT EXISTS responses (
     key TEXT PRIMARY KEY,   -- digest of the request
@@ -137,7 +137,7 @@ class KeptResponses:
         if ("table", "responses") not in objects:  # a process was killed before it had made one
             return None
         query = "SELECT substr(response, 1, ?), checksum FROM responses WHERE key = ?"
-        row = connection.execute(query, (LARGEST, name)).fetchone()
+        row = connection.execute(query, (LONGEST_RESPONSE, name)).fetchone()
         if row is None:
             return None
         text, checksum = row

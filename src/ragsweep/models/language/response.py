@@ -14,7 +14,7 @@ MOST_TOKENS = 10**9  # that a response may claim
 USAGE = {"in": ("prompt_tokens", "input_tokens"), "out": ("completion_tokens", "output_tokens")}
 REASONING = ("reasoning_content", "reasoning", "thinking")  # fields of a message
 THOUGHTS = ("thinking", "reasoning", "redacted_thinking")  # types of a part of a message
-TEXTS = ("text", "output_text")
+TEXT_FIELDS = ("text", "output_text")
 
 
 class Cause(StrEnum):
@@ -121,7 +121,7 @@ def _parts(content: Any) -> tuple[str, str, str]:
             thoughts.append(_parts(inner)[0] if isinstance(inner, str | list) else "")
         elif part.get("type") == "refusal":
             refusals.append(str(part.get("refusal") or "refused"))
-        elif part.get("type", "text") in TEXTS:
+        elif part.get("type", "text") in TEXT_FIELDS:
             texts.append(_parts(part["text"])[0])
     return "".join(texts), "\n".join(thoughts), "\n".join(refusals)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
 CHARACTERS_PER_TOKEN = 4  # of English text, roughly; other writing has at most one token for each byte
-LARGEST_MB = 1  # of a response
+LARGEST_RESPONSE_MB = 1  # of a response
 LONGEST_MESSAGE = 200  # characters of what a server says
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60  # before a request is sent again
 LONGEST_RETRY_AFTER_S = 600  # that a server may ask for
@@ -62,7 +62,7 @@ class Reply(NamedTuple):
     Attributes:
         status: 0 if it has sent none.
         headers: In lower case.
-        body: At most a little more than `LARGEST_MB`.
+        body: At most a little more than `LARGEST_RESPONSE_MB`.
         flaw: Why the body is not whole; None if it is.
     """
 
@@ -88,7 +88,7 @@ class Kind(NamedTuple):
     path: str
     most_tokens: Callable[[Mapping[str, Any]], tuple[int, int]]
     read: Callable[[bytes, Mapping[str, Any], tuple[str, ...]], dict[str, Any]]
-    largest_mb: int = LARGEST_MB
+    largest_mb: int = LARGEST_RESPONSE_MB
     filters: bool = False
     again: bool = False
 

@@ -29,7 +29,7 @@ from ragsweep.models.language.smollm2_files import LIBRARIES, SHA256, check_pack
 from ragsweep.store.stage_store import NO_STORE, Store
 
 CONTEXT = 8192  # tokens of a prompt and its response, as the model was trained
-BLOCK = 256  # tokens of a prompt that are computed at once
+PROMPT_TOKENS_AT_ONCE = 256  # tokens of a prompt that are computed at once
 
 
 class StoppedError(Exception):
@@ -65,7 +65,15 @@ class SmolLM2:
 
     def _key(self, what: str, messages: Sequence[Message], setting: object) -> list[object]:
         versions = {name: version(name) for name in LIBRARIES}
-        return [SHA256, versions, cpu_abilities(), BLOCK, what, setting, [[*message] for message in messages]]
+        return [
+            SHA256,
+            versions,
+            cpu_abilities(),
+            PROMPT_TOKENS_AT_ONCE,
+            what,
+            setting,
+            [[*message] for message in messages],
+        ]
 
     def _complete(self, messages: Sequence[Message]) -> Completion:
         model, tokenizer = load(self._store)
@@ -127,11 +135,13 @@ class SmolLM2:
             self._cache = DynamicCache(config=model.config)
         same = next((at for at, pair in enumerate(zip(self._read, prompt, strict=False)) if pair[0] != pair[1]), None)
         same = min(len(self._read), len(prompt)) if same is None else same
-        same = min(same, len(prompt) - 1) // BLOCK * BLOCK  # whole blocks, and at least one token is left
+        same = (
+            min(same, len(prompt) - 1) // PROMPT_TOKENS_AT_ONCE * PROMPT_TOKENS_AT_ONCE
+        )  # whole blocks, and at least one token is left
         self._cache.crop(same - self._cache.get_seq_length())
         self._read = prompt
-        for start in range(same, len(prompt), BLOCK):
-            block = torch.tensor([prompt[start : start + BLOCK]])
+        for start in range(same, len(prompt), PROMPT_TOKENS_AT_ONCE):
+            block = torch.tensor([prompt[start : start + PROMPT_TOKENS_AT_ONCE]])
             logits = model(block, past_key_values=self._cache, logits_to_keep=1).logits[0, -1]
         return logits
 

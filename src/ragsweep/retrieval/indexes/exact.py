@@ -21,8 +21,8 @@ from ragsweep.core.progress import advance
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.ranking import Ranking, ranked
 
-QUERIES = 256  # searched at once
-BLOCK = 2048  # passages multiplied at once: they and their products stay in the cache of a core
+QUERIES_AT_ONCE = 256  # searched at once
+SCORED_AT_ONCE = 2048  # passages multiplied at once: they and their products stay in the cache of a core
 CROWD = 4  # times the depth: if a query has more candidates left than that, most of them are copies of one passage
 
 Products = npt.NDArray[np.float32]
@@ -41,7 +41,7 @@ class ExactSearch:
     """
 
     passages: Embeddings
-    block: int = BLOCK
+    block: int = SCORED_AT_ONCE
     threads: int = field(default_factory=cores)
 
     def __call__(self, queries: Embeddings, depth: int) -> Ranking:
@@ -49,7 +49,8 @@ class ExactSearch:
         depth = min(depth, len(self.passages))
         with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
             batches = [
-                self._batch(pool, queries[first : first + QUERIES], depth) for first in range(0, len(queries), QUERIES)
+                self._batch(pool, queries[first : first + QUERIES_AT_ONCE], depth)
+                for first in range(0, len(queries), QUERIES_AT_ONCE)
             ]
         return Ranking(np.vstack([batch.passages for batch in batches]), np.vstack([batch.scores for batch in batches]))
 
@@ -75,8 +76,8 @@ class ExactSearch:
 
 def longest_of(embeddings: Embeddings) -> float:
     """The largest length of an embedding, a block at a time."""
-    starts = range(0, len(embeddings), BLOCK)
-    return max(float(np.linalg.norm(embeddings[at : at + BLOCK], axis=1).max()) for at in starts)
+    starts = range(0, len(embeddings), SCORED_AT_ONCE)
+    return max(float(np.linalg.norm(embeddings[at : at + SCORED_AT_ONCE], axis=1).max()) for at in starts)
 
 
 def canonical_scores(queries: Embeddings, passages: Embeddings, found: Indices) -> Scores:

@@ -12,7 +12,7 @@ from ragsweep.core.limits import Between
 from ragsweep.core.progress import advance
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.models.encoders.reduction import Quantization
-from ragsweep.retrieval.indexes.exact import BLOCK, ExactSearch, canonical_scores
+from ragsweep.retrieval.indexes.exact import SCORED_AT_ONCE, ExactSearch, canonical_scores
 from ragsweep.retrieval.indexes.index import Keep, Nearest
 from ragsweep.retrieval.ranking import Ranking, ranked
 from ragsweep.store.code import code_of
@@ -73,8 +73,8 @@ def _bytes(passages: Embeddings) -> Arrays:
     step = (highest - lowest) / np.float32(LEVELS - 1)
     step[step == 0] = 1
     codes = np.empty(passages.shape, np.int8)
-    for start in range(0, len(passages), BLOCK):
-        some = slice(start, start + BLOCK)
+    for start in range(0, len(passages), SCORED_AT_ONCE):
+        some = slice(start, start + SCORED_AT_ONCE)
         codes[some] = np.floor((passages[some] - lowest) / step).clip(0, LEVELS - 1) - LEVELS // 2
     return {"codes": codes, "lowest": lowest, "step": step}
 

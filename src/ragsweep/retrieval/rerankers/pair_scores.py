@@ -20,7 +20,7 @@ Pair = tuple[str, str]  # of a query and a passage
 ScorePairs = Callable[[Sequence[Pair]], Scores]
 
 DIGEST_BYTES = 16
-PIECE = 1024  # pairs that are scored before they are kept: what a killed process can lose
+PAIRS_AT_ONCE = 1024  # pairs that are scored before they are kept: what a killed process can lose
 
 
 def pair_scores(search: Search, ranking: Ranking, score: ScorePairs, store: Store, key: object) -> Scores:
@@ -60,8 +60,8 @@ def pair_scores(search: Search, ranking: Ranking, score: ScorePairs, store: Stor
         return {"digests": wanted[rows], "scores": scores.astype(np.float64)}
 
     with progress(f"scoring {len(missing):,} pairs of query and passage", len(missing)) as shown:
-        for start in range(0, len(missing), PIECE):
-            rows = missing[start : start + PIECE]
+        for start in range(0, len(missing), PAIRS_AT_ONCE):
+            rows = missing[start : start + PAIRS_AT_ONCE]
             digests = digest(wanted[rows].tobytes().hex())
             kept.append(store.get(stage, digests, partial(scored, rows)))
             shown.done = start + len(rows)

@@ -18,7 +18,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 Classify = Callable[[Embeddings], Scores]
 
 SHARPEST = 1000  # factor of the cosines: a difference of 0.01 is then a certainty
-TOLERANCE = 1e-6  # of the sum of probabilities
+PROBABILITY_ERROR = 1e-6  # of the sum of probabilities
 
 
 class Classifier(Protocol):
@@ -134,7 +134,7 @@ def probabilities(classify: Classify, embeddings: Embeddings, types: int, classi
     name, shape = kind_of(classifier), (len(embeddings), types)
     if found.shape != shape:
         raise RetrieverError(f"{name}: returned an array of shape {[*found.shape]}, expected {[*shape]}")
-    if not ((found >= 0) & (np.abs(found.sum(axis=1, keepdims=True) - 1) <= TOLERANCE)).all():  # NaN is not
+    if not ((found >= 0) & (np.abs(found.sum(axis=1, keepdims=True) - 1) <= PROBABILITY_ERROR)).all():  # NaN is not
         raise RetrieverError(f"{name}: expected probabilities of at least 0 that add up to 1 for each query")
     return found
 

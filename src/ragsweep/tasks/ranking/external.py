@@ -26,7 +26,7 @@ from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, rea
 from ragsweep.text.normalisation import composed
 
 LARGEST_K = 1000  # every cutoff up to k is measured
-SHOWN = 3  # ids listed in a message
+SHOWN_IDS = 3  # ids listed in a message
 
 
 @dataclass(frozen=True, repr=False)
@@ -293,4 +293,4 @@ def _one_of(name: str, value: str, options: tuple[str, ...]) -> None:
 
 def _some(ids: Iterable[str]) -> str:
     ids = list(ids)
-    return ", ".join(map(repr, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")
+    return ", ".join(map(repr, ids[:SHOWN_IDS])) + (", ..." if len(ids) > SHOWN_IDS else "")

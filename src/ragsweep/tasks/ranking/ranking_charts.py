@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LIGHT_BLUE = "#9ecae1"
-TENTHS = 10
+CURVE_TENTHS = 10
 MOST_IN_A_PANEL = 7  # metrics
-FEWEST = 3  # places in a panel, so that the bars of one metric are not very wide
+FEWEST_BARS = 3  # places in a panel, so that the bars of one metric are not very wide
 WIDE_ENOUGH = 0.3  # share of the queries whose bar has room for a number
 
 
@@ -58,7 +58,7 @@ def metrics(evaluation: Evaluation) -> Figure:
 def _draw_values(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
     """Draw the values of the queries of some metrics, with their means."""
     per_query = evaluation.per_query[group]
-    edges = np.linspace(*_range(per_query), TENTHS + 1)
+    edges = np.linspace(*_range(per_query), CURVE_TENTHS + 1)
     shares = np.array([np.histogram(values, edges)[0] / per_query.shape[1] for values in per_query])
     place, tenth = shares.nonzero()
     left, middle, shown_shares = place - 0.4, (edges[tenth] + edges[tenth + 1]) / 2, shares[place, tenth]
@@ -71,7 +71,7 @@ def _draw_values(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
     axes.errorbar(places + 0.38, means, yerr=whiskers, fmt="D", color=BEST, capsize=4, markersize=6)
     titles = [_title(evaluation.metrics[position]) for position in group]
     axes.set_xticks(places, [f"{title}\n{mean:.3f}" for title, mean in zip(titles, means, strict=True)])
-    axes.set_xlim(-0.5, max(len(places), FEWEST) - 0.5)
+    axes.set_xlim(-0.5, max(len(places), FEWEST_BARS) - 0.5)
     axes.set_ylabel("value of a query")
     _show_range(axes, edges[0], edges[-1])
     dress(axes)

@@ -27,7 +27,7 @@ from ragsweep.text.normalisation import composed, folded
 if TYPE_CHECKING:
     import pandas as pd
 
-LISTED = 5  # queries that an error names
+LISTED_QUERIES = 5  # queries that an error names
 
 
 def find(given: str, queries: Sequence[Query]) -> int:
@@ -41,11 +41,11 @@ def find(given: str, queries: Sequence[Query]) -> int:
     if len(found) == 1:
         return found[0]
     if found:
-        listed = "; ".join(f"{ids[row]} {textwrap.shorten(queries[row].text, 60)!r}" for row in found[:LISTED])
-        more = f"; and {len(found) - LISTED} more" if len(found) > LISTED else ""
+        listed = "; ".join(f"{ids[row]} {textwrap.shorten(queries[row].text, 60)!r}" for row in found[:LISTED_QUERIES])
+        more = f"; and {len(found) - LISTED_QUERIES} more" if len(found) > LISTED_QUERIES else ""
         raise DatasetError(f"query {given!r}: {len(found)} queries have this in their text: {listed}{more}")
     named = dict(zip([*texts, *map(_folded, ids)], [*ids, *ids], strict=True))
-    close = dict.fromkeys(named[name] for name in get_close_matches(part, named, n=LISTED, cutoff=0.3))
+    close = dict.fromkeys(named[name] for name in get_close_matches(part, named, n=LISTED_QUERIES, cutoff=0.3))
     hint = f"the nearest ids: {', '.join(close)}" if close else "results/per_query.csv of the run lists all queries"
     raise DatasetError(f"query {given!r}: no query has this id or this text; {hint}")
 

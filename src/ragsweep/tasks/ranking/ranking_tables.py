@@ -16,7 +16,7 @@ from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST = 60  # characters of a reference
+LONGEST_REFERENCE = 60  # characters of a reference
 
 
 def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
 def without_offsets(dataset: Dataset) -> list[str]:
     """The references that do not stand at exactly one place of their document, each with its query."""
     unplaced = [reference for reference in dataset.references if not reference.has_offsets]
-    return [f"query {each.query_id}: {one_line(each.text)[:LONGEST]}" for each in unplaced]
+    return [f"query {each.query_id}: {one_line(each.text)[:LONGEST_REFERENCE]}" for each in unplaced]
 
 
 def answerable(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:

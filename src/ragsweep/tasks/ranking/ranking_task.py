@@ -18,7 +18,7 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.models.encoders.prompt_tokens import token_counts
-from ragsweep.models.encoders.tokenizer import WORDS
+from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.method import Method, method_of
@@ -42,7 +42,7 @@ from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
-SHOWN = 3  # names in a notice
+SHOWN_NAMES = 3  # names in a notice
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class RankingTask:
     k: Cutoff
     seed: Seed
     store: Store
-    tokenizer: Text = WORDS
+    tokenizer: Text = BY_WORDS
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
@@ -269,5 +269,5 @@ class RankingTask:
 
 def _notice(names: Sequence[str], what: str) -> None:
     if names:
-        shown = ", ".join(map(one_line, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+        shown = ", ".join(map(one_line, names[:SHOWN_NAMES])) + (", ..." if len(names) > SHOWN_NAMES else "")
         say_once(f"{what}: {len(names)} ({shown})")

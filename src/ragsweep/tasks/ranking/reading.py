@@ -20,7 +20,7 @@ from ragsweep.core.trec_files import LONGEST_LINE_MB, number_of, trec_lines
 from ragsweep.core.trec_files import QRELS as QRELS_LINE
 from ragsweep.core.trec_files import RUN as RUN_LINE
 from ragsweep.datasets.formats.beir import HEADER
-from ragsweep.datasets.readers.fields import SHOWN
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.statistics.intervals import Array
 from ragsweep.text.normalisation import Spellings
@@ -198,4 +198,4 @@ def _shown(value: object) -> str:
     """A value as shown in an error message."""
     if isinstance(value, Integral) and abs(int(value)) >= LARGEST_ID:  # Python refuses to print huge integers
         return "of hundreds of digits"
-    return repr(value) if len(repr(value)) <= SHOWN else f"{repr(value)[: SHOWN - 3]}..."
+    return repr(value) if len(repr(value)) <= SHOWN_CHARACTERS else f"{repr(value)[: SHOWN_CHARACTERS - 3]}..."

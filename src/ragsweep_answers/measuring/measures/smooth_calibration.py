@@ -13,8 +13,8 @@ from ragsweep_answers.measuring.measures.calibration import Statistic, error_int
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-CELLS = 500  # of the grid along the confidence
-TOLERANCE = 1e-6  # of the error
+GRID_CELLS = 500  # of the grid along the confidence
+CALIBRATION_ERROR = 1e-6  # of the error
 
 
 def smooth_ece_of(confidence: Array, correct: Array) -> Statistic:
@@ -44,8 +44,8 @@ def smooth_ece_interval(error: float, measured: Array, resampled: Array) -> tupl
 
     Args:
         error: The measured error.
-        measured: The residuals of `residual_cells`, shape [CELLS].
-        resampled: The residuals in each bootstrap resample, shape [CELLS, resamples].
+        measured: The residuals of `residual_cells`, shape [GRID_CELLS].
+        resampled: The residuals in each bootstrap resample, shape [GRID_CELLS, resamples].
     """
     noise = _smoothed(_spectrum(resampled - measured[:, None]), error)
     high = _bandwidth_of(lambda errors: float(np.quantile(errors, (1 + COVERAGE) / 2)), resampled)
@@ -53,14 +53,16 @@ def smooth_ece_interval(error: float, measured: Array, resampled: Array) -> tupl
 
 
 def residual_cells(confidence: Array, correct: Array) -> csr_array:
-    """A matrix from the weights to the residuals in cells along the confidence, shape [CELLS, questions].
+    """A matrix from the weights to the residuals in cells along the confidence, shape [GRID_CELLS, questions].
 
     A residual is split between the two nearest cells.
     """
-    place = (confidence * CELLS - 0.5).clip(0, CELLS - 1)  # 0 is the middle of the first cell
-    lower, residual = np.minimum(place.astype(np.int64), CELLS - 2), confidence - correct
+    place = (confidence * GRID_CELLS - 0.5).clip(0, GRID_CELLS - 1)  # 0 is the middle of the first cell
+    lower, residual = np.minimum(place.astype(np.int64), GRID_CELLS - 2), confidence - correct
     to_upper = place - lower
-    cells: csr_array = sums_by(lower, residual * (1 - to_upper), CELLS) + sums_by(lower + 1, residual * to_upper, CELLS)
+    cells: csr_array = sums_by(lower, residual * (1 - to_upper), GRID_CELLS) + sums_by(
+        lower + 1, residual * to_upper, GRID_CELLS
+    )
     return cells
 
 
@@ -69,19 +71,19 @@ def _bandwidth_of(summary: Callable[[Array], float], residuals: Array) -> float:
 
     Args:
         summary: Takes the smoothed errors, shape [...], and returns a number that falls if all of them fall.
-        residuals: Shape [CELLS, ...].
+        residuals: Shape [GRID_CELLS, ...].
     """
     from scipy.optimize import brentq
 
     # Smoothing keeps the sum and lets residuals cancel each other; twice, for what the grid adds to narrow kernels.
-    low = max(0, summary(np.abs(residuals.sum(axis=0))) - TOLERANCE)
-    high = 2 * summary(np.abs(residuals).sum(axis=0)) + TOLERANCE
+    low = max(0, summary(np.abs(residuals.sum(axis=0))) - CALIBRATION_ERROR)
+    high = 2 * summary(np.abs(residuals).sum(axis=0)) + CALIBRATION_ERROR
     spectrum = _spectrum(residuals)
-    return float(brentq(lambda width: summary(_smoothed(spectrum, width)) - width, low, high, xtol=TOLERANCE))
+    return float(brentq(lambda width: summary(_smoothed(spectrum, width)) - width, low, high, xtol=CALIBRATION_ERROR))
 
 
 def _spectrum(residuals: Array) -> Array:
-    """The cosine transform: smoothing with reflection at both ends scales each cosine. Shape [CELLS, ...]."""
+    """The cosine transform: smoothing with reflection at both ends scales each cosine. Shape [GRID_CELLS, ...]."""
     from scipy.fft import dct
 
     return dct(residuals, axis=0)
@@ -91,8 +93,10 @@ def _smoothed(spectrum: Array, bandwidth: float) -> Array:
     """Sum of the absolute smoothed residuals, shape [...]."""
     from scipy.fft import idct
 
-    cosines = CELLS if bandwidth * CELLS <= 3 else int(3 / bandwidth)  # the next one is scaled by less than 1e-15
+    cosines = (
+        GRID_CELLS if bandwidth * GRID_CELLS <= 3 else int(3 / bandwidth)
+    )  # the next one is scaled by less than 1e-15
     kernel = np.exp(-((np.pi * bandwidth * np.arange(cosines)) ** 2) / 2)
     smoothed = (spectrum[:cosines].T * kernel).T
-    errors: Array = np.abs(idct(smoothed, n=CELLS, axis=0)).sum(axis=0)
+    errors: Array = np.abs(idct(smoothed, n=GRID_CELLS, axis=0)).sum(axis=0)
     return errors

@@ -27,7 +27,9 @@ RELEVANCE_PROXY = (
 SUPPORTED = 0.5  # share of the content words of a claim
 SHORTEST_CLAIM = 3  # content words; shorter sentences are headings such as "Differential diagnosis"
 HIGHLY_RELEVANT, SOMEWHAT_RELEVANT = 0.8, 0.4  # shares of the concepts of the question
-TEXTS = 1 << 15  # whose words are kept: passages come back for many questions, cases for every configuration
+GROUNDED_TEXTS_KEPT = (
+    1 << 15
+)  # whose words are kept: passages come back for many questions, cases for every configuration
 
 
 class Grounding(NamedTuple):
@@ -139,6 +141,6 @@ def _supports(text: frozenset[str], claim: frozenset[str]) -> bool:
     return len(claim & text) >= SUPPORTED * len(claim)
 
 
-@lru_cache(TEXTS)
+@lru_cache(GROUNDED_TEXTS_KEPT)
 def _words_of(text: str) -> frozenset[str]:
     return reasoning_stems(text)

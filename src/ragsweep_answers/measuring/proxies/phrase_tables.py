@@ -11,7 +11,7 @@ from ragsweep.core.parsing import MalformedError, from_yaml, read_text
 from ragsweep.datasets.readers.fields import shown_value
 from ragsweep.text.phrases import Phrases, phrases, stems
 
-LARGEST_MB = 1
+LARGEST_PHRASES_MB = 1
 TABLES = 8  # that are kept: every run of a sweep reads the same ones
 
 
@@ -19,10 +19,10 @@ def read_table(path: Path) -> Any:
     """The value of a YAML file that a user may have written.
 
     Raises:
-        ConfigError: It cannot be read, is larger than `LARGEST_MB` megabytes, or is not plain YAML.
+        ConfigError: It cannot be read, is larger than `LARGEST_PHRASES_MB` megabytes, or is not plain YAML.
     """
     try:
-        return _value_of(read_text(path, LARGEST_MB))
+        return _value_of(read_text(path, LARGEST_PHRASES_MB))
     except MalformedError as error:
         raise ConfigError(f"{path}: {error}") from error
     except OSError as error:

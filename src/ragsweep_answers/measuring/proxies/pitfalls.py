@@ -24,7 +24,7 @@ PITFALLS = (
     "single-symptom focus",
 )
 CASES = 1 << 15  # whose symptoms are kept: the runs of a sweep ask the same ones
-ENOUGH = 0.5  # share of the symptoms or risk factors of the case that the reasoning should mention
+ENOUGH_MENTIONED = 0.5  # share of the symptoms or risk factors of the case that the reasoning should mention
 
 # Words that weigh one possibility against another.
 DIFFERENTIAL = phrases(
@@ -163,9 +163,9 @@ def _pitfalls(case: Case, answer: Answer) -> list[float]:
     mentioned, considered = (sum(contains(reasoning, line) for line in lines) for lines in (symptoms, risks))
     return [
         not contains(reasoning, DIFFERENTIAL),
-        mentioned < ENOUGH * len(symptoms),
+        mentioned < ENOUGH_MENTIONED * len(symptoms),
         contains(reasoning, UNSURE),
-        considered < ENOUGH * len(risks),
+        considered < ENOUGH_MENTIONED * len(risks),
         len(symptoms) > 1 and mentioned == 1,
     ]
 

@@ -22,7 +22,7 @@ from ragsweep.datasets.model.collection import PAGE_BREAK, Document
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
 
-LARGEST_MB = 100  # of a file, unzipped
+LARGEST_DOCUMENT_MB = 100  # of a file, unzipped
 LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
 PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm"), ".docx"
 KINDS = ", ".join((*PLAIN, *PAGES, WORD))
@@ -98,13 +98,13 @@ def _content(path: Path) -> bytes:
         raise DatasetError(f"{path}: is not a file; expected a file of {KINDS}")
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            content = file.read(LARGEST_MB * MB + 1)
+            content = file.read(LARGEST_DOCUMENT_MB * MB + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DatasetError(f"{path}: cannot be unzipped to its end ({error})") from error
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
-    if len(content) > LARGEST_MB * MB:
-        raise DatasetError(f"{path}: larger than {LARGEST_MB} MB")
+    if len(content) > LARGEST_DOCUMENT_MB * MB:
+        raise DatasetError(f"{path}: larger than {LARGEST_DOCUMENT_MB} MB")
     return content
 
 
@@ -136,8 +136,8 @@ def _of_word(content: bytes, path: Path) -> str:
 
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
-            if sum(part.file_size for part in archive.infolist()) > LARGEST_MB * MB:
-                raise DatasetError(f"{path}: larger than {LARGEST_MB} MB when unzipped")
+            if sum(part.file_size for part in archive.infolist()) > LARGEST_DOCUMENT_MB * MB:
+                raise DatasetError(f"{path}: larger than {LARGEST_DOCUMENT_MB} MB when unzipped")
             _check_xml(archive, path)
         content, dropped = with_equations(content)
         converted = mammoth.convert_to_html(BytesIO(content), convert_image=lambda _: [])

@@ -13,7 +13,7 @@ from ragsweep.core.parsing import MB
 from ragsweep.datasets.model.collection import Document
 from ragsweep.datasets.readers.entry_files import (
     LARGEST_CORPUS_MB,
-    LARGEST_MB,
+    LARGEST_VALUE_MB,
     id_of,
     json_object,
     lines_of,
@@ -82,8 +82,8 @@ def _of_sgml(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str
         if begins:
             inside.append(line)
             size += len(line)
-            if size > LARGEST_MB * MB:
-                raise DatasetError(f"{path}, line {begins}: the document is larger than {LARGEST_MB} MB")
+            if size > LARGEST_VALUE_MB * MB:
+                raise DatasetError(f"{path}, line {begins}: the document is larger than {LARGEST_VALUE_MB} MB")
         if END.search(line):
             where = f"{path}, line {begins}"
             if not begins:

@@ -21,7 +21,7 @@ PARTS = {  # what the parts of a document are that no converter reads, by the pa
     "embedded file": re.compile(r"word/embeddings/.+"),
     "file of comments": re.compile(r"word/comments\.xml"),
 }
-TEXTS = {"header", "footer", "file of comments"}  # of these, only parts with a text count
+PARTS_WITH_TEXT = {"header", "footer", "file of comments"}  # of these, only parts with a text count
 IGNORED = re.compile(r"An unrecognised element was ignored: (?:\{[^}]*\})?(\S+)")  # as mammoth says it
 
 
@@ -42,7 +42,7 @@ def with_equations(content: bytes) -> tuple[bytes, Counter[str]]:
         parts = {part.filename: part for part in archive.infolist()}
         for name in parts:
             for what, pattern in PARTS.items():
-                if pattern.fullmatch(name) and (what not in TEXTS or _has_text(archive.read(name))):
+                if pattern.fullmatch(name) and (what not in PARTS_WITH_TEXT or _has_text(archive.read(name))):
                     dropped[what] += 1
         if MAIN not in parts or b"oMath" not in (xml := archive.read(MAIN)):
             return content, dropped

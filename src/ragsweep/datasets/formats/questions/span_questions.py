@@ -26,7 +26,7 @@ ANSWERABLE = "answerable"
 USED = ("question", "corpus_id", "references", QUERY_TYPE)
 FALSE = (False, "false", "False")  # a cell of a CSV file is a text
 VALID = (None, "", True, "true", "True", *FALSE)
-LONGEST = 60  # characters of a text in a message
+LONGEST_SPAN_SHOWN = 60  # characters of a text in a message
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int, 
         if len(places) == 1:
             return *places[0], ""
         if not plain_words(content):
-            raise DatasetError(f"{where}: found the reference {content[:LONGEST]!r}; expected some words")
+            raise DatasetError(f"{where}: found the reference {content[:LONGEST_SPAN_SHOWN]!r}; expected some words")
         return 0, 0, content
     if not isinstance(start, int) or not isinstance(end, int) or bool in (type(start), type(end)):
         found = f"start_index {shown_value(start)} and end_index {shown_value(end)}"
@@ -140,5 +140,5 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int, 
     if not 0 <= start < end <= len(document.text):
         found = f"found characters {start} to {end} of {document.source}"
         raise DatasetError(f"{where}: {found}, expected them within 0 to {len(document.text)}")
-    found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST]!r}"
-    raise DatasetError(f"{where}: {found}, expected {content[:LONGEST]!r}")
+    found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST_SPAN_SHOWN]!r}"
+    raise DatasetError(f"{where}: {found}, expected {content[:LONGEST_SPAN_SHOWN]!r}")

@@ -21,7 +21,7 @@ from ragsweep.tasks.ranking.spans.spans import Spans, retrieved_spans
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-LONGEST = 60  # characters of a reference in a message
+LONGEST_REFERENCE_SHOWN = 60  # characters of a reference in a message
 
 
 def of_spans(function: Function) -> Function:
@@ -57,7 +57,8 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
         if unplaced and tokens and tokens.default == "character":
             raise ConfigError(
                 f"evaluation.metrics.{name}: compares characters, and {len(unplaced)} references of {dataset.name} "
-                f"have no offsets (the first: query {unplaced[0].query_id}, {unplaced[0].text[:LONGEST]!r}); "
+                f"have no offsets (the first: query {unplaced[0].query_id}, "
+                f"{unplaced[0].text[:LONGEST_REFERENCE_SHOWN]!r}); "
                 "expected evaluation.token=word or ordered_word"
             )
 
