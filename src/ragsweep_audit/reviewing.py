@@ -135,7 +135,7 @@ class _Loaded:
 
 
 def listed_of(task: RankingTask, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:
-    """What nobody judged and unlike retrievers, one of which uses the encoder, all rank among the first `depth`."""
+    """The unjudged units that several unlike retrievers, one of them dense, all rank among the first `depth`."""
     rankings = unlike_rankings(items, encoder, task.store)
     return to_review(items, rankings, task.evaluation.relevance_level, depth)
 

@@ -29,7 +29,7 @@ LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages t
 
 
 def explained(error: BaseException) -> int:
-    """Print an error in one line, unless that has been done, and return the exit status for it."""
+    """Print an error in one line and return its exit status. A failed job has printed its own."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):

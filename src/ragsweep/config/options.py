@@ -1,4 +1,4 @@
-"""Components that are given by the name of an option, and components that are shared until one of them is changed."""
+"""Components that are given by the name of an option, and components that several others share."""
 
 from __future__ import annotations
 

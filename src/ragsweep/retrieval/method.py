@@ -18,7 +18,7 @@ class Method:
         title: In a sentence, such as `pure sparse retrieval`; empty where no sentence names it.
         advantage: An advantage apart from its scores, such as `needs no encoder`.
         is_baseline: Whether others are usually compared with it.
-        stands_for: Settings that it is equivalent to, even if it lacks them: sparse retrieval is a hybrid with alpha 0.
+        stands_for: Settings of another method that give the same ranking: sparse retrieval is a hybrid with alpha 0.
         chosen_by: The settings that choose the method, besides those that it stands for.
         vary: What to vary next if this method is the best, as a request, such as `sweep the encoder`.
     """

@@ -45,8 +45,8 @@ class PipelineRetriever(Thresholded):
         ranker: Ranks the passages of the corpus.
         rewriter: Changes the queries first, or expands them; None leaves them as they are.
         reranker: Reorders the first passages; None leaves their order.
-        candidates: How many passages a reranker gets that has no setting of this name, and so the most that are
-            retrieved; None takes all.
+        candidates: How many passages the reranker gets, unless it has a setting of this name; no more are retrieved.
+            None takes all.
         dynamic_k: Drops the last passages of a ranking; None leaves them. It sees one more than its setting `most`.
         score_threshold: Of the score in the end.
     """

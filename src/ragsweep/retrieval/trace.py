@@ -36,7 +36,7 @@ class Trace:
         stages: The class of each stage by its name, in the order in which they work; empty for a ranker without stages.
         searched: The query as it was searched for; None if it was not rewritten.
         change: What was changed in it, in a few words; empty if that does not say more.
-        parts: The rankings of the query that later stages made theirs of, by the name of their stage.
+        parts: The rankings that later stages fused or reordered, by the name of their stage.
         formula: How the score is made; empty if the ranker does not say.
         normalisation: How the scores of `parts` are shown beside each other.
         words: What each word of the query adds; None if no stage counts words.

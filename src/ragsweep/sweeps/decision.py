@@ -278,7 +278,7 @@ class Decision:
 
     @cached_property
     def methods(self) -> pd.DataFrame:
-        """One configuration per method, otherwise like the named one, sorted by the setting that methods stand for."""
+        """One configuration per method, with the other settings of the named one, in the order of `Outcome.order`."""
         rows = self.like_named(*self.sweep.method_settings).drop_duplicates("method")
         order = rows["outcome"].map(lambda position: self.sweep.outcomes[position].order)
         return rows.loc[order.sort_values(kind="stable").index]  # methods without one come last

@@ -8,8 +8,8 @@ from ragsweep.core.terminal import shortened
 from ragsweep.text.stop_words import EMPTY_WORDS, FUNCTION_WORDS, NEGATIONS
 from ragsweep.text.tokens import words
 
-FEW_WORDS = 2  # words with a meaning of their own: fewer beside a pronoun name nothing
-OF_PERSONS = 5  # the same beside "she", "he" or "for patients with", as a user tells much of a patient without a name
+FEW_WORDS = 2  # words with a meaning of their own: with fewer, a question with a pronoun has no subject
+OF_PERSONS = 5  # as above, beside "she", "he" or "for patients with": a user says much about a patient without a name
 
 UNNAMED = FUNCTION_WORDS | NEGATIONS | EMPTY_WORDS
 

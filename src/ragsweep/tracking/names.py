@@ -68,7 +68,7 @@ def _brief(name: str) -> str:
 
 
 def _is_normal(name: str) -> bool:
-    """Whether a name means itself as a path, too: MLflow keeps some stores in files."""
+    """Whether a name stays the same where it is read as a path: MLflow keeps some stores in files."""
     return bool(name) and posixpath.normpath(name) == name and not name.startswith((".", "/"))
 
 

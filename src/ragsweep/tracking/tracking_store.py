@@ -109,7 +109,7 @@ def taking_turns(uri: str) -> Iterator[None]:
 
 @contextmanager
 def _locked(lock: Path) -> Iterator[None]:
-    """Keep other processes out. A user has no file with the name of a database's lock."""
+    """Keep other processes out by a lock file beside a database, whose name no file of a user has."""
     os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666))  # FileLock would try for ever if this fails
     with FileLock(lock, timeout=SECONDS_TO_MIGRATE):
         yield

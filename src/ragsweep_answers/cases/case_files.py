@@ -52,7 +52,7 @@ class CasesDataset(Selecting):
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """An empty `skip` has no effect, and without documents nor have the settings of pages."""
+        """An empty `skip`; without documents, also the settings of pages."""
         if self.documents is None:
             return (*super().without_effect, "page_numbers", "match", "skip")
         return (*super().without_effect, *(() if self.skip else ("skip",)))

@@ -36,7 +36,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
 
     They are kept in all dimensions, also where the encoder's setting `dimensions` asks for the first of them only.
     Texts that the store has from another corpus, from a smaller one or from a process that was killed are taken from
-    there. As far as the encoder embeds a text the same in any company, the result is that of one fresh encoding.
+    there. The result is that of one fresh encoding if an embedding depends on its text alone.
 
     Args:
         encoder: Is asked for what is missing, for no text twice. One that is paid for has `announce(texts, role)`,

@@ -74,10 +74,10 @@ class Encoder(Capability, Protocol):
 class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
     """Any sentence-transformers model. It is loaded when something must be encoded, not before.
 
-    On one kind of CPU an embedding is a function of its text: the same to the last bit in any company, order and number
-    of threads, and so the same in a corpus that grew. Each thread computes small groups of passages that fill the same
-    shape, whatever there is to encode; queries come one at a time. On an accelerator, texts of like length share
-    batches, and the last bits depend on them.
+    On one kind of CPU an embedding is a function of its text: the same to the last bit beside any other texts, in any
+    order and number of threads, and so the same in a corpus that grew. Each thread computes small groups of passages
+    that fill the same shape, whatever there is to encode; queries come one at a time. On an accelerator, texts of like
+    length share batches, and the last bits depend on them.
 
     Attributes:
         model, device, batch_size: See `TorchModel`.
