@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import sys
 import unicodedata
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from importlib import metadata
@@ -35,7 +36,7 @@ NOT_COMPUTING = [
         f"ragsweep.{name}"
         for name in "core.capability core.digest core.errors core.limits core.parsing core.progress".split()
     ),
-    *(f"ragsweep.store.{name}" for name in "code identity key_capabilities store".split()),
+    *(f"ragsweep.store.{name}" for name in "code identity key_capabilities stage_store".split()),
 ]
 
 
@@ -106,30 +107,34 @@ def digest_of_module(name: str) -> str:
     return digest([unicodedata.unidata_version, sources or uuid.uuid4().hex])
 
 
-def _texts_beside(module: Path) -> list[Path]:
+@cache
+def _texts_beside(module: Path) -> tuple[Path, ...]:
     """The text files in a module's folder whose names begin with its name."""
-    return list(module.parent.glob(f"{module.stem}*.txt"))
+    return tuple(module.parent.glob(f"{module.stem}*.txt"))
 
 
 def _file(module: str, of: str) -> Path | None:
-    """The source file of a module; None where there is none, or where it belongs to another installed package.
-
-    Nothing is imported, since that could be slow or have side effects.
-    """
+    """The source file of a module; None where there is none, or where it belongs to another installed package."""
     loaded = sys.modules.get(module)
     if module == of and loaded and (where := getattr(loaded, "__file__", None)):
         return Path(inspect.getsourcefile(loaded) or where)  # a compiled module has no source
+    return _file_of_package(module, of.partition(".")[0])
+
+
+@cache
+def _file_of_package(module: str, package: str) -> Path | None:
+    """As `_file`, for all modules of a package. Nothing is imported, since that could be slow or have side effects."""
     root, *inner = module.split(".")
     spec = _spec(root)
-    if spec is None or (root != of.partition(".")[0] and not is_ours(root) and _is_installed(root)):
+    if spec is None or (root != package and not is_ours(root) and _is_installed(root)):
         return None
-    folders = [Path(path) for path in spec.submodule_search_locations or ()]
-    file = Path(spec.origin or "")
+    folders = [*(spec.submodule_search_locations or ())]
+    file = spec.origin or ""
     for name in inner:
-        found = [path for folder in folders for path in (folder / name / "__init__.py", folder / f"{name}.py")]
-        folders = [folder / name for folder in folders]
-        file = next((path for path in found if path.is_file()), Path())
-    return file if file.suffix == ".py" and file.is_file() else None
+        found = [path for each in folders for path in (f"{each}/{name}/__init__.py", f"{each}/{name}.py")]
+        folders = [f"{each}/{name}" for each in folders]
+        file = next(filter(os.path.isfile, found), "")
+    return Path(file) if file.endswith(".py") and Path(file).is_file() else None
 
 
 @cache
@@ -187,7 +192,7 @@ def _imported(file: Path, module: str) -> Iterator[str]:
         parsed = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):  # importing it will raise the error
         return
-    for node in ast.walk(parsed):
+    for node in _statements(parsed.body):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -196,3 +201,11 @@ def _imported(file: Path, module: str) -> Iterator[str]:
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield base
             yield from (f"{base}.{name.name}" for name in node.names)
+
+
+def _statements(block: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Those of a block and of all blocks in it. `ast.walk` would visit every expression, too."""
+    for each in block:
+        yield each
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            yield from _statements(getattr(each, name, ()))
