@@ -37,7 +37,8 @@ def package(tmp_path, monkeypatch):
 
 
 def digest(module):
-    code._imports.cache_clear()
+    for each in (code._imports, code._file_of_package, code._texts_beside):
+        each.cache_clear()
     return code.digest_of_module.__wrapped__(module)
 
 
