@@ -87,7 +87,7 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return "an argument has a number of thousands of digits"
     if isinstance(error, OSError) and error.filename and _is_from_hydra(error):
         return f"hydra.run.dir, hydra.sweep.dir: {error.filename} cannot be made ({error.strerror})"
-    return f"{type(error).__name__}: {text} (-v shows where)"
+    return f"{type(error).__name__}: {text}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
 
 
 def _unknown_setting(name: str, config: str) -> str:

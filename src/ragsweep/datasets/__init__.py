@@ -1,5 +1,6 @@
 """Documents, queries, relevance judgments and multiple-choice cases. One module per dataset format."""
 
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.chunkers.fixed import FixedChunker
 from ragsweep.datasets.chunkers.markdown import MarkdownChunker
 from ragsweep.datasets.chunkers.page import PageChunker
@@ -33,6 +34,7 @@ __all__ = [
     "Collection",
     "Corpus",
     "Dataset",
+    "DatasetError",
     "DatasetFormat",
     "Document",
     "Faults",

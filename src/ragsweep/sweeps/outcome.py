@@ -19,7 +19,7 @@ from ragsweep.tasks.metric import Metric
 if TYPE_CHECKING:
     import pandas as pd
 
-NAMED_SETTING = "configuration"  # the setting that selects a named configuration
+BY_NAME = "configuration"  # the setting that selects a named configuration
 
 
 @dataclass(frozen=True, eq=False)  # tables cannot be compared with ==
@@ -137,7 +137,7 @@ class Outcome:
         chosen = [self.swept[name] for name in by if name in self.swept] or [self.settings.get(name) for name in by]
         name = self.facts.method.name  # of a file, its own; others may have the same in another folder
         with_folder = (str(value) for value in self.swept.values() if str(value).endswith(f"/{name}"))
-        return str(self.swept.get(NAMED_SETTING) or next(with_folder, name) or " ".join(map(str, chosen)))
+        return str(self.swept.get(BY_NAME) or next(with_folder, name) or " ".join(map(str, chosen)))
 
     @property
     def given(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ragsweep.statistics import Standings, standings, standings_by_aggregate
 from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps.configuration_names import as_text, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
-from ragsweep.sweeps.outcome import NAMED_SETTING, Outcome
+from ragsweep.sweeps.outcome import BY_NAME, Outcome
 from ragsweep.tasks.metric import Metric
 
 if TYPE_CHECKING:
@@ -124,12 +124,8 @@ class Sweep:
     @cached_property
     def axes(self) -> dict[str, list[Any]]:
         """The swept settings with several values, each with its values: numbers sorted, others in the given order."""
-        setting = next(
-            (name for name in self._stands_for if self._counts(name) == self._counts(NAMED_SETTING)), NAMED_SETTING
-        )
-        names = [
-            setting if name == NAMED_SETTING else name for name in self.swept
-        ]  # each name stands for a value of `setting`
+        setting = next((name for name in self._stands_for if self._counts(name) == self._counts(BY_NAME)), BY_NAME)
+        names = [setting if name == BY_NAME else name for name in self.swept]  # each name stands for a value of it
         axes = {name: self.values_of(name) for name in names}
         return {name: values for name, values in axes.items() if len(values) > 1}
 
@@ -142,7 +138,7 @@ class Sweep:
     def method_settings(self) -> tuple[str, ...]:
         """The settings that decide which method a configuration uses."""
         chosen = (name for outcome in self.outcomes for name in outcome.facts.method.chosen_by)
-        return (NAMED_SETTING, *dict.fromkeys(chosen), *self._stands_for)
+        return (BY_NAME, *dict.fromkeys(chosen), *self._stands_for)
 
     def _counts(self, name: str) -> int:
         return len(self.values_of(name))
@@ -292,8 +288,8 @@ class Sweep:
     def label(self, outcome: Outcome) -> str:
         """The settings in which a configuration differs from others at its cutoff, such as `alpha 0.5, size 300`."""
         values = {name: outcome.swept[name] for name in self._varied if name in outcome.swept}
-        if NAMED_SETTING in values or not values:
-            return str(values.get(NAMED_SETTING, outcome.name))
+        if BY_NAME in values or not values:
+            return str(values.get(BY_NAME, outcome.name))
         return ", ".join(f"{self._varied[name]} {as_text(value)}" for name, value in values.items())
 
     @cached_property

@@ -9,10 +9,11 @@
 Your `conftest.py` needs nothing. A contract runs on a small corpus; set `search` to use one of your own.
 """
 
+from pkgutil import iter_modules
+
 import pytest
 
-PARTS = ("component", "datasets", "language_models", "learning", "measuring", "queries", "retrieval")
-pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))
+pytest.register_assert_rewrite(*(part.name for part in iter_modules(__path__, f"{__name__}.")))
 
 from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402

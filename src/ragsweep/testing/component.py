@@ -37,6 +37,8 @@ class ComponentContract:
 
     def make(self, store: Store, **settings: Any) -> Any:
         """Build the component with a store, and with settings in place of the class's own."""
+        if "component" not in {*dir(type(self))}:
+            pytest.fail(f"{type(self).__name__} does not name the class to test: set `component`", pytrace=False)
         kept = {"store": store} if "store" in _parameters(self.component) else {}
         return self.component(**{**kept, **self.settings, **settings})
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from itertools import chain
 from numbers import Integral
+from typing import get_args
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.cases import check_cases
-from ragsweep.datasets.model.collection import Collection
+from ragsweep.datasets.model.collection import Collection, Document, Unit
 from ragsweep.datasets.readers.fields import LARGEST_GRADE, flaw_of_name, flaw_of_text
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import plain_words
@@ -17,6 +18,9 @@ from ragsweep.text.tokens import plain_words
 def check(collection: Collection) -> None:
     """Raise `DatasetError` if the collection cannot be measured or recorded."""
     documents, queries = collection.documents, collection.queries
+    if collection.unit not in get_args(Unit):
+        expected = ", ".join(get_args(Unit))
+        raise DatasetError(f"{collection.name}: unit: found {collection.unit!r}, expected one of {expected}")
     names = {
         "document": [document.source for document in documents],
         "page number": [page.page_number for document in documents for page in document.pages],
@@ -44,15 +48,19 @@ def check(collection: Collection) -> None:
         if not query.text.strip():
             raise DatasetError(f"{collection.name}: the text of query {query.query_id!r} is blank")
     for document in documents:
-        ends = [0, *(page.end for page in document.pages)]
-        for page, end in zip(document.pages, ends, strict=False):
-            if not end <= page.start <= page.end <= len(document.text):
-                place = f"{document.source}#{page.page_number}: found characters {page.start} to {page.end}"
-                after = f"expected them within {end} to {len(document.text)}, after the previous page"
-                raise DatasetError(f"{collection.name}: {place}, {after}")
+        _check_pages(collection.name, document)
     check_cases(collection.name, collection.cases, names["query id"])
     _check_judgments(collection)
     _check_references(collection)
+
+
+def _check_pages(dataset: str, document: Document) -> None:
+    ends = [0, *(page.end for page in document.pages)]
+    for page, end in zip(document.pages, ends, strict=False):
+        if not end <= page.start <= page.end <= len(document.text):
+            place = f"{document.source}#{page.page_number}: found characters {page.start} to {page.end}"
+            after = f"expected them within {end} to {len(document.text)}, after the previous page"
+            raise DatasetError(f"{dataset}: {place}, {after}")
 
 
 def _check_judgments(collection: Collection) -> None:

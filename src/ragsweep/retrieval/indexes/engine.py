@@ -52,6 +52,7 @@ class OpensCorpus(Capability, Protocol):
         ...
 
 
+@runtime_checkable
 class Engine(OpensCorpus, Protocol):
     """An index that keeps a corpus itself; write your own as one class with these members.
 
@@ -89,7 +90,7 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
         longest: The largest length of an embedding of a passage.
 
     Raises:
-        RetrieverError: The engine has found a passage that the corpus does not have.
+        RetrieverError: The engine has returned another number of passages, or one that the corpus does not have.
     """
     rounding = np.finfo(np.float32).eps * queries.shape[1] * longest * np.linalg.norm(queries, axis=1)
     depth = wanted = min(depth, len(passages))
@@ -98,6 +99,11 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
     while len(rows):
         wanted = min(2 * wanted if wanted > depth else depth + 1, len(passages))
         found = ask(queries[rows], wanted)
+        if found.shape != (len(rows), wanted):
+            raise RetrieverError(
+                f"index: the engine returned passages of shape {list(found.shape)}, expected {[len(rows), wanted]}; "
+                "-1 stands for none"
+            )
         if found.min() < NOTHING or found.max() >= len(passages):
             wrong = found[(found < NOTHING) | (found >= len(passages))][0]
             expected = f"expected 0 to {len(passages) - 1}"

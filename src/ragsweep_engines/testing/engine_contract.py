@@ -66,6 +66,7 @@ class EngineContract(ComponentContract):
     def engine(self, store: Store, **settings: Any) -> Engine:
         """The engine with an exact search, unless the settings say something else."""
         made: Engine = self.make(store, **(settings or self.exact))
+        assert isinstance(made, Engine), "an engine has `name`, a text, and `open_corpus(corpus)`"
         return made
 
     def put_foreign(self, engine: Engine, store: Store) -> Callable[[], object]:
@@ -101,8 +102,14 @@ class EngineContract(ComponentContract):
     def keeping(self, opened: Engine) -> Any:
         """An engine that keeps collections itself."""
         if not isinstance(opened, DeletesCorpus):
-            pytest.skip("keeps no collection")
+            pytest.skip("keeps no collection: it has no `delete(corpus_digest)`")
         return opened
+
+    def test_what_it_keeps_can_be_deleted(self, opened: Engine, store: Store) -> None:
+        """An engine with files in the store has `delete`; the tests of damaged and half-built collections need it."""
+        opened.open_corpus(corpus())
+        kept = [*(Path(store.path) / "engines" / opened.name).rglob("*")]
+        assert not kept or isinstance(opened, DeletesCorpus), f"`delete(corpus_digest)` is missing: it keeps {kept[0]}"
 
     @pytest.mark.parametrize("depth", [1, 10, 100])
     def test_exact_search_finds_what_an_exact_search_finds(self, opened: Engine, depth: int) -> None:
@@ -225,7 +232,7 @@ def exactly(of: Corpus, depth: int) -> Ranking:
 def assert_same(found: Ranking, expected: Ranking) -> None:
     """The same passages, in the same order, with the same scores."""
     assert found.passages.tolist() == expected.passages.tolist()
-    assert found.scores.tolist() == expected.scores.tolist()
+    assert found.scores.tolist() == expected.scores.tolist(), "`ranked_by_engine` computes these scores"
 
 
 def numbered(number: int) -> Corpus:
