@@ -175,7 +175,7 @@ def test_a_folder_of_something_else_is_refused_and_left_as_it_is(corpus, tmp_pat
 BUILD = """
 import sys, time
 import numpy as np
-from ragsweep.retrieval import QdrantIndex
+from ragsweep_engines.qdrant import QdrantIndex
 from ragsweep.retrieval.indexes.engine import Corpus
 from ragsweep_engines.qdrant import embedded
 batches = embedded.batches
