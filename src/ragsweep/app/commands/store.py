@@ -61,6 +61,8 @@ def _show(path: Path, stages: dict[str, list[Entry]]) -> None:
         print(f"{stage:<{width}}{len(entries):>8}{_megabytes(entries):>14}  {used:%Y-%m-%d %H:%M}")
     everything = [entry for entries in stages.values() for entry in entries]
     print(f"{'all':<{width}}{len(everything):>8}{_megabytes(everything):>14}")
+    if sizes := [file.stat().st_size for file in (path / "engines").rglob("*") if file.is_file()]:
+        print(f"beside it: {sum(sizes) / 1e6:,.1f} MB of engines in {path / 'engines'}, which you may delete")
 
 
 def _megabytes(entries: list[Entry]) -> str:
