@@ -252,10 +252,10 @@ def test_a_sentence_can_be_asked_about_where_a_setting_says_so(generator):
 
 
 def test_every_prompt_is_a_text_file_of_the_package():
-    files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("prompts_*.txt")}
+    files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("draft_prompts_*.txt")}
     models = [OpenAIModel(model="model", structured=structured) for structured in (True, False)]
     made = [LanguageModelGenerator(model, about) for model in models for about in ("passage", "sentence")]
-    assert files == {f"prompts_{name}" for each in made for name in each.prompts}
+    assert files == {f"draft_prompts_{name}" for each in made for name in each.prompts}
 
 
 def test_the_configuration_has_every_setting():

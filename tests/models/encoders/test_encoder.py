@@ -249,7 +249,7 @@ def test_a_text_in_which_a_static_model_finds_no_token_has_an_embedding(static, 
 
 @pytest.mark.parametrize(("backend", "precision"), [needs("onnx", "fp32"), needs("openvino", "fp32")])
 def test_a_model_without_a_transformer_runs_in_torch_only(static, exports, backend, precision):
-    encoder = SentenceTransformerEncoder(static[1], "cpu", backend, precision, store=exports)
+    encoder = SentenceTransformerEncoder(static[1], backend, precision, exports, device="cpu")
     with pytest.raises(EncoderError, match=rf"encoder\.backend: {backend} cannot run this model \(its first module is"):
         encoder.encode(TEXTS, "passage")
 
