@@ -54,7 +54,7 @@ ABOUT = {
     "generator": "who writes questions about your documents",
     "hydra/launcher": "where the runs of a sweep are executed",
     "index": "what searches embeddings",
-    "language_model": "the model that rewriters and rerankers ask",
+    "language_model": "the model that rewriters, rerankers, answerers and generators ask",
     "query": "how queries are rewritten before the search",
     "questions": "questions and judgments in a format of your own",
     "reasoning": "how a language model comes to its answer",

@@ -1,6 +1,7 @@
 """What components are handed by a run: a dataset whose secrets are known, and a walk that finds them."""
 
 import gc
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
@@ -8,6 +9,7 @@ from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 import numpy as np
 import pytest
 
+from ragsweep.config.components import target_of
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
 from ragsweep.datasets.model.dataset import Dataset, Qrels
@@ -116,3 +118,9 @@ def kept_in(store):
 
 def timeless(name, array):
     return array.shape if "ms" in name else array.tolist()
+
+
+def classes_named_in(conf):
+    """The classes of the components in a folder of configuration."""
+    named = {name for file in conf.rglob("*.yaml") for name in re.findall(r"_target_: ([\w.]+)", file.read_text())}
+    return [each for each in map(target_of, sorted(named)) if isinstance(each, type)]

@@ -116,7 +116,7 @@ def test_only_tracking_knows_mlflow():
 
 def test_the_kernels_tests_import_no_plugin():
     tests = PROJECT / "tests"
-    plugins = {path.name for path in SOURCE.parent.glob("ragsweep_*")}
+    plugins = {path.name for path in SOURCE.glob("ragsweep_*")}
     of_kernel = [path for path in tests.rglob("*.py") if path.relative_to(tests).parts[0] not in PLUGIN_TESTS]
     named = {path.relative_to(tests): {each.partition(".")[0] for each in imports(path)} for path in of_kernel}
     assert {str(path): found & plugins for path, found in named.items() if found & plugins} == {}

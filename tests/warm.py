@@ -49,7 +49,7 @@ LOADED = (
     "ragsweep.replay.comparing",
     "ragsweep.tasks.ranking.ranking_charts",
     "ragsweep.tasks.ranking.ranking_task",
-    "ragsweep_audit.check",
+    *(["ragsweep_audit.check"] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") != "1" else []),
 )
 STDOUT, STDERR = 1, 2
 

@@ -26,7 +26,7 @@ class Groups(SearchPathPlugin):
             for file in sorted(folder.glob("*/**/*.yaml")):
                 there = known.setdefault(file.relative_to(folder), file)
                 if there != file and there.read_bytes() != file.read_bytes():
-                    raise ConfigError(f"{file}: ragsweep has an option of this name; rename the file")
+                    raise ConfigError(f"{file}: {there} is an option of this name; rename the file")
             search_path.append("project", f"file://{folder}")
         defaults = [{f"/{name}": option} for each in plugins().values() for name, option in each.defaults.items()]
         ConfigStore.instance().store("installed", {"defaults": defaults}, group="plugins", package="_global_")

@@ -23,6 +23,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable
 from ragsweep.core.terminal import say_once
 from ragsweep.store.code import digest_of_code, kind_of
+from ragsweep.store.key_capabilities import LimitsSettings
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
 GROUPS_OF_NO_TASK = {"decision": DecisionSettings, "tracking": TrackingSettings}  # groups that belong to no task
 
-MOST_LOADED = 4
-MOST_PLANNED = 100
+MOST_ITEMS_KEPT = 4
+MOST_EXPERIMENTS_KEPT = 100
 
 _loaded: dict[str, Items] = {}
 _planned: dict[tuple[str, ...], Experiment] = {}  # by sweep and overrides; each is run once
@@ -124,7 +125,7 @@ class Experiment:
             sweep_id: Of the job's sweep.
         """
         experiment = cls._built(config)
-        if len(_planned) < MOST_PLANNED:
+        if len(_planned) < MOST_EXPERIMENTS_KEPT:
             _planned[sweep_id, *overrides] = experiment
         return experiment
 
@@ -215,7 +216,7 @@ def _items(config: DictConfig, task: Task) -> Items:
     nodes = [OmegaConf.select(config, name) for name in ("task._target_", *task.loads)]
     key = repr([OmegaConf.to_container(node) if OmegaConf.is_config(node) else node for node in nodes])
     if key not in _loaded:
-        if len(_loaded) >= MOST_LOADED:
+        if len(_loaded) >= MOST_ITEMS_KEPT:
             _loaded.pop(next(iter(_loaded)))
         _loaded[key] = task.load()
     return _loaded[key]
@@ -242,7 +243,8 @@ def _settings(config: DictConfig, task: Task) -> dict[str, Any]:
     settings = {path: value for path, value in settings.items() if path not in without_effect}
     shown = short_paths(settings, config)
     for path, _, part in used_components(config, groups):
-        for name, other in declared(part, "at_least", (dict,), {}).items():
+        limits = declared(part, "at_least", (dict,), {}) if isinstance(part, LimitsSettings) else {}
+        for name, other in limits.items():
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:
                 raise ConfigError(f"{shown[f'{path}.{name}']}: found {value}, expected at least {other} ({least})")

@@ -7,5 +7,4 @@ from ragsweep.core.plugins import Plugin
 PLUGIN = Plugin(
     about="task=answers: multiple-choice questions, answered from what is retrieved",
     conf=Path(__file__).parent / "conf",
-    renamed={f"answerer={name}": f"answerer=llm language_model={name}" for name in ("openai", "smollm2")},
 )

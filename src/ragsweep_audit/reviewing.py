@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 from ragsweep.config.checking import build, build_around
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
-from ragsweep.core.whole_files import turn, write_new, write_over
+from ragsweep.core.whole_files import locked, write_new, write_over
 from ragsweep.datasets import Collection, Dataset, Judgment
 from ragsweep.datasets.model.dataset_capabilities import AddsJudgments
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
@@ -29,7 +29,7 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep_audit.review_table import ToReview, Verdicts, judged_also, read_review, to_review
 from ragsweep_audit.unlike_rankings import unlike_rankings
 
-LONGEST_WAIT = 600  # seconds, for another review of the same file
+LONGEST_WAIT_S = 600  # seconds, for another review of the same file
 WRITABLE = 0o222  # permission of anybody; the superuser may write to any file
 LACKS = "the task reviews no judgments; expected task=ranking"
 
@@ -85,7 +85,7 @@ class Review:
             raise ConfigError(f"--in-place: {path} is read-only; expected a file that may be written")
         with ExitStack() as stack:
             with _writing(path):
-                stack.enter_context(turn(path, LONGEST_WAIT))
+                stack.enter_context(locked(path, LONGEST_WAIT_S))
             yield from self._apply(table, None)
 
     def _apply(self, table: Path, out: Path | None) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except Timeout as error:
-        raise ConfigError(f"{path}: another process has been writing to it for {LONGEST_WAIT} s") from error
+        raise ConfigError(f"{path}: another process has been writing to it for {LONGEST_WAIT_S} s") from error
     except FileExistsError as error:
         raise ConfigError(f"--out: {path} exists; name a new file") from error
     except OSError as error:

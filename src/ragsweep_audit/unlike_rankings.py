@@ -16,7 +16,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks.search import unranked_passages
 
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
-ASKED_AT_ONCE = 64  # that are searched for at once
+SEARCHED_AT_ONCE = 64  # that are searched for at once
 COMPARED_DEPTH = 100
 MOST_PASSAGES = 100_000  # of a corpus that is ranked by sequences of letters, which takes a second for 1,000
 
@@ -43,8 +43,8 @@ class LetterRetriever:
         passages = vectorizer.fit_transform(search.passages)
         queries = vectorizer.transform(search.queries)
         found: list[Ranking] = []
-        for start in range(0, len(search.queries), ASKED_AT_ONCE):
-            scores = (queries[start : start + ASKED_AT_ONCE] @ passages.T).toarray()
+        for start in range(0, len(search.queries), SEARCHED_AT_ONCE):
+            scores = (queries[start : start + SEARCHED_AT_ONCE] @ passages.T).toarray()
             places = np.where(scores > 0, np.arange(len(search.passages)), NOTHING)
             found.append(ranked(places, scores, depth))
         return Ranking(

@@ -44,7 +44,7 @@ LABEL = "collection.json"  # of a collection: says what it holds
 LARGEST_LABEL_MB = 1  # of a label
 PARTIAL, DELETED, LOCK = ".partial", ".deleted", ".lock"
 WRITTEN_AT_ONCE = 8192  # passages that are written at once
-READ_AT_ONCE = 64  # searched at once
+SEARCHED_AT_ONCE = 64  # searched at once
 ENGINE_ERRORS = (OSError, RuntimeError, ValueError)  # LanceDB raises all of them
 
 
@@ -226,7 +226,7 @@ class LanceDbIndex:
         size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
 
         def ask(queries: Embeddings, wanted: int) -> Indices:
-            parts = [queries[start : start + READ_AT_ONCE] for start in range(0, len(queries), READ_AT_ONCE)]
+            parts = [queries[start : start + SEARCHED_AT_ONCE] for start in range(0, len(queries), SEARCHED_AT_ONCE)]
             return np.vstack([self._found(table, part, wanted) for part in parts])
 
         def nearest(queries: Embeddings, depth: int, _open: object = folder) -> Ranking:

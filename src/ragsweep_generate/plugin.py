@@ -7,6 +7,5 @@ from ragsweep.core.plugins import Command, Plugin
 PLUGIN = Plugin(
     about="test sets from your own documents",
     conf=Path(__file__).parent / "conf",
-    renamed={f"generator={name}": f"generator=llm language_model={name}" for name in ("openai", "smollm2")},
     commands={"generate": Command("make a test set from your own documents", "ragsweep_generate.command:main")},
 )

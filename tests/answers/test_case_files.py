@@ -400,7 +400,7 @@ def test_a_zipped_file_that_is_cut_short_is_refused(load):
 
 @pytest.mark.usefixtures("long_work")
 def test_a_file_that_is_very_large_once_unzipped_is_refused(load, monkeypatch):
-    monkeypatch.setattr(entry_files, "LINE_COUNTS_FOR", 1000)  # else the test would take five times as long
+    monkeypatch.setattr(entry_files, "LEAST_COUNTED_OF_LINE", 1000)  # else the test would take five times as long
     with pytest.raises(DatasetError, match=r"cases\.csv\.gz: larger than 1,000 MB"):
         load(gzip.compress(b"\n" * 2_000_000), name="cases.csv.gz")
 

@@ -1,16 +1,14 @@
 """Capabilities: who has one, and whose member is almost one."""
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
 from application import PROJECT
 from letters import LetterEncoder
+from seams import classes_named_in
 
 import ragsweep.tasks.task_capabilities  # noqa: F401
-import ragsweep_answers.answering.question  # noqa: F401
-from ragsweep.config.components import target_of
 from ragsweep.core.capability import misspelt
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import DenseRetriever, FusedRetriever, PipelineRetriever, SparseRetriever
@@ -83,7 +81,7 @@ def method(self, *others): ...
         ("fuse", "normalization", "normalisation"),
         ("split", "accross_pages", "across_pages"),
         ("measure", "measure_s", "measures"),
-        ("answer", "has_confidense", "has_confidence"),
+        ("search", "at_lest", "at_least"),
         ("load", "with_judgements", "with_judgments"),
     ],
 )
@@ -126,8 +124,6 @@ def test_members_of_another_kind_are_not_meant():
 
 
 def test_no_component_that_is_shipped_has_a_misspelt_member():
-    files = [file for conf in (PROJECT / "conf", *(PROJECT / "src").glob("*/conf")) for file in conf.rglob("*.yaml")]
-    named = {name for file in files for name in re.findall(r"_target_: ([\w.]+)", file.read_text())}
-    classes = [each for each in map(target_of, sorted(named)) if isinstance(each, type)]
+    classes = classes_named_in(PROJECT / "conf")
     assert len(classes) > 50
     assert [*filter(None, map(misspelt, classes))] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragsweep.core.whole_files import turn, write_new, write_over
+from ragsweep.core.whole_files import locked, write_new, write_over
 
 
 @pytest.fixture
@@ -47,6 +47,6 @@ def test_a_file_keeps_its_permissions(tmp_path):
 
 def test_a_lock_follows_no_link(tmp_path, victim):
     (tmp_path / ".old.lock").symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic links"), turn(tmp_path / "old", 1):
+    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "old", 1):
         pass
     assert victim.read_text() == "mine"

@@ -148,7 +148,6 @@ BAD = {
     "--count 5 --out new generator.wrds=3": "generator.wrds: no such setting (did you mean generator.words?)",
     "--count 5 --out new generator.words=1": "generator.words: found 1, expected a whole number from 3 to 40",
     "--count 5 --out new generator=llm language_model=openai": "language_model.model: no value; set it with",
-    "--count 5 --out new generator=openai": "generator=openai: this is generator=llm language_model=openai now",
     "--count 5 --out new passage_size=1": "passage_size: found 1, expected a whole number from 200 to 20000",
     "--count 5 --out new k=5": "k: no such setting",
     "--count 5 --out new seed=-1": "seed: found -1, expected",

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from seams import classes_named_in
 
+from ragsweep.app import main
 from ragsweep.core import plugins
+from ragsweep.core.capability import misspelt
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import Command, Plugin
 from ragsweep.tasks import run_check
@@ -18,7 +21,7 @@ LETTERS = Path(__file__).parent / "letters"
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
+def installed(processes, tmp_path_factory):
     """The environment in which the plugin is installed."""
     site = tmp_path_factory.mktemp("site")
     install = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--target", site, LETTERS]
@@ -54,7 +57,7 @@ def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, share
     assert {run.data.params["alphabet.letters"] for run in runs} == {"abcdefghijklmnopqrstuvwxyz", "aeiou"}
     assert {run.data.params["retriever"] for run in runs} == {"LettersRetriever"}
     report = (shared_application.artifacts(shared_application.parents()[0]) / "report.md").read_text()
-    assert " of the questions are vowels." in report
+    assert " of the characters of the questions are vowels." in report
     refused = shared_application.in_new_interpreter("run", *dataset, "vowels.least=0.9", **installed)
     assert refused.returncode == 3
     assert "vowels.least does not accept" in refused.stderr
@@ -160,3 +163,28 @@ def test_all_plugins_can_be_left_out(pointing, monkeypatch):
     pointing("nosuch.module:PLUGIN")
     monkeypatch.setenv(plugins.DISABLED, "1")
     assert plugins.plugins() == {}
+
+
+def test_no_component_of_a_plugin_has_a_misspelt_member():
+    classes = [each for plugin in plugins.plugins().values() if plugin.conf for each in classes_named_in(plugin.conf)]
+    assert len(classes) > 10
+    assert [*filter(None, map(misspelt, classes))] == []
+    misspelt_answerer = type("Mine", (), {"answer": lambda self, questions: [], "has_confidense": True})
+    assert "did you mean has_confidence?" in misspelt(misspelt_answerer)
+
+
+def test_two_plugins_cannot_have_the_same_name(monkeypatch):
+    twice = tuple(EntryPoint("mine", f"{package}:PLUGIN", plugins.GROUP) for package in ("one", "other"))
+    monkeypatch.setattr(plugins, "entry_points", lambda group: twice)
+    with pytest.raises(ConfigError, match="plugin mine: two installed packages have a plugin of this name"):
+        plugins.plugins.__wrapped__()
+
+
+def test_a_plugin_cannot_replace_a_command_or_a_check(monkeypatch):
+    made = {name: Plugin("", checks={"vowels": "json:loads"}) for name in ("one", "two")}
+    monkeypatch.setattr(run_check, "plugins", lambda: made)
+    with pytest.raises(ConfigError, match="plugin two: another plugin has the check 'vowels', too"):
+        run_check.installed_checks()
+    monkeypatch.setattr(main, "commands_of_plugins", lambda: {"compare": Command("", "")})
+    with pytest.raises(ConfigError, match="the command 'compare' of a plugin is one of ragsweep's own"):
+        main.commands()

@@ -15,10 +15,10 @@ from small import arguments, write_queries
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.tracking.names import (
-    LONGEST_METRIC,
-    LONGEST_PARAM,
-    LONGEST_RUN_NAME,
-    LONGEST_TAG,
+    LONGEST_METRIC_NAME,
+    LONGEST_MLFLOW_NAME,
+    LONGEST_PARAM_VALUE,
+    LONGEST_TAG_VALUE,
     check_names,
     json_tag,
     params_of,
@@ -30,14 +30,14 @@ RUN = ["retriever=sparse", "k=2"]
 METRIC = "{_target_: ragsweep.evaluation.recall, _partial_: true}"
 
 
-@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC], ids=["short", "long"])
+@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC_NAME], ids=["short", "long"])
 @given(types=st.lists(st.text() | st.sampled_from(["a/b", "a:b", "a_b", "", ".", "x" * 400, "x" * 401]), unique=True))
 def test_every_query_type_has_a_metric_of_its_own(metric, types):
     names = type_names(types, metric)
     assert len(set(names.values())) == len(types)
     for name in names.values():
         _validate_metric_name(f"by_type/{name}/{metric}")
-        assert len(f"by_type/{name}/{metric}") <= LONGEST_RUN_NAME
+        assert len(f"by_type/{name}/{metric}") <= LONGEST_MLFLOW_NAME
     assert type_names(reversed(types), metric) == names
 
 
@@ -57,13 +57,13 @@ def test_no_setting_is_lost_between_the_params(settings):
     for name, value in params.items():
         _validate_param_name(name)
         value.encode()
-        assert len(name) <= LONGEST_RUN_NAME
+        assert len(name) <= LONGEST_MLFLOW_NAME
         assert "\0" not in value
 
 
 def test_a_long_value_ends_in_a_digest_of_the_whole():
     one, two = (params_of({"x": "a" * 10_000 + end})["x"] for end in "bc")
-    assert len(one) <= LONGEST_PARAM
+    assert len(one) <= LONGEST_PARAM_VALUE
     assert one.endswith(")")
     assert one != two
 
@@ -100,7 +100,7 @@ def test_only_as_many_metrics_as_a_table_can_have_are_measured(application):
 def test_swept_settings_always_fit_into_a_tag(swept, length):
     swept = {**swept, "x": "a" * length, "y": "€" * length, "z": '"' * length}
     text = json_tag({"run_id": "0" * 32, "swept": swept})
-    assert len(text) <= LONGEST_TAG
+    assert len(text) <= LONGEST_TAG_VALUE
     found = json.loads(text)
     assert found["run_id"] == "0" * 32
     assert found["swept"].keys() == swept.keys()
@@ -125,7 +125,7 @@ def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name)
     assert again.stdout.count("(finished before)") == 1
 
 
-@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC], ids=["short", "long"])
+@pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC_NAME], ids=["short", "long"])
 def test_query_types_of_any_kind_are_measured(application, tmp_path, metric):
     dataset = arguments(tmp_path / "data")
     types = ["a/b", "a:b", "x" * 400, "é €"]

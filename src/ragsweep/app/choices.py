@@ -7,12 +7,12 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from ragsweep.app.groups import OF_NO_TASK, groups, references_of, users_of
+from ragsweep.app.groups import OF_EVERY_RUN, groups, references_of, users_of
 from ragsweep.config.components import parameters_of
 from ragsweep.core.plugins import check_groups
 from ragsweep.core.project import option_file, options_of
 
-FOR_EVERY_TASK = {*OF_NO_TASK, "experiment", "strategy"}
+FOR_EVERY_TASK = {*OF_EVERY_RUN, "experiment", "strategy"}
 
 
 def choices() -> str:

@@ -19,7 +19,7 @@ from ragsweep.core.plugins import check_groups, plugins
 from ragsweep.core.project import CONF, conf_folders, option_file
 
 REFERENCE = re.compile(r"\$\{(\w+)[.}]")
-OF_NO_TASK = ("task", "decision", "tracking", "hydra")  # groups that every run uses
+OF_EVERY_RUN = ("task", "decision", "tracking", "hydra")  # groups that every run uses
 USERS_SHOWN = 4
 PRIMARY = "config"  # of ragsweep run; the primary configuration of another command has its name
 
@@ -37,7 +37,7 @@ def unused_groups(config: DictConfig) -> set[str]:
     """
     nodes: Any = OmegaConf.to_container(config)
     there = {name for name in groups() if isinstance(nodes.get(name), dict)}
-    of_every_run = {*OF_NO_TASK, *check_groups(), *parameters_of(config.task, config)}
+    of_every_run = {*OF_EVERY_RUN, *check_groups(), *parameters_of(config.task, config)}
     waiting = [name for name in there if name in of_every_run]
     used = set(waiting)
     while waiting:

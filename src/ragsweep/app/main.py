@@ -91,9 +91,16 @@ def _subcommand() -> str:
 
 
 def commands() -> dict[str, Command]:
-    """All subcommands by name: the kernel's, which no plugin can replace, and those of the plugins."""
+    """All subcommands by name: the kernel's and those of the plugins.
+
+    Raises:
+        ConfigError: As of `commands_of_plugins`, or a plugin brings a command of the kernel.
+    """
     of_kernel = {name: Command(about, f"ragsweep.app.commands.{name}:main") for name, about in COMMANDS.items()}
-    return {**of_kernel, **commands_of_plugins(), **of_kernel}
+    of_plugins = commands_of_plugins()
+    if taken := sorted(of_kernel.keys() & of_plugins.keys()):
+        raise ConfigError(f"the command {taken[0]!r} of a plugin is one of ragsweep's own; uninstall the plugin")
+    return of_kernel | of_plugins
 
 
 def _main_of(name: str) -> Callable[[], int]:
@@ -107,7 +114,7 @@ def usage() -> str:
     lines = [_line(name, about) for name, about in COMMANDS.items()]
     for name, plugin in plugins().items():
         lines += ["", f"{name}: {plugin.about}"]
-        lines += [_line(each, command.about) for each, command in plugin.commands.items() if each not in COMMANDS]
+        lines += [_line(each, command.about) for each, command in plugin.commands.items()]
     return "\n".join(
         [
             "ragsweep: which retrieval configuration should I ship, and can I trust that answer?",

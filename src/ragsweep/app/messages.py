@@ -20,12 +20,12 @@ from ragsweep.app.groups import about_unused, groups, is_listed, is_swept, users
 from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
 from ragsweep.core.hydra_versions import VERSION_BASE
-from ragsweep.core.plugins import our_folders, plugins
+from ragsweep.core.plugins import our_folders
 from ragsweep.core.project import CONF, conf_folders, options_of
 from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
-LAUNCHERS = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
+LAUNCHER_PACKAGES = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
 
 
 def explained(error: BaseException) -> int:
@@ -52,7 +52,7 @@ def _is_from_hydra(error: BaseException) -> bool:
     files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
     about_arguments = isinstance(error, OSError | TypeError | ValueError) and len(files) > 0
     ours = any(file.is_relative_to(folder) for file in files for folder in our_folders())
-    return about_arguments and not ours and not any(LAUNCHERS & {*file.parts} for file in files)
+    return about_arguments and not ours and not any(LAUNCHER_PACKAGES & {*file.parts} for file in files)
 
 
 def in_one_line(error: BaseException, config: str = "config") -> str:
@@ -65,9 +65,6 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
     text = " ".join(str(error).split())
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, option = error.missing_cfg_file.rpartition("/")
-        for plugin in plugins().values():
-            if now := plugin.renamed.get(f"{group}={option}"):
-                return f"{group}={option}: this is {now} now"
         return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, list(error.options))}"
     if isinstance(error, OverrideParseException):
         hint = "put a value with special characters into quotes, \"name='value'\""
@@ -103,8 +100,9 @@ def _unknown_setting(name: str, config: str) -> str:
         return f"{name}: not every configuration of this sweep has this setting"
     if (have := _options_with(group, setting)) and not any(each.startswith(f"{group}.") for each in known):
         return f"{name}: this setting is only there with {' or '.join(f'{group}={option}' for option in have)}"
-    listed = "ragsweep run --help lists them" if config == "config" else f"conf/{config}.yaml lists them"
-    return f"{name}: no such setting{nearest(name, known)}; {listed}"
+    files = (folder / f"{config}.yaml" for folder in conf_folders())
+    listed = "ragsweep run --help" if config == "config" else next(filter(Path.is_file, files), f"{config}.yaml")
+    return f"{name}: no such setting{nearest(name, known)}; {listed} lists them"
 
 
 def _options_with(group: str, setting: str) -> list[str]:

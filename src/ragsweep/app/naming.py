@@ -123,7 +123,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
         values: Of `values_shown`. Values that are not in it are told apart from no other ones.
     """
     from ragsweep.sweeps.configuration_names import short_names, told_apart
-    from ragsweep.tracking.names import LONGEST_RUN_NAME
+    from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 
     by_name = {override.key_or_group: override for override in parsed}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
@@ -132,7 +132,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
     for name, short in zip(shown, short_names(shown), strict=True):
         value = by_name[name].get_value_element_as_str()
         words.append(_word(short, (values or {}).get(name, {}).get(value) or told_apart([value])[value]))
-    return shortened_with_digest(" ".join(words) or "defaults", LONGEST_RUN_NAME), {
+    return shortened_with_digest(" ".join(words) or "defaults", LONGEST_MLFLOW_NAME), {
         name: _plain(by_name[name]) for name in shown
     }
 

@@ -21,7 +21,7 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
 
 MOST_JOBS = 100_000
-MOST_KEPT = 100  # configurations
+MOST_CONFIGURATIONS_KEPT = 100  # configurations
 
 
 class Planned(NamedTuple):
@@ -112,7 +112,7 @@ def check_all(
         if not checked_before.issuperset(overrides):
             ready = prepared(overrides)
             checked_before.update(overrides)
-            if len(kept) < MOST_KEPT:
+            if len(kept) < MOST_CONFIGURATIONS_KEPT:
                 kept[tuple(overrides)] = ready
     check_server(config)
     planned, cutoffs = [], []

@@ -22,18 +22,20 @@ from ragsweep.config.options import own_copy
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.hydra_versions import IS_1_4
 
-MOST_COMPOSED = 16
+MOST_COMPOSED_KEPT = 16
 OVERRIDES_METHOD = (
     "_apply_overrides_to_config"  # of Hydra's loader: sets what overrides name in the composed configuration
 )
-TRIED = "1.3 and 1.4"  # versions of hydra-core
+TRIED_HYDRA_VERSIONS = "1.3 and 1.4"  # versions of hydra-core
 
 
 def _step_of_hydra() -> Callable[[list[Override], DictConfig], None]:
     """The step of Hydra's loader. Raises `ConfigError` if this version has none that takes the same arguments."""
     step: Callable[[list[Override], DictConfig], None] | None = getattr(ConfigLoaderImpl, OVERRIDES_METHOD, None)
     if step is None or [*inspect.signature(step).parameters] != ["overrides", "cfg"]:
-        raise ConfigError(f"hydra-core {hydra.__version__}: composes in another way; ragsweep was tried with {TRIED}")
+        raise ConfigError(
+            f"hydra-core {hydra.__version__}: composes in another way; ragsweep was tried with {TRIED_HYDRA_VERSIONS}"
+        )
     return step
 
 
@@ -81,7 +83,7 @@ class SharingLoader(ConfigLoaderImpl):
         shared = tuple(each.key_or_group if each in values else each.input_line for each in parsed)
         shared += tuple(master_config.hydra.overrides.hydra)
         if shared not in self._composed:
-            if len(self._composed) >= MOST_COMPOSED:
+            if len(self._composed) >= MOST_COMPOSED_KEPT:
                 self._composed.pop(next(iter(self._composed)))
             self._composed[shared] = super().load_sweep_config(master_config, sweep_overrides)
         config = copy.deepcopy(self._composed[shared])

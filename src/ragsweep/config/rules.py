@@ -75,11 +75,6 @@ def optional(hint: object) -> Any:
     return kinds[0] if len(kinds) == 1 and len(get_args(hint)) == 2 else None
 
 
-def or_null(rule: Rule) -> Rule:
-    """The same rule, but null is accepted, too."""
-    return Rule(f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value))
-
-
 def rule_of(hint: object) -> Rule | None:
     """The rule that an annotation stands for; None where there is nothing to check."""
     read = _read(hint)

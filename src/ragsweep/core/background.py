@@ -63,7 +63,7 @@ def in_background(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ca
     return wait
 
 
-def aside(task: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> Callable[[], None]:
+def in_fork(task: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> Callable[[], None]:
     """Do something in a copy of the background process, or right now where a copy cannot be made safely.
 
     Returns:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Protocol, TypeVar
 
-ALIKE_NAMES = 0.8  # of `difflib`: `traec` and `trace`
+LEAST_NAME_SIMILARITY = 0.8  # of `difflib`: `traec` and `trace`
 ABSENT = object()
 
 C = TypeVar("C", bound=type)
@@ -79,6 +79,6 @@ def misspelt(component: object) -> str | None:
         own = {name for name in vars(each) if not name.startswith("_")}
         new = {name for name in own - known - settings if not any(hasattr(base, name) for base in each.__bases__)}
         for name in sorted(new):
-            if close := difflib.get_close_matches(name, sorted(known - own), n=1, cutoff=ALIKE_NAMES):
+            if close := difflib.get_close_matches(name, sorted(known - own), n=1, cutoff=LEAST_NAME_SIMILARITY):
                 return f"{each.__module__}.{each.__qualname__}.{name}: did you mean {close[0]}? (else name it _{name})"
     return None

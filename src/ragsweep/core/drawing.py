@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragsweep.core.background import aside, in_background
+from ragsweep.core.background import in_background, in_fork
 from ragsweep.core.style import plain_text, save
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def save_charts(folder: Path, draw: Draw, *args: Any) -> list[Chart]:
     charts, saving = [], []
     with plain_text():
         for name, chart in draw(*args):
-            saving.append(aside(save, chart, folder / name))  # takes as long as making the next chart
+            saving.append(in_fork(save, chart, folder / name))  # takes as long as making the next chart
             charts.append(Chart(name, chart.texts[0].get_text()))
         for wait in saving:
             wait()

@@ -1,4 +1,4 @@
-"""Reads JSON that anybody may have written as an object of a class, by the annotations of its fields."""
+"""Reads untrusted JSON as an object of a class; the annotations of the class say what is valid."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def _in_words(error: ValidationError) -> str:
         return f"{place} is missing"
     if kind == "unexpected_keyword_argument":
         return f"{place}: no such field"
-    told = str(first["ctx"]["error"]) if kind == "value_error" else first["msg"]
-    told = told.replace("Input should be", "expected").replace("String should match pattern", "expected text like")
-    return f"{place}: {told}" if place else told
+    reason = str(first["ctx"]["error"]) if kind == "value_error" else first["msg"]
+    reason = reason.replace("Input should be", "expected").replace("String should match pattern", "expected text like")
+    return f"{place}: {reason}" if place else reason

@@ -45,9 +45,8 @@ class Plugin:
         conf: The folder of its configuration groups, such as `Path(__file__).parent / "conf"`; None if it has none.
         defaults: The options of its groups that every configuration has, unless another one is chosen.
         commands: Its subcommands by name.
-        checks: The classes of its checks of a run (`ragsweep.tasks.RunCheck`), as `module:class`, by the group that
-            has their settings.
-        renamed: What options that are gone are called now, by `group=option`.
+        checks: The classes of its checks of a run (`ragsweep.tasks.run_check.RunCheck`), as
+            `module:class`, by the group that has their settings.
     """
 
     about: str
@@ -55,7 +54,6 @@ class Plugin:
     defaults: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, Command] = field(default_factory=dict)
     checks: Mapping[str, str] = field(default_factory=dict)
-    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache
@@ -63,9 +61,14 @@ def plugins() -> Mapping[str, Plugin]:
     """The installed plugins by name, sorted.
 
     Raises:
-        ConfigError: A plugin cannot be loaded, or its entry point names something else than a `Plugin`.
+        ConfigError: A plugin cannot be loaded, two have the same name, or one is something
+            else than a `Plugin`.
     """
-    return {each.name: _loaded(each) for each in sorted(_entry_points(), key=lambda each: each.name)}
+    found = sorted(_entry_points(), key=lambda each: each.name)
+    names = [each.name for each in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigError(f"plugin {twice}: two installed packages have a plugin of this name; uninstall one of them")
+    return {each.name: _loaded(each) for each in found}
 
 
 def commands_of_plugins() -> dict[str, Command]:

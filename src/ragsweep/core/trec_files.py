@@ -25,7 +25,7 @@ TAG = "ragsweep"  # of our own runs, whose names are escaped
 
 LONGEST_LINE_MB = 1
 LARGEST_TREC_MB = 10_000  # unzipped; a run of 7 million lines has 300
-TREC_LINE_COUNTS_FOR = 20  # characters that a line counts for: a small zipped file can have a billion empty ones
+LEAST_COUNTED_OF_TREC_LINE = 20  # characters that a line counts for: a small zipped file can have a billion empty ones
 SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
@@ -49,7 +49,7 @@ def trec_lines(
     place, characters = columns.index(number), 0
     try:
         for line_number, line in read_lines(path, LONGEST_LINE_MB):
-            characters += max(len(line), TREC_LINE_COUNTS_FOR)
+            characters += max(len(line), LEAST_COUNTED_OF_TREC_LINE)
             if characters > LARGEST_TREC_MB * MB:
                 raise MalformedError(f"larger than {LARGEST_TREC_MB:,} MB")
             cells = line.split()

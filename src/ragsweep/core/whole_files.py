@@ -40,7 +40,7 @@ def write_over(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def turn(path: Path, seconds: float) -> Iterator[None]:
+def locked(path: Path, seconds: float) -> Iterator[None]:
     """Let one process at a time read a file and write it.
 
     Args:
@@ -48,7 +48,7 @@ def turn(path: Path, seconds: float) -> Iterator[None]:
         seconds: How long to wait.
 
     Raises:
-        filelock.Timeout: Another process still had its turn after that time.
+        filelock.Timeout: Another process still had its locked after that time.
         OSError: The folder cannot be written to, or has something else with the name of the lock.
     """
     lock = path.with_name(f".{path.name}.lock")

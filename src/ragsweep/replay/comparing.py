@@ -80,7 +80,7 @@ def compare_runs(request: CompareRequest) -> Decision:
 
 
 def _measured(settings: DecisionSettings, sweep: Sweep) -> DecisionSettings:
-    """The settings without gains and costs that the runs did not measure, as in runs of earlier versions."""
+    """The settings without gains and costs that the runs did not measure, as another task has other costs."""
     known = sweep.metric_info
     gains, costs = ([name for name in names if name in known] for names in (settings.gains, settings.costs))
     return replace(settings, gains=gains, costs=costs)

@@ -59,19 +59,19 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
     command = [sys.executable, "-m", "ragsweep", "run", "-m", *arguments, f"hydra.sweep.dir={folder}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            told, said = map(str.strip, process.communicate())
+            stdout, stderr = map(str.strip, process.communicate())
         except BaseException:  # interrupted: the sweep closes its runs before it ends
             process.terminate()
             process.communicate()
             raise
     if process.returncode == BAD_INPUT:
-        raise ConfigError(said.removeprefix("ragsweep: "))
+        raise ConfigError(stderr.removeprefix("ragsweep: "))
     try:
         record = from_json(read_text(folder / "summary" / "decision.json", LARGEST_SUMMARY_MB))
         sweep_id, settings = str(record["sweep"]), DecisionSettings(**record["settings"])
     except (OSError, MalformedError, KeyError, TypeError) as error:
-        raise RagsweepError(f"the sweep ended without a decision: {said or told}") from error
+        raise RagsweepError(f"the sweep ended without a decision: {stderr or stdout}") from error
     if process.returncode:
-        warnings.warn(said, stacklevel=2)
+        warnings.warn(stderr, stacklevel=2)
     places = [each for each in arguments if each.lstrip("+").startswith("tracking")]
     return SweepDecision(compare_runs(CompareRequest([sweep_id], None, places, settings)), sweep_id)

@@ -13,7 +13,7 @@ from ragsweep.replay.trusted_record import TODAYS, composed_today, refuse_others
 from ragsweep.statistics import LEVEL, AgainstBaseline, against_baseline
 from ragsweep.sweeps import Outcome, Sweep, check_margin
 
-FEW_OF_GATE = 20  # queries; with fewer, the level of the tests is not kept
+FEW_QUERIES_OF_GATE = 20  # queries; with fewer, the level of the tests is not kept
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Gate:
             yield f"The two are equivalent within {margin} (two one-sided tests, p {found.p_equivalent:.3g})."
         if found.least is None:
             yield f"{metric} has no bounds: the test of the margin misses a loss that few queries carry."
-        if len(candidate.per_query) < FEW_OF_GATE:
+        if len(candidate.per_query) < FEW_QUERIES_OF_GATE:
             yield f"Only {len(candidate.per_query)} queries: tests with so few are not reliable."
         if self.verdict is not Verdict.NOT_WORSE and found.least and len(candidate.per_query) < found.least:
             yield f"Even if no query differed, it would take {found.least:,} queries to show so small a margin."

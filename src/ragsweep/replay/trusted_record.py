@@ -20,6 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ragsweep.config.components import parameters_of
 from ragsweep.config.options import named_components, referenced_groups
 from ragsweep.config.rules import is_component, is_group
+from ragsweep.config.used_settings import STORE
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.hydra_versions import VERSION_BASE
 from ragsweep.core.parsing import MalformedError, from_yaml
@@ -27,7 +28,6 @@ from ragsweep.core.project import CONF, conf_folders, placed, project, register_
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 
-STORE = "ragsweep.store.stage_store.Store"
 MOST_PATHS_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 PARTIAL = "_partial_"

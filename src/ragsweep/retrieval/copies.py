@@ -14,7 +14,10 @@ from ragsweep.store.stage_store import Store
 
 Component = TypeVar("Component")
 
-SHARED = ("rank", "encode")  # methods of parts that see neither judgments nor evidence, and may hold a large model
+SHARED_METHODS = (
+    "rank",
+    "encode",
+)  # of parts that see neither judgments nor evidence, and may hold a large model
 
 
 def fresh(component: Component) -> Component:
@@ -53,7 +56,7 @@ def _listed(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _shared(component: object) -> Iterator[Any]:
     """The parts of a component that its copies share."""
     for _, part in parts_of(component):
-        if isinstance(part, Store) or any(callable(getattr(part, name, None)) for name in SHARED):
+        if isinstance(part, Store) or any(callable(getattr(part, name, None)) for name in SHARED_METHODS):
             yield part
         else:
             yield from _shared(part)

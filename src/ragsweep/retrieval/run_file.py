@@ -36,7 +36,7 @@ from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
 SETTING = "retriever.path"
-SHOWN_NAMES_OF_RUN = 3  # names in a message
+SHOWN_NAMES = 3  # names in a message
 MOST_READ = 4  # files whose rankings a process keeps
 QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 
@@ -258,8 +258,8 @@ def _chosen(lines: list[tuple[int, int, int]], known: KnownPassages, names: Name
 
 
 def _some(names: Iterable[str]) -> str:
-    shown = [repr(name[:LONGEST_NAME_SHOWN]) for name in islice(names, SHOWN_NAMES_OF_RUN + 1)]
-    return ", ".join(shown[:SHOWN_NAMES_OF_RUN]) + (", ..." if len(shown) > SHOWN_NAMES_OF_RUN else "")
+    shown = [repr(name[:LONGEST_NAME_SHOWN]) for name in islice(names, SHOWN_NAMES + 1)]
+    return ", ".join(shown[:SHOWN_NAMES]) + (", ..." if len(shown) > SHOWN_NAMES else "")
 
 
 def _notice(names: tuple[str, ...], what: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ragsweep.statistics.intervals import EQUAL, Array
 
 CELLS, PATTERNS = 65_536, 256  # at once: what fits into the cache of a processor, but at least so many patterns
-MOST_PAIRS_OF_TEST = 1_000_000_000  # pairs x patterns of one test, which take a few seconds
+MOST_SIGNED_PAIRS = 1_000_000_000  # pairs x patterns of one test, which take a few seconds
 FEWEST_PATTERNS = 1_000  # patterns
 
 
@@ -19,7 +19,7 @@ def affordable(resamples: int, configurations: int) -> int:
     10,000 for up to 316 configurations, 1,000 for 1,000 of them and more. The test keeps its level with any number of
     patterns. With 1,000 of them, a p-value of 0.05 has a standard error of 0.007.
     """
-    return min(resamples, max(FEWEST_PATTERNS, MOST_PAIRS_OF_TEST // configurations**2))
+    return min(resamples, max(FEWEST_PATTERNS, MOST_SIGNED_PAIRS // configurations**2))
 
 
 def distances(rows: Array) -> Array:

@@ -17,7 +17,7 @@ from ragsweep.store.key_capabilities import CountsBesideFingerprint, HasFingerpr
 from ragsweep.store.stage_store import Store
 
 # a component that is no dataclass has one of these
-STAGES = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets")
+STAGE_METHODS = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets")
 
 
 def identity(component: object) -> list[object]:
@@ -89,5 +89,5 @@ def _identities(value: object) -> object:
         return value
     if inspect.isclass(value):
         return uuid.uuid4().hex
-    is_stage = any(callable(getattr(value, stage, None)) for stage in STAGES)
+    is_stage = any(callable(getattr(value, stage, None)) for stage in STAGE_METHODS)
     return identity(value) if is_stage or is_dataclass(value) else uuid.uuid4().hex

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
@@ -15,6 +15,14 @@ class IgnoresSettings(Capability, Protocol):
     """Some of its settings have no effect beside the others: they are in no digest, key or param."""
 
     without_effect: Collection[str]  # the names of these settings
+
+
+@offered_with()
+@runtime_checkable
+class LimitsSettings(Capability, Protocol):
+    """Some of its settings must not be smaller than others."""
+
+    at_least: Mapping[str, str]  # by the name of a setting, the one that it must not be smaller than
 
 
 @offered_with()

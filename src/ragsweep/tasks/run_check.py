@@ -61,11 +61,13 @@ def installed_checks() -> dict[str, type[RunCheck]]:
     """The classes of the checks that plugins bring, by the groups that have their settings.
 
     Raises:
-        ConfigError: A class cannot be imported.
+        ConfigError: A class cannot be imported, or two plugins bring the check of one group.
     """
     found: dict[str, type[RunCheck]] = {}
     for name, plugin in plugins().items():
         for group, named in plugin.checks.items():
+            if group in found:
+                raise ConfigError(f"plugin {name}: another plugin has the check {group!r}, too; uninstall one of them")
             try:
                 found[group] = resolve_name(named)
             except Exception as error:  # it is anybody's code

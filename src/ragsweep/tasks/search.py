@@ -52,7 +52,7 @@ class Retrieves(Capability, Protocol):
         ...
 
 
-STAGES = ("query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
+STAGE_SETTINGS = ("query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
 
 
 def in_stages(

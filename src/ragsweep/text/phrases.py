@@ -11,7 +11,7 @@ from ragsweep.text.tokens import ENGLISH_STEMS
 NUMBER = r"\d+(?:[.,]\d+)*"
 # Unlike the tokens of BM25, a number is one word (so that 5 mg is not found in 0.5 mg) and 10g is two.
 LETTERS_OR_NUMBER = re.compile(rf"{NUMBER}|[^\W\d_]+")
-VOCABULARY = 1 << 17  # distinct words whose stems are kept
+STEMS_KEPT = 1 << 17  # distinct words whose stems are kept
 STEMMED_TEXTS_KEPT = 1 << 14  # whose stems are kept: several metrics read the same reasoning
 # British spellings, and the American ones that models write. Both sides of every comparison are folded.
 SPELLINGS = (("ae", "e"), ("oe", "e"), ("sulph", "sulf"), ("our", "or"), ("isa", "iza"), ("ise", "ize"))
@@ -43,7 +43,7 @@ def letters_and_numbers(text: str) -> list[str]:
     return LETTERS_OR_NUMBER.findall(text.lower())
 
 
-@lru_cache(VOCABULARY)
+@lru_cache(STEMS_KEPT)
 def spelling_stem(word: str) -> str:
     """The stem of a word in American spelling."""
     for british, american in SPELLINGS:

@@ -16,7 +16,7 @@ FULL_STOPS = f".!?{OTHER_STOPS}"
 # A full stop of full width is none between digits.
 OTHER_ENDS = re.compile(rf"\n[^\S\n]*\n\s*|(?:[{OTHER_STOPS}]|\uff0e(?!\d))+[\u300d\u300f\u201d\u2019\uff09]*\s*")
 
-HEADING = 50  # characters: a shorter line without a full stop, before a line with a capital, is a heading
+LONGEST_HEADING = 50  # characters: a shorter line without a full stop, before a line with a capital, is a heading
 ITEM = re.compile(r"\n(?=\s*(?:[-*•#|]|\d+[.)])\s)")  # the end of a line before an item of a list
 OPENING = re.compile(r"\s*(?:[-*•#|]+\s+)?(?:\d+[.)]?\s+(?=[A-Z]))?")  # bullets and numbers of steps
 LINE = re.compile(r"[^\n]+")
@@ -77,5 +77,5 @@ def _after_headings(text: str) -> list[int]:
     return [
         after.start()
         for line, after in pairwise(lines)
-        if len(line[0].strip()) < HEADING and line[0].rstrip()[-1].isalnum() and after[0].lstrip()[0].isupper()
+        if len(line[0].strip()) < LONGEST_HEADING and line[0].rstrip()[-1].isalnum() and after[0].lstrip()[0].isupper()
     ]

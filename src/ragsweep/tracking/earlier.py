@@ -17,7 +17,7 @@ from ragsweep.tracking.names import json_tag
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.sweep_runs import JOINED
 from ragsweep.tracking.tracked_job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, open_configured, search, taking_turns
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, locked_store, open_configured, search
 
 LATEST = "attributes.start_time DESC"
 
@@ -31,7 +31,7 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
     Raises:
         TrackingError: Another process is running the sweep.
     """
-    with taking_turns(job.tracking.uri):
+    with locked_store(job.tracking.uri):
         client, experiment_id = open_configured(job.tracking)
         found = client.search_runs([experiment_id], tagged(DIGEST, job.digest), order_by=[LATEST])
         starts = [run for run in found if PARENT not in run.data.tags and _is_ours(run)]

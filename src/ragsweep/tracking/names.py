@@ -15,11 +15,11 @@ from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXT_COLUMNS
 from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.errors import ConfigError
 
-LONGEST_RUN_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
-LONGEST_PARAM = 6000
-LONGEST_TAG = 8000
-LONGEST_EXPERIMENT = 500
-LONGEST_METRIC = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
+LONGEST_MLFLOW_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
+LONGEST_PARAM_VALUE = 6000
+LONGEST_TAG_VALUE = 8000
+LONGEST_EXPERIMENT_NAME = 500
+LONGEST_METRIC_NAME = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
 METRIC_GROUPS = (
     "at_k/",
     "by_type/",
@@ -47,15 +47,15 @@ def check_names(config: DictConfig, metrics: Sequence[str], measures: Sequence[s
     for setting in ("dataset.name", "tracking.experiment"):  # the one may be the name of the other
         name = OmegaConf.select(config, setting)
         if isinstance(name, str) and not (
-            name.isprintable() and name == name.strip() and name[LONGEST_EXPERIMENT:] == ""
+            name.isprintable() and name == name.strip() and name[LONGEST_EXPERIMENT_NAME:] == ""
         ):
-            what = f"one line of at most {LONGEST_EXPERIMENT} characters, with no space around it"
+            what = f"one line of at most {LONGEST_EXPERIMENT_NAME} characters, with no space around it"
             raise ConfigError(f"{setting}: found {_brief(name)}, expected {what}")
     if len(metrics) > MOST_METRICS:
         raise ConfigError(f"evaluation.metrics: found {len(metrics)} metrics, expected at most {MOST_METRICS}")
     for place, name in [("evaluation.metrics", name) for name in metrics] + [("task", name) for name in measures]:
-        if REFUSED.search(name) or not _is_normal(name) or len(name) > LONGEST_METRIC:
-            what = f"at most {LONGEST_METRIC} letters, digits, spaces and _ - . : /, as in a relative path"
+        if REFUSED.search(name) or not _is_normal(name) or len(name) > LONGEST_METRIC_NAME:
+            what = f"at most {LONGEST_METRIC_NAME} letters, digits, spaces and _ - . : /, as in a relative path"
             raise ConfigError(f"{place}: found the name {_brief(name)}, expected {what}")
         if name in (*TEXT_COLUMNS, *TAKEN) or (name in metrics and name.startswith(METRIC_GROUPS)):
             raise ConfigError(f"{place}: found the name {name!r}, which every run gives to something else")
@@ -74,29 +74,30 @@ def _is_normal(name: str) -> bool:
 
 def type_names(query_types: Iterable[str], metric: str) -> dict[str, str]:
     """The names by which query types stand in `by_type/TYPE/METRIC`."""
-    longest = LONGEST_RUN_NAME - len(f"by_type//{metric}")
+    longest = LONGEST_MLFLOW_NAME - len(f"by_type//{metric}")
     return _distinct(query_types, lambda kind: re.sub(r"[^\w \-]", "_", kind) or "_", longest)
 
 
 def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Settings as MLflow takes them: a name or value that is too long ends in a digest of the whole."""
-    names = _distinct(settings, _plain, LONGEST_RUN_NAME)
+    names = _distinct(settings, _plain, LONGEST_MLFLOW_NAME)
     return {
-        names[name]: shortened_with_digest(_storable(str(value)), LONGEST_PARAM) for name, value in settings.items()
+        names[name]: shortened_with_digest(_storable(str(value)), LONGEST_PARAM_VALUE)
+        for name, value in settings.items()
     }
 
 
 def tags_of(tags: Mapping[str, str]) -> dict[str, str]:
     """Tags as MLflow takes them."""
-    names = _distinct(tags, _plain, LONGEST_RUN_NAME)
-    return {names[name]: shortened_with_digest(_storable(value), LONGEST_TAG) for name, value in tags.items()}
+    names = _distinct(tags, _plain, LONGEST_MLFLOW_NAME)
+    return {names[name]: shortened_with_digest(_storable(value), LONGEST_TAG_VALUE) for name, value in tags.items()}
 
 
 def json_tag(value: Mapping[str, Any]) -> str:
     """An object as JSON that fits into a tag: its texts share the room, the longest are shortened first."""
     for most in TEXT_LENGTHS:
         text = _storable(json.dumps(_brief_texts(value, most), ensure_ascii=False))
-        if len(text) <= LONGEST_TAG:
+        if len(text) <= LONGEST_TAG_VALUE:
             break
     return text
 

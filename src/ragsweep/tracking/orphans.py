@@ -11,13 +11,13 @@ from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.process import forget_ended, is_gone
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.tracked_job import PARENT, PROCESS, Job
-from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, search, taking_turns
+from ragsweep.tracking.tracking_store import UNREACHABLE, locked_store, open_configured, search
 
 
 def close_orphans(tracking: DictConfig) -> None:
     """Close the runs that killed processes of this host have left open, as KILLED."""
     client, _ = open_configured(tracking)
-    with taking_turns(tracking.uri):  # otherwise we could close a run that another process has just resumed
+    with locked_store(tracking.uri):  # otherwise we could close a run that another process has just resumed
         for run in search(client, "attributes.status = 'RUNNING'"):
             if is_gone(run.data.tags.get(PROCESS)):
                 with suppress(*UNREACHABLE):  # it may belong to another user, or be deleted by now

@@ -20,7 +20,7 @@ from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import Client, absolute_artifacts
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.journal import FILE, KEY, Journal, create_run, send_files, send_numbers, send_tags, upload
-from ragsweep.tracking.names import LONGEST_RUN_NAME, params_of, tags_of
+from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, params_of, tags_of
 from ragsweep.tracking.numbers import dataset_input, metrics_of
 from ragsweep.tracking.tracked_job import NUMBER, PARENT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
@@ -47,7 +47,7 @@ class RunRecord:
         self.experiment_id = ""
         now = int(time.time() * 1000)
         store = job.tracking
-        name = shortened_with_digest(job.name, LONGEST_RUN_NAME)
+        name = shortened_with_digest(job.name, LONGEST_MLFLOW_NAME)
         artifacts = absolute_artifacts(store.artifacts)
         self._journal = Journal(absolute(store.uri), artifacts, store.experiment, name, tags_of(job.tags), now)
         if continued:
@@ -122,7 +122,7 @@ class RunRecord:
 
     def rename(self, name: str) -> None:
         """Give the run another name."""
-        self._journal.name = shortened_with_digest(name, LONGEST_RUN_NAME)
+        self._journal.name = shortened_with_digest(name, LONGEST_MLFLOW_NAME)
         self._send(lambda client: client.update_run(str(self.run_id), name=self._journal.name))
 
     def delete(self) -> None:

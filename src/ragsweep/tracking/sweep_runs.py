@@ -29,7 +29,7 @@ from ragsweep.tracking.tracked_job import NUMBER, PARENT, SWEPT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, search
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
-LONGEST_NUMBER = 9  # digits of a job's number
+LONGEST_JOB_NUMBER = 9  # digits of a job's number
 NUMBERS = {"evaluation.resamples": rule_of(Resamples), "k": rule_of(Cutoff), "seed": rule_of(Seed)}
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
@@ -255,7 +255,7 @@ def job_of(tags: Mapping[str, str], name: str) -> tuple[int, str, Swept]:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal() or len(text) > LONGEST_NUMBER:
+    if not text.isdecimal() or len(text) > LONGEST_JOB_NUMBER:
         raise MalformedError(f"the number of its job: found {text[:40]!r}, expected a number")
     return int(text)
 

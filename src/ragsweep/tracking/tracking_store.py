@@ -92,7 +92,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
 
 
 @contextmanager
-def taking_turns(uri: str) -> Iterator[None]:
+def locked_store(uri: str) -> Iterator[None]:
     """Let one process at a time search a store and change what it found.
 
     With a database, this holds for all processes that use it. A server has no lock, so with a server it holds for the

@@ -7,7 +7,7 @@ from typing import Literal
 
 Scale = Literal["unit", "ten", "percent"]
 LARGEST_OF_SCALE: dict[Scale, int] = {"unit": 1, "ten": 10, "percent": 100}
-ODD = 0.05  # of the confidences above 1 may be beyond the end of their scale
+MOST_BEYOND_SCALE = 0.05  # of the confidences above 1 may be beyond the end of their scale
 LIKERT = 5  # scales from 1 to 5 are common, too
 
 
@@ -26,7 +26,7 @@ def scale_problem(confidences: Sequence[float], scale: Scale) -> str:
         largest = max((each for each in confidences if each <= 1), default=0)
         fits = scale == "unit" or largest <= 0
         return "" if fits else f"but {'most are not' if above else 'none is'} above {largest:g}; {_set('unit')}"
-    largest = above[-1 - int(ODD * len(above))]
+    largest = above[-1 - int(MOST_BEYOND_SCALE * len(above))]
     likely = next((name for name, end in LARGEST_OF_SCALE.items() if largest <= end), None)
     if likely == scale:
         return ""

@@ -31,7 +31,7 @@ ENDS = re.compile(r"[)\"'\]}\s]*(?:$|[.;!?,<|(]|-\s)")
 PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]*){1,4})(?=$|[.;!?<(])")
 LONGEST_OPTION = 1000  # characters
 ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
-LIKE = 0.75  # similarity of two words that are taken for one, misspelt
+LEAST_WORD_SIMILARITY = 0.75  # similarity of two words that are taken for one, misspelt
 PLAIN_WORDS = {"yes", "no", "maybe", "true", "false", "unknown", "none", "all", "both", "neither", "other"}
 PLAIN_BEFORE = re.compile(r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement)|'s)\s*$", re.I)
 PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;!)\"'}\]<]|because\b|since\b|as\b)", re.I)
@@ -227,7 +227,8 @@ class Letters:
         """Whether a word of a phrase is a word of the option's text, perhaps misspelt."""
         own = [word for word in self._own[letter] if len(word) > 2 or not word.isalpha()]
         return not re.search(r"(?<!')\b[A-Za-z]\b", phrase) and any(
-            word == other or (len(word) > 3 and SequenceMatcher(None, word[:30], other[:30]).ratio() >= LIKE)
+            word == other
+            or (len(word) > 3 and SequenceMatcher(None, word[:30], other[:30]).ratio() >= LEAST_WORD_SIMILARITY)
             for word in _tokens(phrase)
             for other in own
         )
@@ -245,3 +246,7 @@ def _folded(token: re.Match[str]) -> str:
     """A token without case; .5 is 0.5."""
     word = token[0].casefold()
     return re.sub(r"^([+-]?)\.", r"\g<1>0.", word)
+
+
+def _similarity(word: str, other: str) -> float:
+    return SequenceMatcher(None, word[:30], other[:30]).ratio()

@@ -8,7 +8,7 @@ from math import isnan
 import numpy as np
 
 from ragsweep.core.terminal import counted
-from ragsweep.models.language.response import CAUSE_WORDS
+from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.models.language.unusable import HELP
 from ragsweep.statistics import LEVEL, holm, mcnemar_p
 from ragsweep.tasks.task import Measure, Score
@@ -87,7 +87,7 @@ def _causes(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.causes:
         cases = counted(len(evaluation.correct), "question")
         named = [
-            f"{CAUSE_WORDS[cause]} {count} ({HELP[cause].format(group='answerer')})"
+            f"{CAUSE_NAMES[cause]} {count} ({HELP[cause].format(group='answerer')})"
             for cause, count in evaluation.causes.items()
         ]
         yield (

@@ -11,7 +11,7 @@ import numpy as np
 
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.model.cases import Case
-from ragsweep.models.language.response import CAUSE_WORDS, Cause
+from ragsweep.models.language.response import CAUSE_NAMES, Cause
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep_answers.answering import Answer, Evidence, Question
 from ragsweep_answers.measuring.contexts import NEED_RANKING, Source
@@ -149,7 +149,7 @@ def doubts_of_controls(answered: Answered, controls: Sequence[Answered]) -> Iter
         compared = ~np.isnan(control.correct_as_control)
         if unread := int((compared & (control.chosen == NOT_ANSWERED)).sum()):
             causes = causes_of([each for each, counts in zip(control.answers, compared, strict=True) if counts])
-            named = ", ".join(f"{CAUSE_WORDS[cause]} {count}" for cause, count in causes.items())
+            named = ", ".join(f"{CAUSE_NAMES[cause]} {count}" for cause, count in causes.items())
             yield (
                 f"With the evidence {control.source!r}, {unread} of {counted(int(compared.sum()), 'question')} have no "
                 f"answer that could be read{named and f' ({named})'}, and count as wrong in the comparison with it."

@@ -25,7 +25,7 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import about_left_out
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.search import STAGES, Retrieval, expect_known_members, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, announce, answer, ask_apart
 from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
@@ -110,10 +110,10 @@ class AnswersTask:
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on these answers: recorded ones exist already, others need no retrieval."""
         if self._recorded:
-            return ("retriever", *STAGES, "evidence", "tokenizer", "evaluation.controls")
+            return ("retriever", *STAGE_SETTINGS, "evidence", "tokenizer", "evaluation.controls")
         if not self._retrieves:
-            return ("retriever", *STAGES, "k")
-        return tuple(name for name in STAGES if getattr(self, name) is None)
+            return ("retriever", *STAGE_SETTINGS, "k")
+        return tuple(name for name in STAGE_SETTINGS if getattr(self, name) is None)
 
     def load(self) -> Dataset:
         """Read the cases, and read and cut the documents."""

@@ -7,7 +7,7 @@ from math import isnan
 
 import numpy as np
 
-from ragsweep.models.language.response import CAUSE_WORDS
+from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.task import Measure, Score
@@ -34,7 +34,7 @@ IF_CHANCE = Metric("no_answer/accuracy_as_chance", "Accuracy if no answer counte
 LOST = Metric("fields/lost_share", "Answers with a field that could not be used", "", False, low=0, high=1)
 CAUSED = {
     cause: Metric(f"responses/{cause}_share", f"Responses: {words}", "", False, low=0, high=1)
-    for cause, words in CAUSE_WORDS.items()
+    for cause, words in CAUSE_NAMES.items()
 }
 RELEVANCE = Metric("reasoning/context_relevance", "Relevance of the context", low=0, high=2)
 COMPLETENESS = Metric("reasoning/completeness", "Completeness of the reasoning", low=0, high=1)
@@ -68,7 +68,7 @@ UNREAD = Unread(
     NO_ANSWER_SHARE.name,
     {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name},
     LOST.name,
-    {CAUSE_WORDS[cause]: metric.name for cause, metric in CAUSED.items()},
+    {CAUSE_NAMES[cause]: metric.name for cause, metric in CAUSED.items()},
 )
 UNREAD_CONFIDENCE = UNREAD._replace(otherwise={})  # no confidence stands for that of an answer that was not read
 

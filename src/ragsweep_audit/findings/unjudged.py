@@ -17,7 +17,7 @@ DEEPEST_RANK = 10  # ranks that are compared
 TOP_RANKS = 3
 USUAL = 0.25  # of the units that all retrievers rank first, unjudged: 6 % in the bundled manual, 20 % in SciFact
 UNJUDGED_LEVEL = 0.05
-EXAMPLES = 5
+EXAMPLES_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
         advice="Judge them: ragsweep review writes them as a table to fill in, and writes the judgments back.",
         count=len(pairs),
         out_of=int((found.worst <= TOP_RANKS).sum()),
-        examples=tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES]),
+        examples=tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES_NAMED]),
         details={"depth": TOP_RANKS, "first": all_first, "first_unjudged": missing, "pairs": pairs},
     )
 

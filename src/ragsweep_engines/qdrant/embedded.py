@@ -32,8 +32,8 @@ from ragsweep_engines.qdrant.qdrant_collection import (
     Graph,
     Hit,
     Layout,
-    Manner,
     Query,
+    SearchParams,
     batches,
 )
 
@@ -86,7 +86,7 @@ class EdgeCollection:
         with _explained(self._path):
             return int(self._shard.info().indexed_vectors_count)
 
-    def search(self, queries: Sequence[Query], manner: Manner, limit: int) -> list[list[Hit]]:
+    def search(self, queries: Sequence[Query], manner: SearchParams, limit: int) -> list[list[Hit]]:
         """At most `limit` hits of every query, best first."""
         import qdrant_edge as edge
 
@@ -163,7 +163,7 @@ def _checked(folder: Path, corpus: Corpus, lock: FileLock, *, in_store: bool) ->
     try:
         vectors = collection.vectors(rows)
         check_manifest(notes, collection.layout().points, vectors)
-        collection.search([Query(vector) for vector in vectors.values()], Manner(), 1)  # reads the graph
+        collection.search([Query(vector) for vector in vectors.values()], SearchParams(), 1)  # reads the graph
         if collection.indexed() != notes.get("indexed"):
             raise DamagedError("has lost its graph")
     except RetrieverError as error:
@@ -261,7 +261,7 @@ def _fill(shard: Path, corpus: Corpus, graph: Graph, *, with_text: bool) -> int:
     return indexed
 
 
-def _request(query: Query, manner: Manner, limit: int) -> Any:
+def _request(query: Query, manner: SearchParams, limit: int) -> Any:
     import qdrant_edge as edge
 
     asked = []

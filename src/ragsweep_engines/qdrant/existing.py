@@ -25,7 +25,7 @@ from ragsweep_engines.qdrant.server import ServerCollection
 SEGMENTS, LOCAL_MODE = "segments", "meta.json"
 BYTES_AT_ONCE = 1 << 20  # bytes
 MOST_FILES, MOST_BYTES = 100_000, 10**13  # in a snapshot
-SHOWN_POINTS = 5  # names in a message
+SHOWN_NAMES = 5  # names in a message
 SETTING = "retriever.snapshot"
 
 
@@ -193,8 +193,8 @@ def _size_of_segment(content: IO[bytes], snapshot: Path) -> int:
 def _some(names: list[str]) -> str:
     if not names:
         return "it has none"
-    return shortened(one_line(f"there is {', '.join(names[:SHOWN_POINTS])}")) + (
-        ", ..." if len(names) > SHOWN_POINTS else ""
+    return shortened(one_line(f"there is {', '.join(names[:SHOWN_NAMES])}")) + (
+        ", ..." if len(names) > SHOWN_NAMES else ""
     )
 
 

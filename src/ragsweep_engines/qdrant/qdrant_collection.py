@@ -68,7 +68,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Manner:
+class SearchParams:
     """How a collection is searched.
 
     Attributes:
@@ -106,7 +106,7 @@ class Collection(Protocol):
         """What it has."""
         ...
 
-    def search(self, queries: Sequence[Query], manner: Manner, limit: int) -> list[list[Hit]]:
+    def search(self, queries: Sequence[Query], manner: SearchParams, limit: int) -> list[list[Hit]]:
         """At most `limit` hits of every query, best first."""
         ...
 

@@ -21,7 +21,7 @@ from ragsweep.retrieval.ranking import Ranking
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_engines.qdrant import embedded
 from ragsweep_engines.qdrant import qdrant_access as access
-from ragsweep_engines.qdrant.qdrant_collection import Collection, Graph, Manner, Quantize, Query, expect_packages
+from ragsweep_engines.qdrant.qdrant_collection import Collection, Graph, Quantize, Query, SearchParams, expect_packages
 from ragsweep_engines.qdrant.server import ServerCollection
 
 
@@ -94,7 +94,7 @@ class QdrantIndex:
             in_store = self.path is None
             collection = embedded.opened(folder, corpus, self._graph, with_text=self.keep_text, in_store=in_store)
             size = np.array([embedded.bytes_on_disk(folder)])
-        manner = Manner(exact=self.exact, ef=None if self.exact else self.ef_search)
+        manner = SearchParams(exact=self.exact, ef=None if self.exact else self.ef_search)
 
         def ask(queries: Embeddings, wanted: int) -> Indices:
             found = np.full((len(queries), wanted), NOTHING)

@@ -26,10 +26,10 @@ from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_engines.qdrant import embedded, existing
 from ragsweep_engines.qdrant import qdrant_access as access
 from ragsweep_engines.qdrant.matching import FIELDS, Matcher, ranking_of
-from ragsweep_engines.qdrant.qdrant_collection import Collection, Fusion, Hit, Manner, Query, expect_packages
+from ragsweep_engines.qdrant.qdrant_collection import Collection, Fusion, Hit, Query, SearchParams, expect_packages
 
 TRIED_DEPTH = 100  # searched to before a run is recorded
-SHOWN_COLLECTIONS = 3  # names in a message
+SHOWN_NAMES = 3  # names in a message
 PAYLOAD = {"text": "content", "source": "file_path", "page": None, "passage": None}
 
 
@@ -169,12 +169,12 @@ class QdrantRetriever:
         return [vars(self._manner), self.language, dict(self.payload), encoder]
 
     @property
-    def _manner(self) -> Manner:
+    def _manner(self) -> SearchParams:
         values = {
             name: tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
             for name, value in (self.filter or {}).items()
         }
-        return Manner(
+        return SearchParams(
             vector=self.vector or "",
             sparse_vector=self.sparse_vector or "",
             fusion=self.fusion,
@@ -290,5 +290,5 @@ class QdrantRetriever:
 
 
 def _some(names: Iterable[str]) -> str:
-    shown = [shortened(one_line(repr(name))) for name in islice(names, SHOWN_COLLECTIONS + 1)]
-    return ", ".join(shown[:SHOWN_COLLECTIONS]) + (", ..." if len(shown) > SHOWN_COLLECTIONS else "") or "none"
+    shown = [shortened(one_line(repr(name))) for name in islice(names, SHOWN_NAMES + 1)]
+    return ", ".join(shown[:SHOWN_NAMES]) + (", ..." if len(shown) > SHOWN_NAMES else "") or "none"

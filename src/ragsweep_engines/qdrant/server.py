@@ -26,8 +26,8 @@ from ragsweep_engines.qdrant.qdrant_collection import (
     Graph,
     Hit,
     Layout,
-    Manner,
     Query,
+    SearchParams,
     batches,
 )
 
@@ -61,7 +61,7 @@ class ServerCollection:
         dense = {name: each.size for name, each in vectors.items()}
         return Layout(dense, frozenset(params.sparse_vectors or {}), info.points_count or 0, info.config.metadata or {})
 
-    def search(self, queries: Sequence[Query], manner: Manner, limit: int) -> list[list[Hit]]:
+    def search(self, queries: Sequence[Query], manner: SearchParams, limit: int) -> list[list[Hit]]:
         """At most `limit` hits of every query, best first."""
         found: list[list[Hit]] = []
         with explained(self._what):
@@ -190,7 +190,7 @@ def _notes(layout: Layout) -> dict[str, Any]:
     return notes if isinstance(notes, dict) else {}
 
 
-def _request(query: Query, manner: Manner, limit: int) -> Any:
+def _request(query: Query, manner: SearchParams, limit: int) -> Any:
     from qdrant_client import models
 
     asked: list[dict[str, Any]] = []

@@ -25,7 +25,7 @@ GROUP = 300  # passages of a group; those of different groups are far apart
 GROUP_COUNT = 3
 DIMENSIONS = 32
 QUERY_COUNT = 9
-SECONDS_OF_A_FEW = 0.3  # corpora, which an engine builds
+SECONDS_TO_BUILD_A_FEW = 0.3  # corpora, which an engine builds
 MOST_BUILT = 500
 
 
@@ -189,7 +189,7 @@ class EngineContract(ComponentContract):
         process.start()
         while begun.value < 2 and process.is_alive():
             time.sleep(0.01)
-        time.sleep(random.random() * SECONDS_OF_A_FEW)
+        time.sleep(random.random() * SECONDS_TO_BUILD_A_FEW)
         process.kill()
         process.join()
         last = begun.value

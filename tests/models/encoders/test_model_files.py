@@ -194,7 +194,9 @@ def test_a_model_whose_files_do_not_fit_each_other_is_refused(minilm, spoil, exp
     if verbosity == "error":
         set_verbosity_error()
     try:
-        assert expected in refusal(lambda: SentenceTransformerEncoder(str(minilm), device="cpu").encode(["text"], "query"))
+        assert expected in refusal(
+            lambda: SentenceTransformerEncoder(str(minilm), device="cpu").encode(["text"], "query")
+        )
     finally:
         set_verbosity(before)
 

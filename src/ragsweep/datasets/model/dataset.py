@@ -18,7 +18,7 @@ from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.chunking import Chunker, cut
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
 from ragsweep.datasets.model.collection_checks import check
-from ragsweep.datasets.model.numbered_words import FUZZY, number_words, shares_of_words
+from ragsweep.datasets.model.numbered_words import LEAST_HELD, number_words, shares_of_words
 from ragsweep.datasets.model.overlaps import on_one_line, overlapping
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.text.tokens import Span
@@ -95,7 +95,7 @@ class Dataset:
 
     @classmethod
     def from_collection(
-        cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE, *, fuzzy_threshold: float = FUZZY
+        cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE, *, fuzzy_threshold: float = LEAST_HELD
     ) -> Dataset:
         """Split the documents into passages and number the units.
 
@@ -232,7 +232,7 @@ class Dataset:
 
 
 def relevant_passages(
-    references: Sequence[Reference], passages: Sequence[Passage], fuzzy_threshold: float = FUZZY
+    references: Sequence[Reference], passages: Sequence[Passage], fuzzy_threshold: float = LEAST_HELD
 ) -> list[Judgment]:
     """A judgment of grade 1 for each passage that shares a character with a reference of the query.
 

@@ -15,7 +15,7 @@ from ragsweep.text.tokens import plain_words
 
 Shares = npt.NDArray[np.float64]
 
-FUZZY = 0.8  # share of a reference's words that a passage needs to hold it
+LEAST_HELD = 0.8  # share of a reference's words that a passage needs to hold it
 
 
 @dataclass(frozen=True, eq=False)

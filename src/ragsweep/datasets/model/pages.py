@@ -18,8 +18,8 @@ Key = Literal["page", "page_number", "document"]
 Match = Literal["qualified", "page_number"]
 PageOrDocument = Literal["page", "document"]
 
-NAMED_PAGES = 3  # documents or pages in a message
-NOTHING = ("nan", "NaN", "None", "<NA>", "null")  # what pandas writes for a missing value
+SHOWN_UNITS = 3  # documents or pages in a message
+MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null")  # what pandas writes for a missing value
 WITH_DECIMALS = re.compile(r"[0-9]{1,15}\.0+")  # a whole number in a column where another one is missing
 
 
@@ -119,8 +119,8 @@ class Pages:
             return units[0] if same_name(units[0], key) else self.unit(units[0], where)
         if units:
             raise DatasetError(
-                f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:NAMED_PAGES])}"
-                f"{', ...' if len(units) > NAMED_PAGES else ''}); "
+                f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:SHOWN_UNITS])}"
+                f"{', ...' if len(units) > SHOWN_UNITS else ''}); "
                 f"write {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
@@ -149,7 +149,7 @@ class Pages:
         """
         found: dict[str, int] = {}
         for key, grade in grades.items():
-            if key in NOTHING and not self._is_known(key):
+            if key in MISSING_VALUES and not self._is_known(key):
                 continue
             unit = self.unit(key, where)
             if found.setdefault(unit, grade) != grade:
@@ -176,9 +176,9 @@ class Pages:
             return _extent(self._documents[source])
         if source or self._unit_kind == "document":
             return nearest(source or key, self._documents)
-        extents = ", ".join(_extent(document) for document in islice(self._documents.values(), NAMED_PAGES))
+        extents = ", ".join(_extent(document) for document in islice(self._documents.values(), SHOWN_UNITS))
         return extents + (
-            f" and {len(self._documents) - NAMED_PAGES} more documents" if len(self._documents) > NAMED_PAGES else ""
+            f" and {len(self._documents) - SHOWN_UNITS} more documents" if len(self._documents) > SHOWN_UNITS else ""
         )
 
 
@@ -190,5 +190,5 @@ def _extent(document: Document) -> str:
 def nearest(name: str, names: Iterable[str]) -> str:
     """The most similar names, or the first ones if none is similar."""
     names = list(names)
-    close = get_close_matches(name, names, n=NAMED_PAGES, cutoff=0.5)
+    close = get_close_matches(name, names, n=SHOWN_UNITS, cutoff=0.5)
     return f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {listed(names)}"

@@ -19,7 +19,7 @@ LARGEST_VALUE_MB = 100  # size of a JSON file that is one value, or of a line
 LARGEST_IN_ALL_MB = 1000  # size of a file that is read line by line, unzipped
 LARGEST_CORPUS_MB = 100_000
 FIELDS_SHOWN = 300  # characters of their names in a message
-LINE_COUNTS_FOR = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
+LEAST_COUNTED_OF_LINE = 200  # characters that a line counts for: a small zipped file can have a billion empty ones
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
@@ -237,7 +237,7 @@ def lines_of(
     expected = f"{formats} of {contents}"
     with reading(path, setting, expected, expected):
         for number, line in read_lines(path, LARGEST_VALUE_MB):
-            characters += max(len(line), LINE_COUNTS_FOR)
+            characters += max(len(line), LEAST_COUNTED_OF_LINE)
             if characters > in_all_mb * MB:  # a small zipped file can be a very large one
                 raise MalformedError(f"larger than {in_all_mb:,} MB")
             yield number, line

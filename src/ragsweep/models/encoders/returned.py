@@ -12,7 +12,7 @@ from ragsweep.models.encoders.similarity import by_dot
 from ragsweep.store.code import kind_of
 
 LENGTH_ERROR = 1e-3  # of the length of an embedding
-LONGEST_EMBEDDING = 1e15  # length of an embedding: a score is a product of two
+LARGEST_NORM = 1e15  # length of an embedding: a score is a product of two
 
 
 def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str]) -> Embeddings:
@@ -33,10 +33,10 @@ def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str])
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(embeddings.astype(np.float64, copy=False), axis=1)
     any_length = by_dot(encoder)
-    wrong = ~(lengths <= LONGEST_EMBEDDING if any_length else np.abs(lengths - 1) <= LENGTH_ERROR)  # also True for NaN
+    wrong = ~(lengths <= LARGEST_NORM if any_length else np.abs(lengths - 1) <= LENGTH_ERROR)  # also True for NaN
     if wrong.any():
         row = int(wrong.argmax())
-        expected = f"at most {LONGEST_EMBEDDING:g}" if any_length else "1"
+        expected = f"at most {LARGEST_NORM:g}" if any_length else "1"
         raise EncoderError(
             f"{name}: the embedding of text {row} of {len(texts)} has length {lengths[row]:g}, expected {expected}"
         )

@@ -26,7 +26,7 @@ class Cause(StrEnum):
     REFUSED = "refused"
 
 
-CAUSE_WORDS = {  # in words
+CAUSE_NAMES = {  # in words
     Cause.CUT_OFF: "cut off",
     Cause.EMPTY: "empty",
     Cause.TOOL_CALL: "tool call",

@@ -10,7 +10,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.models.language.response import Cause
 
 FIRST_RESPONSES, MOST = 10, 0.8  # asking stops if at least this share of at least so many responses has one cause
-CAUSES_IN_WORDS = {
+CAUSE_PHRASES = {
     Cause.CUT_OFF: "cut off at {group}.max_tokens={max_tokens}",
     Cause.EMPTY: "empty",
     Cause.TOOL_CALL: "tool calls in place of a text",
@@ -56,4 +56,4 @@ class Unusable:
     def _line(self, cause: Cause, which: str = "") -> str:
         number, total = self._causes[cause], counted(self._responses, "response")
         verb = "was" if number == 1 else "were"
-        return f"{number} of {which}{total} {verb} {CAUSES_IN_WORDS[cause].format(**self._settings)}"
+        return f"{number} of {which}{total} {verb} {CAUSE_PHRASES[cause].format(**self._settings)}"

@@ -24,7 +24,7 @@ from ragsweep.store.code import code_of, kind_of
 from ragsweep.store.identity import identity, own_settings
 from ragsweep.store.stage_store import Store
 
-PASSAGES = 64  # whose tokens are embedded and kept in memory at once
+PASSAGES_AT_ONCE = 64  # whose tokens are embedded and kept in memory at once
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class MaxSim:
             self._queries |= dict(zip(new, self._embed(new, "query"), strict=True))
         by_passage = [(passage, [query for query, _ in group]) for passage, group in groupby(pairs, itemgetter(1))]
         scores: list[float] = []
-        for start in range(0, len(by_passage), PASSAGES):
-            some = by_passage[start : start + PASSAGES]
+        for start in range(0, len(by_passage), PASSAGES_AT_ONCE):
+            some = by_passage[start : start + PASSAGES_AT_ONCE]
             tokens = self._embed([passage for passage, _ in some], "passage")
             for (_, queries), passage in zip(some, tokens, strict=True):
                 scores += [maxsim(self._queries[query], passage) for query in queries]

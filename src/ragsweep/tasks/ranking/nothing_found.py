@@ -82,7 +82,7 @@ def _with_path(silence: Silence) -> Silence:
     return replace(silence, part=part, setting=path if silence.setting else "")
 
 
-class Told(NamedTuple):
+class SilenceReport(NamedTuple):
     """What a run says of the queries for which nothing is found.
 
     Attributes:
@@ -99,7 +99,7 @@ class Told(NamedTuple):
         return {HEADING: self.notices} if self.notices else {}
 
 
-def told(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Told:
+def silence_report(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> SilenceReport:
     """What a run says; arguments as of `silent_queries`."""
     found = silent_queries(ranker, search, queries, ranking)
     lines = {each: f"{each.problem(items, len(queries))} {each.advice}" for each in found}
@@ -108,4 +108,4 @@ def told(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranki
         some = [each for each in found if each.silence.whole is whole]
         if not caution and sum(len(each.rows) for each in some) > HEADLINE * len(queries):
             caution = " ".join(lines[each] for each in some)
-    return Told([*lines.values()], caution)
+    return SilenceReport([*lines.values()], caution)

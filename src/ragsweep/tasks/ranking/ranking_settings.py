@@ -9,7 +9,7 @@ from typing import Annotated
 from ragsweep.config.rules import Group
 from ragsweep.config.run_settings import Resamples
 from ragsweep.core.limits import Between
-from ragsweep.datasets.model.numbered_words import FUZZY
+from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.tasks.ranking.judging import Collapse
 from ragsweep.tasks.ranking.metrics import Gain
 from ragsweep.tasks.ranking.ranking_evaluation import RankingMetric
@@ -39,4 +39,4 @@ class EvaluationSettings(Group):
     metrics: Mapping[str, RankingMetric]
     token: Token = "character"
     span_overlap: SpanOverlap = "union"
-    fuzzy_threshold: Annotated[float, Between(0, 1)] = FUZZY
+    fuzzy_threshold: Annotated[float, Between(0, 1)] = LEAST_HELD

@@ -37,7 +37,7 @@ from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
-from ragsweep.tasks.search import STAGES, Retrieval, expect_known_members, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -88,7 +88,7 @@ class RankingTask:
     @property
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on the measurement: the stages that are None."""
-        return tuple(name for name in STAGES if getattr(self, name) is None)
+        return tuple(name for name in STAGE_SETTINGS if getattr(self, name) is None)
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -179,7 +179,7 @@ class RankingTask:
         """The judgments for those stages that learn from them."""
         key = items.digest_of_all
         if key not in self._dealt:
-            stages = {name: getattr(self, name) for name in ("retriever", *STAGES)}
+            stages = {name: getattr(self, name) for name in ("retriever", *STAGE_SETTINGS)}
             self._dealt[key] = learning.judgments_of(items, stages, self.evaluation, self.k)
         return self._dealt[key]
 
@@ -207,7 +207,7 @@ class RankingTask:
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
-            silent = nothing_found.told(self._ranker, search, items, evaluation.judged.queries, ranking)
+            silent = nothing_found.silence_report(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
         sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
         if judgments is not None:
@@ -257,7 +257,7 @@ class RankingTask:
         if self._ranker is not self.retriever:
             method = Method(stands_for=method.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
-        return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGES))
+        return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
 
     def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
         """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""

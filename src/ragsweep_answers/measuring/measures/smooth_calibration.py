@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 GRID_CELLS = 500  # of the grid along the confidence
-CALIBRATION_ERROR = 1e-6  # of the error
+BANDWIDTH_TOLERANCE = 1e-6  # of the error
 
 
 def smooth_ece_of(confidence: Array, correct: Array) -> Statistic:
@@ -76,10 +76,10 @@ def _bandwidth_of(summary: Callable[[Array], float], residuals: Array) -> float:
     from scipy.optimize import brentq
 
     # Smoothing keeps the sum and lets residuals cancel each other; twice, for what the grid adds to narrow kernels.
-    low = max(0, summary(np.abs(residuals.sum(axis=0))) - CALIBRATION_ERROR)
-    high = 2 * summary(np.abs(residuals).sum(axis=0)) + CALIBRATION_ERROR
+    low = max(0, summary(np.abs(residuals.sum(axis=0))) - BANDWIDTH_TOLERANCE)
+    high = 2 * summary(np.abs(residuals).sum(axis=0)) + BANDWIDTH_TOLERANCE
     spectrum = _spectrum(residuals)
-    return float(brentq(lambda width: summary(_smoothed(spectrum, width)) - width, low, high, xtol=CALIBRATION_ERROR))
+    return float(brentq(lambda width: summary(_smoothed(spectrum, width)) - width, low, high, xtol=BANDWIDTH_TOLERANCE))
 
 
 def _spectrum(residuals: Array) -> Array:

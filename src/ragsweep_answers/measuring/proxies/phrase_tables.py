@@ -12,7 +12,7 @@ from ragsweep.datasets.readers.fields import shown_value
 from ragsweep.text.phrases import Phrases, phrases, stems
 
 LARGEST_PHRASES_MB = 1
-TABLES = 8  # that are kept: every run of a sweep reads the same ones
+PHRASE_TABLES_KEPT = 8  # that are kept: every run of a sweep reads the same ones
 
 
 def read_table(path: Path) -> Any:
@@ -29,7 +29,7 @@ def read_table(path: Path) -> Any:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-@lru_cache(TABLES)
+@lru_cache(PHRASE_TABLES_KEPT)
 def _value_of(text: str) -> Any:
     return from_yaml(text)
 

@@ -23,7 +23,7 @@ PITFALLS = (
     "ignored risk factors",
     "single-symptom focus",
 )
-CASES = 1 << 15  # whose symptoms are kept: the runs of a sweep ask the same ones
+CASES_KEPT = 1 << 15  # whose symptoms are kept: the runs of a sweep ask the same ones
 ENOUGH_MENTIONED = 0.5  # share of the symptoms or risk factors of the case that the reasoning should mention
 
 # Words that weigh one possibility against another.
@@ -170,7 +170,7 @@ def _pitfalls(case: Case, answer: Answer) -> list[float]:
     ]
 
 
-@lru_cache(CASES)
+@lru_cache(CASES_KEPT)
 def _named(case: str) -> tuple[list[Phrases], list[Phrases]]:
     """The lines of symptoms and of risk factors that a case names."""
     asked = stems(case)

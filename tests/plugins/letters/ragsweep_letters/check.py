@@ -26,9 +26,9 @@ class VowelCheck(Group):
 
     def examine(self, task: Task, items: Items) -> Checked:
         """How many there are."""
-        return (
-            Checked([f"{_share(items):.0%} of the questions are vowels."]) if isinstance(items, Dataset) else Checked()
-        )
+        if not isinstance(items, Dataset):
+            return Checked()
+        return Checked([f"{_share(items):.0%} of the characters of the questions are vowels."])
 
 
 def _share(items: Dataset) -> float:

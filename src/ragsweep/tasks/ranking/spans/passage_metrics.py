@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ragsweep.core.arrays import Indices
-from ragsweep.datasets.model.numbered_words import FUZZY
+from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.retrieval import NOTHING
 from ragsweep.tasks.metric import metric
 from ragsweep.tasks.ranking.judging import Hits, Judged
@@ -16,7 +16,7 @@ from ragsweep.tasks.ranking.spans.spans import Spans, Token
 
 @of_spans
 @metric("Passage coverage", low=0, high=1)
-def passage_coverage(judged: Judged, k: int, *, token: Token = "character", threshold: float = FUZZY) -> PerQuery:
+def passage_coverage(judged: Judged, k: int, *, token: Token = "character", threshold: float = LEAST_HELD) -> PerQuery:
     """Share of the references of a query that one of the first k passages holds.
 
     Args:
@@ -35,7 +35,7 @@ def passage_coverage(judged: Judged, k: int, *, token: Token = "character", thre
 
 @of_spans
 @metric("Passage accuracy", low=0, high=1, binary=True)
-def passage_accuracy(judged: Judged, k: int, *, token: Token = "character", threshold: float = FUZZY) -> PerQuery:
+def passage_accuracy(judged: Judged, k: int, *, token: Token = "character", threshold: float = LEAST_HELD) -> PerQuery:
     """Whether the first k passages hold all references of a query. Arguments as of `passage_coverage`.
 
     Returns:
@@ -47,7 +47,7 @@ def passage_accuracy(judged: Judged, k: int, *, token: Token = "character", thre
 
 @of_spans
 @metric("Passage precision", low=0, high=1)
-def passage_precision(judged: Judged, k: int, *, token: Token = "character", threshold: float = FUZZY) -> PerQuery:
+def passage_precision(judged: Judged, k: int, *, token: Token = "character", threshold: float = LEAST_HELD) -> PerQuery:
     """Share of the first k passages that hold a reference. If fewer than k were retrieved, the share of those.
 
     The metric `precision` divides by k, and counts passages with any part of a reference. Arguments as of
@@ -62,14 +62,14 @@ def passage_precision(judged: Judged, k: int, *, token: Token = "character", thr
 
 @of_spans
 @metric("Passage recall", low=0, high=1)
-def passage_recall(judged: Judged, k: int, *, token: Token = "character", threshold: float = FUZZY) -> PerQuery:
+def passage_recall(judged: Judged, k: int, *, token: Token = "character", threshold: float = LEAST_HELD) -> PerQuery:
     """The same number as `passage_coverage`, by definition; it is here because `passage_f1` is computed from it."""
     return passage_coverage(judged, k, token=token, threshold=threshold)
 
 
 @of_spans
 @metric("Passage F1", low=0, high=1)
-def passage_f1(judged: Judged, k: int, *, token: Token = "character", threshold: float = FUZZY) -> PerQuery:
+def passage_f1(judged: Judged, k: int, *, token: Token = "character", threshold: float = LEAST_HELD) -> PerQuery:
     """Harmonic mean of passage precision and passage recall of a query. Arguments as of `passage_coverage`.
 
     Returns:
