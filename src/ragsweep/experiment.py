@@ -82,11 +82,11 @@ class Experiment:
     """The task that a configuration describes, with its items.
 
     Attributes:
-        config: The configuration, with what it refers to filled in.
+        config: The configuration, with its references filled in.
         task: What is measured.
         items: What the task has loaded.
         settings: The settings that were used, read from the task's objects, by their paths in the configuration.
-        checks: Say what is to be said of the items.
+        checks: The plugins' checks of this run.
     """
 
     config: DictConfig
@@ -195,7 +195,7 @@ class Experiment:
 
 
 def checked(config: DictConfig) -> DictConfig:
-    """The configuration with what it refers to filled in, every setting checked; nothing is built for it."""
+    """Check every setting, and return the configuration with its references filled in. Builds nothing."""
     check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
     return check(config, {**GROUPS_OF_NO_TASK, **_checks_of(config)})
 

@@ -69,10 +69,10 @@ def audit(
         settings: What to look for.
         relevance_level: The lowest grade that counts as relevant.
         store: Keeps the findings.
-        retriever: Its encoders are compared with the length of the passages, and the first one tells which judgments
-            are missing; None if nothing is retrieved.
+        retriever: Its encoders' windows are compared with the passages; its first encoder helps to find missing
+            judgments. None if nothing is retrieved.
         ranker: The retriever with the stages around it, whose encoders must know the language, too.
-        pictures: Those of the pages without text that have a picture.
+        pictures: Pages without text that contain a picture, as `source#page_number`.
         fonts: The fonts that documents need and do not contain, by the name of the document.
     """
     encoder = next((each for each in components_within(retriever) if isinstance(each, Encoder)), None)
@@ -113,7 +113,7 @@ def audit(
 
 
 def scanned_pages(dataset: DatasetFormat, items: Dataset) -> Sequence[str]:
-    """Those of the pages without text that have a picture, if the dataset can tell."""
+    """Pages without text that contain a picture, as `source#page_number`, if the dataset can tell."""
     return dataset.pictures(items.empty_pages) if isinstance(dataset, KnowsPictures) and items.empty_pages else ()
 
 
@@ -260,9 +260,8 @@ def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Rank
 
 def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder | None) -> Iterator[Finding]:
     """A finding about relevant units that nobody judged. The embeddings are those that the retriever uses."""
-    some = (
-        items if len(items.queries) <= MOST_AUDITED_QUERIES else _asking(items, _spread(np.unique(items.qrels.query)))
-    )
+    are_few = len(items.queries) <= MOST_AUDITED_QUERIES
+    some = items if are_few else _asking(items, _spread(np.unique(items.qrels.query)))
     rankings = unlike_rankings(some, encoder, store)
     units = {name: units_of_ranking(passages, some) for name, passages in rankings.items()}
     if found := find_unjudged(some, units, relevance_level):

@@ -41,7 +41,7 @@ from ragsweep_engines.manifest import (
 
 TABLE = "passages"
 LABEL = "collection.json"  # of a collection: says what it holds
-LARGEST_LABEL_MB = 1  # of a label
+LARGEST_LABEL_MB = 1
 PARTIAL, DELETED, LOCK = ".partial", ".deleted", ".lock"
 WRITTEN_AT_ONCE = 8192  # passages that are written at once
 SEARCHED_AT_ONCE = 64  # searched at once

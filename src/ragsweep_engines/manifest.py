@@ -11,11 +11,11 @@ import numpy as np
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import RetrieverError
+from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import one_line, say_once, shortened
 from ragsweep.models.encoders.encoder import Embeddings
 
 SAMPLED = 64  # passages whose vectors are read again when a collection is opened
-MB = 10**6
 TIMES_ITS_VECTORS = 4  # what an engine writes while it builds: vectors twice, a graph, and what it stores beside them
 LEAST_FREE_MB = 32  # beyond that: the files that an engine makes in advance
 

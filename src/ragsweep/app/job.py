@@ -1,4 +1,4 @@
-"""One job: measures one configuration and says so in one line."""
+"""One job: measures one configuration and prints one line about it."""
 
 from __future__ import annotations
 

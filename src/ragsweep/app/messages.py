@@ -60,7 +60,7 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
 
     Args:
         error: The error.
-        config: The primary configuration that was composed, of which unknown settings are told apart.
+        config: Name of the primary configuration, whose settings are suggested for unknown ones.
     """
     text = " ".join(str(error).split())
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:

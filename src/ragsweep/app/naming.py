@@ -120,7 +120,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
     Args:
         parsed: The overrides of the run.
         swept: The swept settings.
-        values: Of `values_shown`. Values that are not in it are told apart from no other ones.
+        values: As returned by `values_shown`; other values are shown by themselves.
     """
     from ragsweep.sweeps.configuration_names import short_names, told_apart
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
@@ -138,7 +138,7 @@ def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None
 
 
 def values_shown(jobs: Sequence[Sequence[Override]], swept: Sequence[str]) -> Shown:
-    """How the values of swept settings stand in the names of the jobs, as far as the last part of a path does not do.
+    """How values of swept settings are written in the names of jobs, where the last part of a path is ambiguous.
 
     Args:
         jobs: The overrides of every job.

@@ -1,4 +1,4 @@
-"""From a configuration to objects: every setting is checked by the annotation of what takes it, then all is built."""
+"""Checks every setting by the annotation of its parameter, then builds the objects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
 
 
 def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictConfig:
-    """The configuration with what it refers to filled in.
+    """Check every setting, and return the configuration with its references filled in.
 
     Args:
         config: The configuration.

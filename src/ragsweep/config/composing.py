@@ -23,10 +23,9 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.hydra_versions import IS_1_4
 
 MOST_COMPOSED_KEPT = 16
-OVERRIDES_METHOD = (
-    "_apply_overrides_to_config"  # of Hydra's loader: sets what overrides name in the composed configuration
-)
-TRIED_HYDRA_VERSIONS = "1.3 and 1.4"  # versions of hydra-core
+# The method of Hydra's loader that sets what overrides name in the composed configuration.
+OVERRIDES_METHOD = "_apply_overrides_to_config"
+TRIED_HYDRA_VERSIONS = "1.3 and 1.4"
 
 
 def _step_of_hydra() -> Callable[[list[Override], DictConfig], None]:

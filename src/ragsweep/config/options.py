@@ -130,9 +130,9 @@ def _content(named: Named) -> Any:
 
 
 def own_copy(config: DictConfig, setting: str) -> None:
-    """Give what a setting is in a copy of its own, where it refers to another group: so only this one is changed.
+    """Replace a reference to a group by a copy, so that changing the setting changes this place only.
 
-    Where what it is in is given by the name of an option, the option's file takes its place.
+    Where a component is given by the name of an option, the settings of the option take its place.
 
     Raises:
         ConfigError: There is no option of this name, or it is composed of other options.

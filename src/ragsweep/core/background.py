@@ -95,9 +95,7 @@ class _Failure:
 def _serve(requests: Connection) -> None:
     if sys.platform == "linux":
         _can_fork.add(os.getpid())
-    warm_up = figure(
-        4, 3, "Charts", "in the background"
-    )  # loads matplotlib and its fonts while the first run is being measured
+    warm_up = figure(4, 3, "Charts", "in the background")  # loads matplotlib while the first run is being measured
     warm_up.subplots()
     warm_up.savefig(BytesIO())
     gc.disable()  # a collection in the middle of a chart would take as long as the chart

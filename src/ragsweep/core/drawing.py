@@ -42,7 +42,7 @@ def drawing(folder: Path, draw: Draw, *args: Any) -> Iterator[list[Chart]]:
     try:
         yield charts
     except BaseException:
-        with suppress(Exception):  # the pipe is emptied, and the error of the block is raised
+        with suppress(Exception):  # reads the pending answer; then the error of the block is raised
             wait()
         raise
     charts += wait()

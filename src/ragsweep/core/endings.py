@@ -11,7 +11,7 @@ from typing import Any
 from ragsweep.core.errors import Terminated
 from ragsweep.core.terminal import TERMINATED
 
-SECONDS_TO_UNWIND = 5  # after which another signal ends also what is closing
+SECONDS_TO_UNWIND = 5  # after that, a second signal also ends what is still closing
 
 _received: list[tuple[int, float]] = []  # signals, and when they came
 

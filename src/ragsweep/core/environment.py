@@ -9,7 +9,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.project import project
 
-LARGEST_ENV_MB = 1  # of a .env file
+LARGEST_ENV_MB = 1
 
 
 def variable(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What Hydra and OmegaConf call differently since Hydra 1.4, which ends with the names of 1.3 in 1.5."""
+"""Names that Hydra and OmegaConf changed in Hydra 1.4; Hydra 1.5 drops the old ones."""
 
 from __future__ import annotations
 

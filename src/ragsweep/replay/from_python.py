@@ -12,12 +12,12 @@ from os import getpid
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.project import project
+from ragsweep.core.terminal import BAD_INPUT
 from ragsweep.replay.comparing import CompareRequest, compare_runs
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.sweeps import DecisionSettings
 
 LARGEST_SUMMARY_MB = 100
-BAD_INPUT = 2  # exit status
 
 
 def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDecision:

@@ -21,7 +21,7 @@ from ragsweep.experiment import Experiment, decision_of
 from ragsweep.replay.trusted_record import composed_today, trusted
 from ragsweep.store.code import digest_of_code
 
-SHOWN_DIFFERENCES = 20  # differences that are printed
+SHOWN_DIFFERENCES = 20
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,7 @@ TODAYS = ("store", "tracking")  # groups that come from this machine's configura
 PARTIAL = "_partial_"
 STATIC = "ragsweep.retrieval.WordLlamaEncoder"  # its model comes with a package
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
-HEADER_SETTINGS = (
-    "headers",
-    "headers_in_digest",
-    "headers_env",
-)  # of an endpoint; may carry a key or name a server
+HEADER_SETTINGS = ("headers", "headers_in_digest", "headers_env")  # of an endpoint: they may carry a key
 OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 
 

@@ -22,7 +22,7 @@ class ChecksSearch(Capability, Protocol):
     """A ranker that refuses what it cannot search, before anything is recorded."""
 
     def check(self, search: Search) -> None:
-        """Raise an error for a search that is of no use."""
+        """Raise an error for a search that it cannot work with."""
 
 
 @offered_with(*RANKS)
@@ -68,7 +68,7 @@ class ExplainsFeedback(Capability, Protocol):
 @offered_with(*RANKS)
 @runtime_checkable
 class HasRole(Capability, Protocol):
-    """A ranker that has another name than the setting of a hybrid that it stands in."""
+    """A ranker that names its part in a hybrid itself, instead of by its setting."""
 
     role: str  # such as `learned sparse`
 
@@ -76,10 +76,10 @@ class HasRole(Capability, Protocol):
 @offered_with("rewrite", "expand")
 @runtime_checkable
 class ChecksRanker(Capability, Protocol):
-    """A rewriter that refuses what it cannot search with which ranker, before anything is recorded."""
+    """A rewriter that refuses searches or rankers that it cannot work with, before anything is recorded."""
 
     def check(self, search: Search, ranker: Ranker) -> None:
-        """Raise an error for a search or a ranker that is of no use."""
+        """Raise an error for a search or a ranker that it cannot work with."""
 
 
 @offered_with("expand")
@@ -129,7 +129,7 @@ class WritesFormula(Capability, Protocol):
 @offered_with("fuse")
 @runtime_checkable
 class FusesByRank(Capability, Protocol):
-    """A fusion to which scores may not count."""
+    """A fusion that may ignore scores."""
 
     by_rank: bool  # whether it fuses by ranks alone
 

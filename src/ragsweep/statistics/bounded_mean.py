@@ -14,7 +14,7 @@ import numpy as np
 from ragsweep.statistics.intervals import LEVEL, Array
 
 MOST_TESTED_QUERIES = 10**9
-VALUES_AT_ONCE = 2_000_000  # values in memory at once
+VALUES_AT_ONCE = 2_000_000
 STEPS = 60  # of Newton's method; it takes 5 to 15
 NEAR_MEAN = 1e-3  # standard errors; as near, the p-value is about one half
 

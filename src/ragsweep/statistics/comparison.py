@@ -19,7 +19,7 @@ from ragsweep.statistics.intervals import (
 
 Counts = npt.NDArray[np.int64]
 
-PATTERNS_AT_ONCE = 1_000  # sign patterns in memory at once
+PATTERNS_AT_ONCE = 1_000
 PATTERNS_PER_TEST = 100  # with fewer sign patterns, Holm's correction of many tests cannot find anything
 
 

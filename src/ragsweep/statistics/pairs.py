@@ -10,7 +10,7 @@ from ragsweep.statistics.intervals import EQUAL, Array
 
 CELLS, PATTERNS = 65_536, 256  # at once: what fits into the cache of a processor, but at least so many patterns
 MOST_SIGNED_PAIRS = 1_000_000_000  # pairs x patterns of one test, which take a few seconds
-FEWEST_PATTERNS = 1_000  # patterns
+FEWEST_PATTERNS = 1_000
 
 
 def affordable(resamples: int, configurations: int) -> int:

@@ -28,7 +28,7 @@ from ragsweep.store.code import code_of_call
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 CHECKSUMS = "checksums.json"  # of an entry's files; its modification time says when the entry was last used
-LARGEST_CHECKSUMS_MB = 1  # of checksums
+LARGEST_CHECKSUMS_MB = 1
 LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
 DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9

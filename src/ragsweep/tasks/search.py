@@ -66,7 +66,7 @@ def in_stages(
 
 
 def expect_known_members(*stages: object) -> None:
-    """Raise `ConfigError` if a component in the stages of a task has a member that nothing asks for, but almost."""
+    """Raise `ConfigError` if a component of a task has a member whose name is almost that of a capability's member."""
     for problem in map(misspelt, components_within(stages)):
         if problem:
             raise ConfigError(problem)

@@ -32,7 +32,7 @@ KEY = "key"  # tag: identifies a run, also before the tracking store has given i
 METRICS_A_BATCH = 800  # MLflow accepts 1000 metrics, params and tags together
 PARAMS_A_BATCH = 100
 
-LARGEST_JOURNAL_MB = 50  # of a journal
+LARGEST_JOURNAL_MB = 50
 LAST = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999, the last that a date can have
 
 DATASET = {"name", "digest", "source_type", "source", "profile"}

@@ -16,7 +16,7 @@ class KnowsPictures(Capability, Protocol):
     """Documents that can say which pages are pictures of text, such as scans."""
 
     def pictures(self, pages: Sequence[str]) -> list[str]:
-        """Those of the pages, each as `source#page_number`, that have a picture."""
+        """Those of the pages that contain a picture, as `source#page_number`."""
 
 
 @offered_with("load", "read")

@@ -13,7 +13,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 
-LARGEST_CELL_MB = 100  # of a cell
+LARGEST_CELL_MB = 100
 QUOTES = {
     ",": "put a text that contains a comma into double quotes",
     ";": "put a text that contains a semicolon into double quotes",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.trec_files import NO_ITERATION
 from ragsweep.datasets.model.collection import Judgment
 from ragsweep.datasets.readers.entry_files import DELIMITERS, JSON, ending_of, lines_of, one_object, read_entries
 from ragsweep.datasets.readers.fields import LARGEST_GRADE, flaw_of_name, shown_value, whole
@@ -23,7 +24,6 @@ DOCUMENT = (
 GRADE = ("score", "grade", "relevance", "rel", "label", "relevance_score", "rel_score")
 COLUMNS = (QUERY, DOCUMENT, GRADE)
 EXPECTED = "query-id, corpus-id and score, or the four columns of TREC: query id, iteration, document and grade"
-NO_ITERATION = ("0", "Q0")  # in the second column of TREC
 
 
 class _Row(NamedTuple):

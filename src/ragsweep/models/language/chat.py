@@ -1,4 +1,4 @@
-"""Chat completions: what counts of their requests and responses."""
+"""Reads chat completions, and counts their tokens."""
 
 from __future__ import annotations
 

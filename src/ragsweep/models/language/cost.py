@@ -1,4 +1,4 @@
-"""What asking an endpoint will cost, as far as it is known before."""
+"""Estimates what requests to an endpoint will cost."""
 
 from __future__ import annotations
 

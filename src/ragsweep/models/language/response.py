@@ -1,4 +1,4 @@
-"""Reads a chat completion: its text, its reasoning, its tool calls, its tokens, and why it has no usable text."""
+"""Reads a chat completion: its text, its reasoning, its tool calls, its tokens, and why the text cannot be used."""
 
 from __future__ import annotations
 

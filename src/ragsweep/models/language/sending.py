@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
 CHARACTERS_PER_TOKEN = 4  # of English text, roughly; other writing has at most one token for each byte
-LARGEST_RESPONSE_MB = 1  # of a response
+LARGEST_RESPONSE_MB = 1
 LONGEST_MESSAGE = 200  # characters of what a server says
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60  # before a request is sent again
 LONGEST_RETRY_AFTER_S = 600  # that a server may ask for

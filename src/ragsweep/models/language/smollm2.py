@@ -43,7 +43,7 @@ class SmolLM2:
     prompt is computed in blocks of fixed places, so that the result does not depend on what was computed before.
     """
 
-    structured = False  # a `LanguageModel` that is `ScoresOptions`
+    structured = False  # a `LanguageModel` that implements `ScoresOptions`
 
     def __init__(self, store: Store, max_tokens: int, stop: Event) -> None:
         self._store, self._max_tokens, self._stop = store, max_tokens, stop
@@ -135,9 +135,8 @@ class SmolLM2:
             self._cache = DynamicCache(config=model.config)
         same = next((at for at, pair in enumerate(zip(self._read, prompt, strict=False)) if pair[0] != pair[1]), None)
         same = min(len(self._read), len(prompt)) if same is None else same
-        same = (
-            min(same, len(prompt) - 1) // PROMPT_TOKENS_AT_ONCE * PROMPT_TOKENS_AT_ONCE
-        )  # whole blocks, and at least one token is left
+        # Whole blocks, and at least one token is left.
+        same = min(same, len(prompt) - 1) // PROMPT_TOKENS_AT_ONCE * PROMPT_TOKENS_AT_ONCE
         self._cache.crop(same - self._cache.get_seq_length())
         self._read = prompt
         for start in range(same, len(prompt), PROMPT_TOKENS_AT_ONCE):

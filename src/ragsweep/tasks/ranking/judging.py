@@ -8,14 +8,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.tasks.ranking.spans.spans import Spans
 
 Collapse = Literal["after_cutoff", "before_cutoff"]
 Gains = npt.NDArray[np.float64]
 Hits = npt.NDArray[np.bool_]
-
-NOTHING = -1  # at ranks after the last retrieved unit
 
 
 @dataclass(frozen=True)

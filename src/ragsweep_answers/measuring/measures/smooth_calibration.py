@@ -13,7 +13,7 @@ from ragsweep_answers.measuring.measures.calibration import Statistic, error_int
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-GRID_CELLS = 500  # of the grid along the confidence
+GRID_CELLS = 500
 BANDWIDTH_TOLERANCE = 1e-6  # of the error
 
 
@@ -93,9 +93,8 @@ def _smoothed(spectrum: Array, bandwidth: float) -> Array:
     """Sum of the absolute smoothed residuals, shape [...]."""
     from scipy.fft import idct
 
-    cosines = (
-        GRID_CELLS if bandwidth * GRID_CELLS <= 3 else int(3 / bandwidth)
-    )  # the next one is scaled by less than 1e-15
+    # The next cosine is scaled by less than 1e-15.
+    cosines = GRID_CELLS if bandwidth * GRID_CELLS <= 3 else int(3 / bandwidth)
     kernel = np.exp(-((np.pi * bandwidth * np.arange(cosines)) ** 2) / 2)
     smoothed = (spectrum[:cosines].T * kernel).T
     errors: Array = np.abs(idct(smoothed, n=GRID_CELLS, axis=0)).sum(axis=0)
