@@ -317,8 +317,8 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("limit", "name", "message"),
     [
-        (("LINE_COUNTS_FOR", 10**9), "a.jsonl.gz", "larger than 1,000 MB"),
-        (("LINE_COUNTS_FOR", 10**9), "a.csv.gz", "larger than 1,000 MB"),
+        (("LEAST_COUNTED_OF_LINE", 10**9), "a.jsonl.gz", "larger than 1,000 MB"),
+        (("LEAST_COUNTED_OF_LINE", 10**9), "a.csv.gz", "larger than 1,000 MB"),
         (("LARGEST_VALUE_MB", 1), "a.jsonl.gz", r"larger than 1 MB \(line 2\)"),
     ],
 )

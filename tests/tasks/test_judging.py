@@ -6,8 +6,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.core.arrays import NOTHING
 from ragsweep.evaluation import average_precision, judge, ndcg, precision, recall
-from ragsweep.tasks.ranking.judging import NOTHING
 
 
 def judged(ranking, grades, **settings):

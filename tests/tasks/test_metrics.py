@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.core.arrays import NOTHING
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
-from ragsweep.tasks.ranking.judging import NOTHING
 
 exponential_ndcg = partial(ndcg, gain="exponential")
 METRICS = [precision, recall, f1, mrr, hit_rate, ndcg, exponential_ndcg, average_precision]

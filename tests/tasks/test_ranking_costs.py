@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder, numbered
 
+from ragsweep.core.arrays import NOTHING
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep.tasks.ranking.judging import NOTHING, judge
+from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.ranking_costs import context_tokens, measures
 
 TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital.", "1 2 3"]

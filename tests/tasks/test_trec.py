@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import ragsweep
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, Query, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import ranked
-from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.trec_lines import qrels_lines, run_lines
 from ragsweep.tasks.ranking.units import units_of_ranking
 

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.drawing import save_charts
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import metric_of
-from ragsweep.tasks.ranking.judging import NOTHING, Judged, judge
+from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.spans.spans import Spans
 from ragsweep.tasks.task import Items, Measurement, Task
 from ragsweep.tasks.task_capabilities import measures_of

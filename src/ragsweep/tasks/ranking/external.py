@@ -12,13 +12,13 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets.model.unranked import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.coverage import BUT_GRADED
-from ragsweep.tasks.ranking.judging import NOTHING, Collapse, judge
+from ragsweep.tasks.ranking.judging import Collapse, judge
 from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.ranking_evaluation import evaluate as measure

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.retrieval import Ranking
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.judging import NOTHING, Judged
+from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.task import Measure
 
 TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)

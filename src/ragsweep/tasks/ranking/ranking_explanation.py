@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import Scores
+from ragsweep.core.arrays import NOTHING, Scores
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.datasets import Dataset, Query
 from ragsweep.retrieval import Ranker, Ranking, Search, Trace, trace
-from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
 from ragsweep.tasks.ranking.units import units_of_ranking

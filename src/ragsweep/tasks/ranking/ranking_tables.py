@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.ranking.coverage import absent_units, findable
-from ragsweep.tasks.ranking.judging import NOTHING
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.trec_files import NOTHING_RETRIEVED, identifier, strictly_falling
 from ragsweep.datasets import Dataset
-from ragsweep.tasks.ranking.judging import NOTHING, Judged
+from ragsweep.tasks.ranking.judging import Judged
 
 
 def run_lines(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.datasets import Dataset
-from ragsweep.tasks.ranking.judging import NOTHING
 
 
 def units_of_ranking(passages: Indices, dataset: Dataset) -> Indices:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.datasets import Dataset
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.judging import NOTHING, Collapse, Judged, judge
+from ragsweep.tasks.ranking.judging import Collapse, Judged, judge
 from ragsweep.tasks.ranking.metrics import average_precision, hit_rate, mrr, precision, recall
 from ragsweep.tasks.task import Curve, Measure
 
