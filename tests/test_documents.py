@@ -73,6 +73,7 @@ def composed(primary, choices):
     return hydra.compose(primary, [*choices])
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("arguments", typed())
 def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
     name, *rest = arguments

@@ -197,6 +197,7 @@ def test_a_difference_is_within_its_interval_and_changes_its_sign_with_the_order
     assert (found.only_first, found.only_second) == (counts[1, 0], counts[0, 1])
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("n", [10, 20, 60])
 @pytest.mark.parametrize(
     "shares", [(0.4, 0.1, 0.1, 0.4), (0.6, 0.25, 0.05, 0.1), (0.85, 0.1, 0.02, 0.03), (0.25, 0.25, 0.25, 0.25)]

@@ -386,6 +386,7 @@ def test_the_interval_of_an_error_covers_the_true_error(reality, error_of, inter
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
 
 
+@pytest.mark.usefixtures("long_work")
 @every_reality
 @pytest.mark.parametrize("n", [20, 300])
 def test_the_upper_bound_of_the_smooth_error_is_the_percentile_of_its_resamples(reality, n):

@@ -18,6 +18,7 @@ def answered(n, temperature=2.0, options=4, seed=0):
     return scores, (scores / temperature + rng.gumbel(size=scores.shape)).argmax(axis=1)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("temperature", [0.5, 2, 30])
 def test_the_temperature_equals_statsmodels(temperature):
     scores, correct = answered(300, temperature)

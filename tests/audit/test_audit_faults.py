@@ -190,6 +190,7 @@ def filings(real_data):
     return Clean(Dataset.from_collection(collection, RecursiveChunker(500, 50)))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_a_fifth_of_the_manual_is_found(manual_in_passages, fault):
     mattered, found = inject(manual_in_passages, fault, 0.2, min(20, TIMES[fault]))

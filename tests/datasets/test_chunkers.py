@@ -54,6 +54,7 @@ def texts(chunker, text):
     return [text[start:end] for start, end in chunker.split(text)]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 def test_whatever_the_text_passages_are_in_order_within_their_size_and_lose_nothing(byte_level, kind, data):

@@ -261,6 +261,7 @@ ENDLESS = {  # a megabyte each; a search for the end from each of the beginnings
 }
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_tags_without_an_end_are_read_once(tmp_path, name):

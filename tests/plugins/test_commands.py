@@ -36,6 +36,7 @@ def run(tmp_path, monkeypatch, capsys):
     return command
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("override", "said"), BAD.items())
 def test_bad_overrides_get_one_line_and_status_2(tmp_path, run, command, override, said):

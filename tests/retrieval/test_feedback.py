@@ -234,6 +234,7 @@ class TestApproximateWithFeedback(RankerContract):
         type(self).search = PseudoRelevanceFeedback(passages=2).expand(RankerContract.search, exact).searches[0]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_search_with_feedback_encodes_no_query_again():
     class Slow(LetterEncoder):
         def encode(self, texts, role):

@@ -197,6 +197,7 @@ def test_the_order_of_the_rankings_does_not_matter(fusion, rankings):
             assert dict(one) == pytest.approx(dict(same), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("fusion", WEIGHTED.values(), ids=WEIGHTED)
 @FEW
 @given(
@@ -208,6 +209,7 @@ def test_weights_go_with_their_rankings(fusion, rankings, weights):
     assert retrieved(one) == retrieved(other)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("fusion", WEIGHTED.values(), ids=WEIGHTED)
 @FEW
 @given(rankings=st.lists(CANDIDATES, min_size=3, max_size=3))
@@ -218,6 +220,7 @@ def test_a_ranking_of_weight_0_counts_as_if_it_were_absent(fusion, rankings):
     )
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("fusion", FUSIONS.values(), ids=FUSIONS)
 @FEW
 @given(rankings=st.lists(CANDIDATES, min_size=2, max_size=3))

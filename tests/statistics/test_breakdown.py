@@ -41,6 +41,7 @@ def test_the_worst_case_is_the_smallest_set_of_items_that_makes_any_other_one_be
     assert any(better_when_wrong(best, others[found.rival], wrong) for wrong in combinations(items, found.worst))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("seed", range(5))
 def test_drawn_at_random_it_is_the_number_that_makes_it_better_in_half_of_the_draws(seed):
     rng = np.random.default_rng(seed)

@@ -168,6 +168,7 @@ def test_the_walk_finds_what_is_hidden_in_closures_methods_partials_and_fields()
     assert not secrets_in(["text", [1, 2], np.ones(3)], RankingTask)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: f"{seam[0].__name__}.{seam[1]}")
 def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
     assert handed[seam]
@@ -180,6 +181,7 @@ def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(hand
         assert {*types.tolist()} == {0, 1}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answers(tmp_path):
     """A component may read the store that it keeps its stages in."""
     kept = []

@@ -65,6 +65,7 @@ def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, index)
     assert same(found, exact)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("index", "defaults", "setting"),
     [

@@ -175,6 +175,7 @@ def test_a_route_sees_no_judgments():
         small_search().rank(made, 5)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "setting",
     [
