@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import hydra
 import yaml
@@ -17,13 +17,14 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config.components import parameters_of
+from ragsweep.config.components import parameters_of, signature_of, target_of
 from ragsweep.config.options import named_components, referenced_groups
 from ragsweep.config.rules import is_component, is_group
 from ragsweep.config.used_settings import STORE
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.hydra_versions import VERSION_BASE
 from ragsweep.core.parsing import MalformedError, from_yaml
+from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.models.encoders.tokenizer import BY_WORDS
@@ -31,7 +32,6 @@ from ragsweep.models.encoders.tokenizer import BY_WORDS
 MOST_PATHS_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 PARTIAL = "_partial_"
-STATIC = "ragsweep.retrieval.WordLlamaEncoder"  # its model comes with a package
 KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
 HEADER_SETTINGS = ("headers", "headers_in_digest", "headers_env")  # of an endpoint: they may carry a key
 OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
@@ -173,8 +173,8 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
             _note_path(inner, key, outside)
             if key.startswith("_") and not free:
                 _check_argument_of_hydra(inner, value)
-            packaged = value == WORDLLAMA and (key, node.get("_target_")) == ("model", STATIC)
-            _check(inner, value, [*given, value] if packaged else given, modules, outside)
+            allowed = [*given, value] if key == "model" and value in _choices(node, key) else given
+            _check(inner, value, allowed, modules, outside)
     elif isinstance(node, list):
         for number, value in enumerate(node):
             _check(f"{name}.{number}", value, given, modules, outside)
@@ -183,6 +183,16 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
             _check_text(name, node, outside)
     elif not isinstance(node, bool | int | float | None):
         raise ConfigError(f"{name}: found {node!r}, expected a plain value")
+
+
+def _choices(node: Mapping[str, object], setting: str) -> tuple[object, ...]:
+    """The values that a class of ours lists for a setting: nothing else can be asked of it."""
+    target = node.get("_target_")
+    if not isinstance(target, str) or not is_ours(target):
+        return ()
+    parameter = signature_of(target_of(target)).parameters.get(setting)
+    hint = parameter and parameter.hint
+    return get_args(hint) if get_origin(hint) is Literal else ()
 
 
 def _check_text(name: str, value: str, outside: dict[str, str]) -> None:
