@@ -102,7 +102,7 @@ def test_a_passage_without_tokens_scores_0():
 
 @pytest.mark.usefixtures("long_work")
 def test_the_tokens_of_few_passages_are_in_memory_at_once(store, manual_search, monkeypatch):
-    monkeypatch.setattr(late_interaction, "PASSAGES", 3)
+    monkeypatch.setattr(late_interaction, "PASSAGES_AT_ONCE", 3)
     first = SparseRetriever(NO_STORE).rank(manual_search, 10)
     some = LateInteractionReranker(WordEncoder(), NO_STORE).rerank(manual_search, first, 10)
     monkeypatch.undo()
