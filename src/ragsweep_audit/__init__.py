@@ -1,1 +1,21 @@
 """What is wrong with a dataset, and judging what nobody has judged."""
+
+from pathlib import Path
+
+from ragsweep.core.plugins import Command, Plugin
+
+PLUGIN = Plugin(
+    about="what is wrong with a dataset, and judging what nobody has judged",
+    conf=Path(__file__).parent / "conf",
+    defaults={"audit": "default"},
+    commands={
+        "audit": Command(
+            "say what is wrong with a dataset before a sweep is wasted on it", "ragsweep_audit.commands.audit:main"
+        ),
+        "review": Command(
+            "judge pages that nobody judged and that retrievers agree on, and see what that changes",
+            "ragsweep_audit.commands.review:main",
+        ),
+    },
+    checks={"audit": "ragsweep_audit.check:DatasetAudit"},
+)

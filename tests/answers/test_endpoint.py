@@ -36,10 +36,10 @@ from ragsweep.models.language import endpoint_user, kept, sending
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
+from ragsweep_answers import PLUGIN
 from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.asking import announce
 from ragsweep_answers.answering.question import Answer
-from ragsweep_answers.plugin import PLUGIN
 
 pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"

@@ -24,10 +24,10 @@ from question_server import (
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import NO_STORE
+from ragsweep_generate import PLUGIN
 from ragsweep_generate.draft_prompts import TYPES, draft_of_json, draft_of_text, prompt_of, question_in
 from ragsweep_generate.drafts import UNANSWERABLE, Request, Source
 from ragsweep_generate.language_model_generator import LanguageModelGenerator
-from ragsweep_generate.plugin import PLUGIN
 
 pytestmark = pytest.mark.extra("openai")
 TEXT = "Iron tablets are taken daily with lemon water. Tea stops the body from taking up iron."
