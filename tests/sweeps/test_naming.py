@@ -6,7 +6,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from outcomes import of_scores
 
-from ragsweep.app.naming import keep_shown, named, shown_in, values_shown
+from ragsweep.app.naming import keep_shown, name_and_settings, shown_in, values_shown
 from ragsweep.report.record import as_record
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.configuration_names import told_apart
@@ -41,7 +41,7 @@ def jobs(*paths):
 
 def test_jobs_over_files_of_one_name_have_names_of_their_own():
     swept, parsed = ["retriever.path", "k"], jobs("/d/long/way/one/bm25.trec", "/d/long/way/two/bm25.trec", "/d/c.trec")
-    names = [named(each, swept, values_shown(parsed, swept))[0] for each in parsed]
+    names = [name_and_settings(each, swept, values_shown(parsed, swept))[0] for each in parsed]
     assert names == ["path=one/bm25.trec k=5", "path=two/bm25.trec k=5", "path=c.trec k=5"]
     assert values_shown(jobs("/x/a.trec", "/x/b.trec"), swept) == {"retriever.path": {}, "k": {}}  # nothing to send
 
@@ -54,7 +54,7 @@ def test_what_names_the_jobs_of_a_wide_sweep_is_not_in_the_environment(tmp_path)
     assert len(json.dumps(shown)) > 2**16
     kept = keep_shown(shown, tmp_path)
     assert len(kept) < 2**12
-    assert named(parsed[-1], swept, shown_in(kept))[0] == "path=299/bm25.trec"
+    assert name_and_settings(parsed[-1], swept, shown_in(kept))[0] == "path=299/bm25.trec"
     assert shown_in(keep_shown({"k": {}}, tmp_path)) == shown_in(str(tmp_path / "elsewhere.json")) == {}
 
 

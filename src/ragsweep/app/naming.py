@@ -63,11 +63,13 @@ def _named_single(config: DictConfig, overrides: Sequence[str]) -> tuple[str, di
     """The name of a single run, without the groups that nothing uses."""
     parsed = OverridesParser.create().parse_overrides(list(overrides))
     unused = refuse_unused(config, parsed)
-    return named([each for each in parsed if each.key_or_group.partition(".")[0] not in unused], [])
+    return name_and_settings([each for each in parsed if each.key_or_group.partition(".")[0] not in unused], [])
 
 
 def _named_job(overrides: Sequence[str], sweep: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    return named(OverridesParser.create().parse_overrides(list(overrides)), sweep["swept"], shown_in(sweep["shown"]))
+    return name_and_settings(
+        OverridesParser.create().parse_overrides(list(overrides)), sweep["swept"], shown_in(sweep["shown"])
+    )
 
 
 def keep_shown(shown: Shown, folder: Path) -> str:
@@ -114,7 +116,9 @@ def command_of(arguments: Sequence[str]) -> str:
     return shlex.join(["ragsweep", "run", *kept])
 
 
-def named(parsed: Sequence[Override], swept: Sequence[str], values: Shown | None = None) -> tuple[str, dict[str, Any]]:
+def name_and_settings(
+    parsed: Sequence[Override], swept: Sequence[str], values: Shown | None = None
+) -> tuple[str, dict[str, Any]]:
     """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept.
 
     Args:

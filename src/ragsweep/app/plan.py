@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.job import check_server
-from ragsweep.app.naming import Shown, as_given, named, values_shown
+from ragsweep.app.naming import Shown, as_given, name_and_settings, values_shown
 from ragsweep.config.composing import sharing
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
@@ -121,7 +121,7 @@ def check_all(
     for overrides, each in zip(jobs, parsed, strict=True):
         ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
         experiment = Experiment.planned(*ready, sweep_id())
-        planned.append(Planned(*named(each, swept, shown), experiment.digest))
+        planned.append(Planned(*name_and_settings(each, swept, shown), experiment.digest))
         cutoffs.append(experiment.cutoff)
     name_unused(set[str].intersection(*unused) if unused else (), swept)
     if any(cutoff is not None for cutoff in cutoffs):

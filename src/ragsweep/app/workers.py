@@ -10,7 +10,7 @@ import psutil
 from omegaconf import DictConfig, open_dict
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.quoting import quoted
+from ragsweep.core.quoting import for_hydra
 
 SECONDS_TO_END = 0.5  # for a worker, before it is killed
 LAUNCHERS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
@@ -29,8 +29,8 @@ def check_launcher(target: str) -> None:
 
 def tell_workers(config: DictConfig, *variables: str) -> None:
     """Set these environment variables in every job, by overrides that Hydra itself carries to its workers."""
-    overrides = [f"hydra.sweep.dir={quoted(config.hydra.sweep.dir)}"]
-    overrides += [f"+hydra.job.env_set.{name}={quoted(os.environ[name])}" for name in variables]
+    overrides = [f"hydra.sweep.dir={for_hydra(config.hydra.sweep.dir)}"]
+    overrides += [f"+hydra.job.env_set.{name}={for_hydra(os.environ[name])}" for name in variables]
     with open_dict(config):
         config.hydra.overrides.hydra = [*config.hydra.overrides.hydra, *overrides]
 

@@ -16,11 +16,11 @@ def typed(name: str, value: str | Sequence[str]) -> str:
         name: The setting, such as `corpus.path`.
         value: A text, or a list of texts.
     """
-    shown = quoted(value) if isinstance(value, str) else f"[{','.join(map(quoted, value))}]"
+    shown = for_hydra(value) if isinstance(value, str) else f"[{','.join(map(for_hydra, value))}]"
     return shlex.quote(f"{name}={shown}")
 
 
-def quoted(text: str) -> str:
+def for_hydra(text: str) -> str:
     """A text as Hydra reads it back, in quotes if it has special characters or looks like a number, true or null."""
     from hydra.core.override_parser.types import Quote, QuotedString
 

@@ -28,7 +28,7 @@ TOO_LONG = re.compile(
 )
 
 
-class Parameter(NamedTuple):
+class RefusedParameter(NamedTuple):
     """A parameter of a request that some servers refuse.
 
     Attributes:
@@ -43,22 +43,24 @@ class Parameter(NamedTuple):
 
 
 PARAMETERS = {
-    "response_format": Parameter(
+    "response_format": RefusedParameter(
         r"response_format|json_schema|structured[ _]outputs?|guided[ _]\w+|grammars?",
         "{group}.structured=false does without a JSON schema, which some servers do not know",
         may_be_meant=True,
     ),
-    "dimensions": Parameter(
+    "dimensions": RefusedParameter(
         r"dimensions|matryoshka",
         "{group}.dimensions=null does without this parameter, which some models do not know",
         may_be_meant=True,
     ),
-    "temperature": Parameter("temperature", "{group}.temperature=null leaves it to the endpoint"),
-    "seed": Parameter("seed", "{group}.seed=null sends none"),
-    "max_completion_tokens": Parameter(
+    "temperature": RefusedParameter("temperature", "{group}.temperature=null leaves it to the endpoint"),
+    "seed": RefusedParameter("seed", "{group}.seed=null sends none"),
+    "max_completion_tokens": RefusedParameter(
         "max_completion_tokens", "{group}.max_tokens_as=max_tokens is what old servers call it"
     ),
-    "max_tokens": Parameter("max_tokens", "{group}.max_tokens_as=max_completion_tokens is what newer models call it"),
+    "max_tokens": RefusedParameter(
+        "max_tokens", "{group}.max_tokens_as=max_completion_tokens is what newer models call it"
+    ),
 }
 
 
@@ -144,7 +146,7 @@ def _helps(refusal: Refusal, status: int, request: Mapping[str, Any]) -> Iterato
         yield from (parameter.help for parameter in known.values() if parameter.may_be_meant)
 
 
-def _is_at_fault(parameter: Parameter, text: str) -> bool:
+def _is_at_fault(parameter: RefusedParameter, text: str) -> bool:
     """Whether a message says that something is wrong with a parameter, within a sentence."""
     name, between = rf"(?<!\w)(?:{parameter.names})(?!\w)", rf"(?:(?!\.\s|\n|; ).){{0,{FAULT_WITHIN}}}?"
     return bool(re.search(rf"{name}{between}{FAULT}|{FAULT}{between}{name}", text, re.IGNORECASE))
