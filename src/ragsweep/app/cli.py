@@ -48,7 +48,8 @@ def main() -> NoReturn:
     try:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
         check_options(sys.argv[1:])
-        register_resolver("choices", choices if HELP & {*sys.argv} else str)  # Hydra asks for it without need, too
+        if HELP & {*sys.argv}:  # Hydra asks for them for every command
+            register_resolver("choices", choices)
         hydra.main(config_path=str(CONF), config_name="config", **VERSION_BASE)(job)()
         end_if_signalled()
         ignore_signals()
