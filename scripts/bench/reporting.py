@@ -114,7 +114,10 @@ def _measured(tokens: np.ndarray, latency: np.ndarray) -> dict[str, Any]:
         "decided_by": SETTINGS.metric,
         "metrics": dict.fromkeys(METRICS, bounds),
         "measures": {name: {**about, "higher_is_better": False} for name, about in costs.items()},
+        "control": "",
         "cutoff": "k",
+        "method": {},
+        "sections": {},
         "at_k": {"recall": curve.tolist(), "context/tokens": (TOKENS * np.arange(1.0, 21)).tolist()},
         "at_k_ci": {"recall": {"low": (curve - 0.05).tolist(), "high": (curve + 0.05).tolist()}},
     }
