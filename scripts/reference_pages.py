@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
 from mkdocs.config.defaults import MkDocsConfig
@@ -21,6 +21,7 @@ from mkdocs.structure.files import File, Files
 
 from ragsweep.app.choices import groups_of
 from ragsweep.app.main import COMMANDS, commands
+from ragsweep.config.components import REQUIRED, signature_of, target_of
 from ragsweep.config.rules import in_words
 from ragsweep.constraints import Between
 from ragsweep.core.plugins import plugins
@@ -229,8 +230,9 @@ def _rows(
         place: For warnings.
         of_values: The annotation of each value of a mapping.
     """
-    target = _target(node.get("_target_", named))
-    hints, sentences = _hints(target), _sentences(target)
+    target = target_of(node.get("_target_", named))
+    parameters, sentences = signature_of(target).parameters, _sentences(target)
+    hints = {name: each.hint for name, each in parameters.items() if each.hint is not None}
     for key, value in node.items():
         if key.startswith("_"):
             continue
@@ -248,9 +250,10 @@ def _rows(
             within = {name[len(key) + 1 :]: each for name, each in comments.items() if name.startswith(f"{key}.")}
             values = get_args(hint)[1] if get_origin(hint) is Mapping else None
             yield from _rows(where, value, "", within, place=place, of_values=values)
-    optional = _optional(target) if target and path and "." not in path else {}
-    for key in [key for key in optional if key in hints and key in sentences and key not in {*node, *_groups()}]:
-        yield _row(f"`+{path}.{key}`", _type(hints[key]), _default(optional[key]), sentences[key])
+    absent = sentences.keys() - node.keys() - _groups().keys() if path and "." not in path else ()
+    for key in [key for key in hints if key in absent]:
+        if parameters[key].default is not REQUIRED:
+            yield _row(f"`+{path}.{key}`", _type(hints[key]), _default(parameters[key].default), sentences[key])
 
 
 def _row(setting: str, kind: str, default: str, about: str) -> str:
@@ -274,30 +277,6 @@ def _comments(text: str) -> dict[str, str]:
     return found
 
 
-def _target(name: str) -> Any:
-    """The class or function that a `_target_` names."""
-    module, _, attribute = name.rpartition(".")
-    return getattr(import_module(module), attribute) if module else None
-
-
-def _hints(target: Any) -> dict[str, Any]:
-    """The annotations of the parameters of a class or function."""
-    if target is None:
-        return {}
-    maker = target
-    if inspect.isclass(target):
-        owner = next(each for each in target.__mro__ if "__init__" in vars(each))
-        maker = owner if "__dataclass_fields__" in vars(owner) else owner.__init__
-    known = set(inspect.signature(target).parameters)
-    return {name: hint for name, hint in get_type_hints(maker, include_extras=True).items() if name in known}
-
-
-def _optional(target: Any) -> dict[str, Any]:
-    """The parameters that have a default."""
-    found = inspect.signature(target).parameters.values()
-    return {each.name: each.default for each in found if each.default is not each.empty}
-
-
 def _sentences(target: Any) -> dict[str, str]:
     """What the docstring of a class, and of those that it is made of, says of its attributes or arguments."""
     found: dict[str, str] = {}
@@ -313,7 +292,7 @@ def _sentences(target: Any) -> dict[str, str]:
 
 def _first_line(node: Any) -> str:
     """What the class that a node names says of itself."""
-    return inspect.cleandoc(_target(node["_target_"]).__doc__).splitlines()[0] if isinstance(node, dict) else ""
+    return inspect.cleandoc(target_of(node["_target_"]).__doc__).splitlines()[0] if isinstance(node, dict) else ""
 
 
 def _type(hint: Any) -> str:
