@@ -325,3 +325,23 @@ def browser(processes: None) -> Iterator[Any]:
 def _no_process_outlives_its_test() -> Iterator[None]:
     yield
     warm.kill_all()
+
+
+@pytest.fixture
+def secret_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> Iterator[str]:
+    """The key of an endpoint, which must be in no file, log record or text that a test prints."""
+    from question_server import KEY
+
+    from ragsweep.core.project import SWEEP_ID
+    from ragsweep.models.language import sending
+
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
+    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
+    yield KEY
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in files
+    assert KEY not in caplog.text + "".join(capfd.readouterr())

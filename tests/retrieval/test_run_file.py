@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import pytrec_eval
+from conversions import METRICS
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
-from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.retrieval import (
     NOTHING,
     FusedRetriever,
@@ -34,15 +34,6 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 
-METRICS = {
-    "precision": precision,
-    "recall": recall,
-    "f1": f1,
-    "mrr": mrr,
-    "hit_rate": hit_rate,
-    "ndcg": ndcg,
-    "map": average_precision,
-}
 NAMES = Names(
     queries=("q1", "q 2"),
     passages=("m#1/0", "m#1/1", "m#2/0", "a@b#1/0"),

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import logging
 import os
 import signal
 import struct
@@ -18,18 +17,17 @@ import pytest
 from application import PROJECT
 from endpoint_server import EndpointServer, Reply, defaults_of, problem
 from omegaconf import OmegaConf
+from question_server import KEY
 
 from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.encoders.embeddings import embed
-from ragsweep.models.language import sending
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import EncoderContract
 
-pytestmark = pytest.mark.extra("openai")
-KEY = "sk-test-Zm9vYmFyYmF6cXV4"
+pytestmark = [pytest.mark.extra("openai"), pytest.mark.usefixtures("secret_key")]
 TEXTS = [f"text {number} of the corpus" for number in range(10)]
 
 
@@ -51,19 +49,6 @@ def good(prompt, times):
 def once(reply):
     """Replies badly to the first request for some texts, and well to the next ones."""
     return lambda prompt, times: reply if times == 1 else good(prompt, times)
-
-
-@pytest.fixture(autouse=True)
-def nothing_repeats_the_key(tmp_path, monkeypatch, caplog, capfd):
-    """Every test: the key is in no file, log record or text that was printed."""
-    caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
-    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
-    yield
-    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert KEY.encode() not in files
-    assert KEY not in caplog.text + "".join(capfd.readouterr())
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Queries that a language model writes: of an endpoint, over HTTP, and of SmolLM2."""
 
-import logging
 from dataclasses import replace
 from typing import ClassVar
 
@@ -9,12 +8,12 @@ import pytest
 from application import PROJECT
 from endpoint_server import EndpointServer, completion, defaults_of, problem
 from omegaconf import OmegaConf
+from question_server import KEY
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, ModelError
-from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.timing import TIMED_QUERIES
-from ragsweep.models.language import sending, smollm2_files
+from ragsweep.models.language import smollm2_files
 from ragsweep.retrieval import (
     HypotheticalPassage,
     OpenAIModel,
@@ -31,8 +30,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import ExpanderContract
 from ragsweep.testing.retrieval import SEARCH
 
-pytestmark = pytest.mark.extra("openai")
-KEY = "sk-test-Zm9vYmFyYmF6cXV4"
+pytestmark = [pytest.mark.extra("openai"), pytest.mark.usefixtures("secret_key")]
 SPARSE = SparseRetriever(NO_STORE)
 TABLETS = Search(SEARCH.passages, ("What stops pallor?",))
 
@@ -45,19 +43,6 @@ def write(prompt, times):
     return completion(
         f"Here are some:\n1. Iron against {question}\n2) “Folic acid, {question}”\n- {question}\n\n4. Zinc"
     )
-
-
-@pytest.fixture(autouse=True)
-def nothing_repeats_the_key(tmp_path, monkeypatch, caplog, capfd):
-    """Every test: the key is in no file, log record or text that was printed."""
-    caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
-    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
-    yield
-    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert KEY.encode() not in files
-    assert KEY not in caplog.text + "".join(capfd.readouterr())
 
 
 @pytest.fixture(scope="module")
