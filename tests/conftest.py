@@ -18,7 +18,7 @@ import small
 import warm
 from application import PROJECT, Application
 from extras import installed
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from letters import LetterEncoder
@@ -57,7 +57,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     strength = QUICK if config.getoption(QUICK) else SOAK if config.getoption(SOAK) else ""
-    settings.register_profile("ragsweep", deadline=None, max_examples=EXAMPLES[strength])  # the machine may be busy
+    by_chance = [HealthCheck.too_slow, HealthCheck.filter_too_much]  # the machine may be busy
+    settings.register_profile(
+        "ragsweep", deadline=None, max_examples=EXAMPLES[strength], suppress_health_check=by_chance
+    )
     settings.load_profile("ragsweep")
     if strength == QUICK and not _starts_workers(config):
         quick.guard()

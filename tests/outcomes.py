@@ -10,13 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.json_records import from_record
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
 from ragsweep.retrieval.method import Method
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, decide
+from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.configuration_names import as_number
 from ragsweep.tasks.facts import Facts
+from ragsweep.tasks.metric import Guessing
 
 SETTINGS = DecisionSettings("f1", gains=["recall"], costs=["context/tokens", "latency/mean_ms"])
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
@@ -48,7 +50,9 @@ def facts_of(record) -> Facts:
     return from_record(Facts, json.dumps(record))
 
 
-def of_scores(name, scores, swept, types=None, facts=(), *, latency=20.0, recall=None, **settings) -> Outcome:
+def of_scores(
+    name, scores, swept, types=None, facts=(), *, latency=20.0, recall=None, groups=None, **settings
+) -> Outcome:
     """A run with these F1 values, one per query. A passage has 100 tokens."""
     count = len(scores)
     table = pd.DataFrame(
@@ -63,6 +67,8 @@ def of_scores(name, scores, swept, types=None, facts=(), *, latency=20.0, recall
             "relevant": "a.pdf#1",
         }
     )
+    if groups is not None:
+        table[QUERY_GROUP] = groups
     settings = {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}
     values = {"context/tokens": 100.0 * float(settings["k"]), "latency/mean_ms": latency}
     measures = {name: {**about, "value": values[name]} for name, about in FACTS["measures"].items()}
@@ -109,3 +115,13 @@ def over_alpha(scores, alphas: Sequence[float], types=None, **settings) -> Sweep
         effective_settings = {"retriever.alpha": str(alpha), **settings}
         runs.append(of_scores(f"alpha={alpha:g}", row, {"retriever.alpha": alpha}, types, **effective_settings))
     return Sweep(runs, {}, SETTINGS)
+
+
+def as_guesses(decision: Decision, chance: float, p: Sequence[float]) -> Decision:
+    """A decision on runs that can be compared with guessing: its value, and a p-value for each run."""
+    known = [
+        replace(run, facts=replace(run.facts, metrics={**run.facts.metrics, "f1": replace(about, guessing=guessing)}))
+        for run, guessing in zip(decision.sweep.outcomes, [Guessing(chance, each, each) for each in p], strict=True)
+        for about in [run.facts.metrics["f1"]]
+    ]
+    return decide(replace(decision.sweep, outcomes=known))

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, norm
 
+from ragsweep.statistics import Groups
+
 QUERIES, K = 133, 5
 RELEVANT = {1: 0.46, 2: 0.34, 3: 0.13, 4: 0.07}  # share of queries by their number of relevant units
 F1 = st.sampled_from([0.0, 1 / 3, 2 / 7, 1 / 2, 2 / 3, 1.0])
@@ -65,3 +67,28 @@ def near_copies(rng, configurations=5, queries=2_000, rare=0.2):
         few = rng.random(queries) < rare
         scores[row] = np.clip(scores[row] + np.where(few, -0.08, 0.02), 0, 1)
     return scores
+
+
+def in_groups(rng, likeness, sizes, correlation=0.7, shift=0.0):
+    """`f1_like` scores of queries in groups, and the group of each query: paraphrases have the same relevant units.
+
+    Args:
+        rng: Random generator.
+        likeness: As in `f1_like`.
+        sizes: Number of queries of each group.
+        correlation: That of the normal variables of two queries of a group, under one configuration.
+        shift: As in `f1_like`.
+    """
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    relevant = rng.choice([*RELEVANT], p=[*RELEVANT.values()], size=len(sizes))[of]
+    shared, own = (rng.standard_normal((len(likeness), count)) for count in (len(sizes), len(of)))
+    normal = np.linalg.cholesky(likeness) @ (
+        np.sqrt(correlation) * shared[:, of] + np.sqrt(1 - correlation) * own
+    ) + np.reshape(shift, (-1, 1))
+    hits = binom.ppf(norm.cdf(normal), relevant, 0.6)
+    return 2 * hits / (K + relevant), Groups(of)
+
+
+FIVES = [5] * 26 + [3]  # 133 queries
+TENS = [10] * 30  # 300
+UNEQUAL = [20, 15, 12, 10, 8, *[6] * 3, *[5] * 3, *[4] * 3, *[3] * 3, *[2] * 5, *[1] * 4]  # 133

@@ -408,6 +408,7 @@ def test_every_component_of_the_configuration_has_a_contract():
     other = {
         "CaseColumns",
         "ExactIndex",
+        "HttpRetriever",
         "Store",
         "LanguageModelAnswerer",
         "LanguageModelGenerator",

@@ -1,13 +1,12 @@
 """A sweep with Hydra and MLflow that measures nothing and logs as much as a run of ragsweep.
 
-The benchmark calls it with the size of one run of ragsweep: the same configuration tree, and the same number of params,
-metrics and artifact bytes. They are logged with as few MLflow calls as possible.
+It composes nothing of ragsweep's. The benchmark calls it with the size of one run: the same number of params, metrics,
+files and bytes. They are logged with as few MLflow calls as possible.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 
@@ -17,19 +16,16 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ragsweep.core.project import register_resolvers
 
-CLONE = Path(__file__).resolve().parents[2]
-register_resolvers()
-
-
-@hydra.main(version_base="1.3", config_path=str(CLONE / "conf"), config_name="config")
+@hydra.main(version_base="1.3", config_path=None, config_name=None)
 def main(_: DictConfig) -> None:
     """Log one run."""
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
 
-    params, metrics, artifact_bytes = (int(os.environ[name]) for name in ("PARAMS", "METRICS", "ARTIFACT_BYTES"))
+    params, metrics, files, file_bytes = (
+        int(os.environ[each]) for each in ("PARAMS", "METRICS", "FILES", "FILE_BYTES")
+    )
     client = MlflowClient(os.environ["URI"])
     experiment = client.get_experiment_by_name("empty")
     experiment_id = (
@@ -44,11 +40,11 @@ def main(_: DictConfig) -> None:
     )
     folder = Path(HydraConfig.get().runtime.output_dir) / "artifacts"
     folder.mkdir(parents=True)
-    (folder / "results.bin").write_bytes(os.urandom(artifact_bytes))
+    for number in range(files):
+        (folder / f"results{number}.bin").write_bytes(os.urandom(file_bytes // files))
     client.log_artifacts(run.info.run_id, str(folder))
     client.set_terminated(run.info.run_id)
 
 
 if __name__ == "__main__":
-    sys.argv += ["~hydra.callbacks.sweep", "hydra/sweeper=basic"]
     main()

@@ -30,7 +30,9 @@ from ragsweep.core.style import dress, figure, save
 from ragsweep.datasets import BeirDataset
 from ragsweep.retrieval.indexes.engine import Corpus
 from ragsweep.store.stage_store import Store
+from ragsweep_engines.chroma import ChromaIndex
 from ragsweep_engines.lancedb import LanceDbIndex
+from ragsweep_engines.milvus import MilvusIndex
 from ragsweep_engines.pgvector import PgvectorIndex
 from ragsweep_engines.qdrant import QdrantIndex
 
@@ -42,6 +44,7 @@ WINDOWS = 100_000
 LOWEST_DRAWN = 0.6  # recall; nobody would ship less
 RECALLS = (0.9, 0.95, 0.99)
 WIDTHS = (10, 16, 32, 64, 128, 256, 512)
+CHROMA_WIDTHS = (16, 64, 256)  # each builds anew
 PROBES = (1, 4, 8, 16, 32, 64, 128)
 SERVER = ("shared_buffers=1GB", "maintenance_work_mem=1GB")  # PostgreSQL's own defaults are for a small machine
 
@@ -82,6 +85,14 @@ def _lance_graph(store: Store, _passages: int, width: int) -> Any:
     return LanceDbIndex(store, ef_search=width)
 
 
+def _chroma(store: Store, _passages: int, width: int) -> Any:
+    return ChromaIndex(store, ef_search=width)
+
+
+def _milvus(store: Store, _passages: int, width: int) -> Any:
+    return MilvusIndex(store, ef_search=width)
+
+
 def _qdrant(store: Store, _passages: int, width: int) -> Any:
     return QdrantIndex(store, ef_search=width)
 
@@ -94,6 +105,8 @@ CONTESTANTS = {
     "pgvector": Contestant(lambda *a: PgvectorIndex(ef_search=a[2]), "ef_search", WIDTHS, "#009E73", "^"),
     "lancedb hnsw": Contestant(_lance_graph, "ef_search", WIDTHS, "#CC79A7", "v"),
     "lancedb ivf_pq": Contestant(_lance_lists, "probes", PROBES, "#E69F00", "P"),
+    "chroma": Contestant(_chroma, "ef_search", CHROMA_WIDTHS, "#999999", "X"),
+    "milvus": Contestant(_milvus, "ef_search", WIDTHS, "#882255", "<"),
 }
 
 

@@ -2,6 +2,7 @@
 
 In a notebook: `sweep` runs a sweep and returns its decision, `decision` decides a finished one, `evaluate` measures
 rankings of any origin, `runs` and `per_query` read what was measured before, `plot` draws the figures of the report.
+In production: `load` loads an exported retriever.
 """
 
 from typing import TYPE_CHECKING
@@ -10,16 +11,20 @@ from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep import plot
+    from ragsweep.production.hit import Hit
+    from ragsweep.production.loading import load
     from ragsweep.replay.from_python import decision, sweep
     from ragsweep.tasks.ranking.external import evaluate
     from ragsweep.tracking.run_tables import per_query, runs
 
-__all__ = ["decision", "evaluate", "per_query", "plot", "runs", "sweep"]
+__all__ = ["Hit", "decision", "evaluate", "load", "per_query", "plot", "runs", "sweep"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "plot": ["plot"],
+        "production.hit": ["Hit"],
+        "production.loading": ["load"],
         "replay.from_python": ["decision", "sweep"],
         "tasks.ranking.external": ["evaluate"],
         "tracking.run_tables": ["per_query", "runs"],

@@ -6,9 +6,11 @@ as a retriever that ranks the passages for every query. The measurement goes to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
@@ -21,16 +23,17 @@ from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable
+from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import say_once
 from ragsweep.store.code import digest_of_code, kind_of
 from ragsweep.store.key_capabilities import LimitsSettings
-from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision
+from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.run_check import RunCheck, installed_checks
+from ragsweep.tasks.run_check import RunCheck, examined, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task
-from ragsweep.tasks.task_capabilities import ChecksItems, HasCutoff, measures_of
+from ragsweep.tasks.task_capabilities import ChecksItems, HasCutoff, MeasuresSome, measures_of
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names
 
@@ -73,8 +76,16 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
         measurement = experiment.measure()
         experiment.log(measurement, job, record)
     for notice in measurement.notices:
-        say_once(notice)
+        say_once(notice if job.parent_run_id else _with_whole_paths(notice, job.folder, measurement.files))
     return Result(measurement.values, record, measurement.summary)
+
+
+def _with_whole_paths(sentence: str, folder: Path, names: Iterable[str]) -> str:
+    """A sentence in which the files of the results can be pasted into a command."""
+    for name in names:
+        path = shlex.quote(for_hydra(str(folder.resolve() / "results" / name)))
+        sentence = sentence.replace(f"results/{name}", path)
+    return sentence
 
 
 @dataclass(frozen=True)
@@ -103,13 +114,16 @@ class Experiment:
     @classmethod
     def _built(cls, config: DictConfig) -> Experiment:
         task: Task = build_around(config, "task")
-        measures = measures_of(task)
-        check_names(config, *([each.name for each in some] for some in (task.metrics, measures)))
-        check_decision(decision_of(config), task.metrics, measures)
+        measures, decision = measures_of(task), decision_of(config)
+        some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
+        check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
+        check_decision(decision, [*task.metrics, *some], measures)
         settings = _settings(config, task)
         items = _items(config, task)
         if isinstance(task, ChecksItems):
             task.check(items)
+        if isinstance(task, MeasuresSome) and (why := task.lacks(items)):
+            check_measured(decision, task.metrics_of_some, why)
         checks = [build(config[name], name, kind) for name, kind in _checks_of(config).items()]
         for each in checks:
             each.accept(task, items)
@@ -156,7 +170,9 @@ class Experiment:
     @property
     def measured(self) -> list[Metric]:
         """The metrics, the one that decides first."""
-        return sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)
+        some = self.task.metrics_of_some if isinstance(self.task, MeasuresSome) else ()
+        decides = [metric for metric in some if metric.name == self.decide_by]
+        return [*decides, *sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)]
 
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if the metric that decides could not be measured."""
@@ -164,7 +180,7 @@ class Experiment:
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
         for each in self.checks:
-            measurement = each.examine(self.task, self.items).added_to(measurement)
+            measurement = examined(each, self.task, self.items).added_to(measurement)
         return measurement
 
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from ragsweep.config.rules import Group
 from ragsweep.core.limits import Between
+from ragsweep.text.near_copies import LEAST_ALIKE
 
 Kind = Literal[
     "absent_units",
@@ -49,7 +50,7 @@ class AuditSettings(Group):
 
     fail_on: Sequence[Kind] = ()
     level: Annotated[float, Between(0, 1)] = 0.01
-    near_queries: Annotated[float, Between(0.5, 1)] = 0.9
+    near_queries: Annotated[float, Between(0.5, 1)] = LEAST_ALIKE
     near_passages: Annotated[float, Between(0.5, 1)] = 0.8
     copied: Annotated[float, Between(0, 1)] = 0.8
     garbled: Annotated[float, Between(0, 1)] = 0.05

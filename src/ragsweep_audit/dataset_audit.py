@@ -32,6 +32,7 @@ from ragsweep_audit.audit_settings import AuditSettings, Kind
 from ragsweep_audit.findings.duplicates import MOST_COMPARED, duplicate_passages, duplicate_queries
 from ragsweep_audit.findings.finding import Audit, Finding
 from ragsweep_audit.findings.garbled import garbled_text
+from ragsweep_audit.findings.query_groups import query_groups
 from ragsweep_audit.findings.query_wording import copied_queries, dependent_queries
 from ragsweep_audit.findings.shifted import neighbours, shifted_pages
 from ragsweep_audit.findings.silent_queries import findings as silent_findings
@@ -109,6 +110,7 @@ def audit(
         tuple(replace(each, examples=each.examples[:MOST_EXAMPLES]) for each in findings),
         tuple(_not_checked(items, relevance_level, encoder)),
         tuple(_undetectable(items, settings.level, relevance_level, ranks, store)),
+        tuple(_grouped(items, ranks, relevance_level)),
     )
 
 
@@ -208,6 +210,11 @@ def _undetectable(
         return packed(undetectable(items, ranks(), relevance_level, level))
 
     return unpacked(store.get("audit", ["undetectable", items.digest_of_all, level, relevance_level], build))
+
+
+def _grouped(items: Dataset, ranks: Callable[[], UnitRanks], relevance_level: int) -> Iterator[str]:
+    if any(query.group for query in items.queries) and not _not_ranked(items, relevance_level):
+        yield from query_groups(items, ranks(), relevance_level)
 
 
 def _spread(queries: Indices) -> Indices:

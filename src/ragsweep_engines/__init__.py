@@ -1,10 +1,11 @@
-"""Databases that keep passages and search them elsewhere."""
+"""Databases that keep passages and search them elsewhere, and retrievers that run already."""
 
 from pathlib import Path
 
 from ragsweep.core.plugins import Plugin
 
 PLUGIN = Plugin(
-    about="index=lancedb, pgvector and qdrant, retriever=qdrant: databases that keep passages and search them",
+    about="index=chroma, lancedb, milvus, pgvector, qdrant: databases; retriever=callable, http, traces, ...: what "
+    "runs already",
     conf=Path(__file__).parent / "conf",
 )

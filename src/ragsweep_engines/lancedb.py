@@ -2,54 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from filelock import FileLock
 
 from ragsweep.core.arrays import NOTHING, Indices
-from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.limits import Between
-from ragsweep.core.parsing import MalformedError, from_json, read_text
-from ragsweep.core.progress import progress
 from ragsweep.models.encoders.encoder import Embeddings
-from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
+from ragsweep.retrieval.indexes.engine import Corpus
 from ragsweep.retrieval.indexes.index import CODES, Nearest
-from ragsweep.retrieval.ranking import Ranking
-from ragsweep.store.stage_store import Store
-from ragsweep_engines.manifest import (
-    SAMPLED,
-    DamagedError,
-    check_manifest,
-    expect_noted,
-    expect_room,
-    manifest,
-    sampled,
-    say_damaged,
-)
+from ragsweep_engines.folder_index import FolderIndex
+from ragsweep_engines.manifest import SAMPLED, DamagedError, check_manifest, may_be_damage, sampled
+from ragsweep_engines.packages import expect_package
 
 TABLE = "passages"
-LABEL = "collection.json"  # of a collection: says what it holds
-LARGEST_LABEL_MB = 1
-PARTIAL, DELETED, LOCK = ".partial", ".deleted", ".lock"
 WRITTEN_AT_ONCE = 8192  # passages that are written at once
 SEARCHED_AT_ONCE = 64  # searched at once
 ENGINE_ERRORS = (OSError, RuntimeError, ValueError)  # LanceDB raises all of them
 
 
 @dataclass(frozen=True)
-class LanceDbIndex:
+class LanceDbIndex(FolderIndex):
     """Keeps passages in a table of LanceDB, one folder a collection, and searches that.
 
     Several threads build an approximate index, so one that is built again may find other passages.
@@ -72,8 +51,6 @@ class LanceDbIndex:
     name: ClassVar[str] = "lancedb"
     libraries: ClassVar[tuple[str, ...]] = ("lancedb",)
 
-    store: Store
-    path: str | None = None
     exact: bool = False
     kind: Literal["hnsw", "ivf_pq"] = "hnsw"
     lists: Annotated[int, Between(1, 1_000_000)] | None = None
@@ -85,8 +62,7 @@ class LanceDbIndex:
     refine: Annotated[int, Between(1, 1000)] = 4
 
     def __post_init__(self) -> None:
-        if find_spec("lancedb") is None:
-            raise ConfigError("index=lancedb: needs lancedb, not installed here; run pip install 'ragsweep[lancedb]'")
+        expect_package("lancedb", "index=lancedb", "lancedb")
         if self._has_graph and self.ef_construction < self.m:
             raise ConfigError(
                 f"index.ef_construction: found {self.ef_construction}, expected at least index.m ({self.m})"
@@ -108,69 +84,23 @@ class LanceDbIndex:
     def open_corpus(self, corpus: Corpus) -> Nearest:
         """Open the collection of a corpus, building it if it is absent, and again if it is damaged."""
         self._check_codes(corpus)
-        if self.path is None and not self.store.enabled:
-            folder = tempfile.TemporaryDirectory(prefix="ragsweep-lancedb-")
-            return self._search(corpus, self._collection(Path(folder.name), corpus), folder)
-        return self._search(corpus, self._collection(self._folder, corpus))
-
-    def delete(self, corpus_digest: str) -> None:
-        """Delete the collections of a corpus, whatever their settings."""
-        for label in self._folder.glob(f"*/{LABEL}"):
-            if _label(label.parent).get("corpus") == corpus_digest:
-                with FileLock(label.parent.with_suffix(LOCK)):
-                    unwanted = label.parent.rename(label.parent.with_suffix(DELETED))  # so that nobody finds half of it
-                    shutil.rmtree(unwanted)
-                label.parent.with_suffix(LOCK).unlink(missing_ok=True)
+        try:
+            return super().open_corpus(corpus)
+        except ENGINE_ERRORS as error:
+            raise RetrieverError(f"index=lancedb: cannot build in {self._folder} ({first_line(error)})") from error
 
     @property
     def _has_graph(self) -> bool:
         return not self.exact and self.kind == "hnsw"
 
     @property
-    def _folder(self) -> Path:
-        return Path(self.path or Path(self.store.path) / "engines" / self.name)
+    def _built_with(self) -> dict[str, Any]:
+        names = ("kind", "lists", "m", "ef_construction", "subquantizers")
+        return {name: getattr(self, name) for name in names if name not in self.without_effect}
 
-    def _collection(self, folder: Path, corpus: Corpus) -> Path:
-        """The folder of a collection: complete or absent, because it is written beside its place and then renamed."""
-        built_with = {name: getattr(self, name) for name in ("kind", "lists", "m", "ef_construction", "subquantizers")}
-        used = {name: value for name, value in built_with.items() if name not in self.without_effect}
-        label = {"corpus": corpus.digest, "settings": used, "lancedb": version("lancedb")}
-        place = folder / digest(label)[:32]
-        with suppress(DamagedError):
-            self._check(place, label)
-            return place
+    def _check(self, place: Path, noted: Mapping[str, Any]) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(place.with_suffix(LOCK)):
-                if place.exists():
-                    try:
-                        self._check(place, label)
-                        return place  # another process has built it while this one waited
-                    except DamagedError as error:
-                        if self.path is not None and not (place / LABEL).exists():
-                            found = f"{place} was not written by ragsweep"
-                            raise RetrieverError(f"index.path: {found}; set another index.path") from None
-                        say_damaged(self.name, place, error)
-                expect_room(self.name, folder, corpus.embeddings)
-                partial = place.with_suffix(PARTIAL)
-                for leftover in (partial, place):  # of a killed process, or damaged
-                    shutil.rmtree(leftover, ignore_errors=True)
-                with progress(f"building a collection of {len(corpus.embeddings):,} passages"):
-                    self._build(partial, corpus.embeddings)
-                noted = {**label, **manifest(corpus.embeddings)}
-                (partial / LABEL).write_text(json.dumps(noted), encoding="utf-8")
-                self._check(partial, label)
-                partial.rename(place)
-        except ENGINE_ERRORS as error:
-            raise RetrieverError(f"index=lancedb: cannot build in {folder} ({first_line(error)})") from error
-        return place
-
-    def _check(self, place: Path, label: Mapping[str, Any]) -> None:
-        """Raise `DamagedError` if a collection is not there, or has not what was noted when it was built."""
-        noted = _label(place)
-        expect_noted(noted, label)
-        try:
-            table = _database(place).open_table(TABLE)
+            table = database_of(place).open_table(TABLE)
             wanted = ", ".join(map(str, sampled(noted["passages"])))
             rows = table.search().where(f"row IN ({wanted})").select(["row", "vector"]).limit(2 * SAMPLED).to_arrow()
             vectors = np.stack(rows["vector"].to_numpy()) if rows.num_rows else np.empty((0, 0), np.float32)
@@ -179,10 +109,12 @@ class LanceDbIndex:
                 raise DamagedError("has lost its index")
             self._found(table, vectors, 1)  # reads the index
         except ENGINE_ERRORS as error:
+            if not may_be_damage(error):
+                raise
             raise DamagedError(first_line(error)) from error
 
     def _build(self, folder: Path, embeddings: Embeddings) -> None:
-        database = _database(folder)  # before LanceDB is imported
+        database = database_of(folder)  # before LanceDB is imported
         import pyarrow as pa
         from lancedb.index import HnswSq, IvfPq
 
@@ -220,24 +152,17 @@ class LanceDbIndex:
                 f"index.kind=ivf_pq: needs {CODES} passages to train on and has {count}; set index.exact=true"
             )
 
-    def _search(self, corpus: Corpus, place: Path, folder: object = None) -> Nearest:
-        """Search a collection; `folder` is deleted with what is returned, if it is a temporary one."""
-        table = _database(place).open_table(TABLE)
-        size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+    def _search(self, corpus: Corpus, place: Path) -> Nearest:
+        table = database_of(place).open_table(TABLE)
 
         def ask(queries: Embeddings, wanted: int) -> Indices:
             parts = [queries[start : start + SEARCHED_AT_ONCE] for start in range(0, len(queries), SEARCHED_AT_ONCE)]
-            return np.vstack([self._found(table, part, wanted) for part in parts])
-
-        def nearest(queries: Embeddings, depth: int, _open: object = folder) -> Ranking:
-            most = min(depth, self.ef_search) if self._has_graph else depth
             try:
-                ranking = ranked_by_engine(ask, corpus.embeddings, queries, most, corpus.longest)
+                return np.vstack([self._found(table, part, wanted) for part in parts])
             except ENGINE_ERRORS as error:
                 raise RetrieverError(f"index=lancedb: cannot search in {place} ({first_line(error)})") from error
-            return replace(ranking, index_bytes=np.array([size]))
 
-        return nearest
+        return self._ranked(corpus, place, ask, self.ef_search if self._has_graph else None)
 
     def _found(self, table: Any, queries: Embeddings, wanted: int) -> Indices:
         search = table.search(np.ascontiguousarray(queries)).distance_type("dot").select(["row", "_distance"])
@@ -257,19 +182,11 @@ class LanceDbIndex:
         return passages
 
 
-def _database(folder: Path) -> Any:
+def database_of(folder: Path) -> Any:
+    """The database in a folder, which is made if it is absent."""
     os.environ.setdefault("LANCE_LOG", "error")  # it warns of each table that it makes
     if getattr(sys.modules.get("datasets"), "__file__", "") is None:
         del sys.modules["datasets"]  # a folder of this name, which LanceDB would take for Hugging Face's package
     import lancedb
 
     return lancedb.connect(folder)
-
-
-def _label(place: Path) -> dict[str, Any]:
-    """What a collection says that it holds; empty where there is none."""
-    try:
-        label = from_json(read_text(place / LABEL, LARGEST_LABEL_MB))
-    except (OSError, MalformedError):
-        return {}
-    return label if isinstance(label, dict) else {}

@@ -18,10 +18,21 @@ from ragsweep.models.encoders.encoder import Embeddings
 SAMPLED = 64  # passages whose vectors are read again when a collection is opened
 TIMES_ITS_VECTORS = 4  # what an engine writes while it builds: vectors twice, a graph, and what it stores beside them
 LEAST_FREE_MB = 32  # beyond that: the files that an engine makes in advance
+NOT_OF_FILES = ("is locked", "permission denied", "too many open files", "no space left", "out of memory")  # in errors
 
 
 class DamagedError(RetrieverError):
     """A collection of ours that does not have what was written."""
+
+
+def may_be_damage(error: BaseException | None) -> bool:
+    """Whether an error may come of damaged files: not of memory, rights, or a disk or a lock of this moment.
+
+    Engines raise an `OSError` without a number for damage, too.
+    """
+    if isinstance(error, OSError) and error.errno is not None:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
+    return not isinstance(error, MemoryError) and not any(words in str(error).lower() for words in NOT_OF_FILES)
 
 
 def sampled(passages: int) -> list[int]:

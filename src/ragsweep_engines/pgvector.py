@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.digest import digest
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.limits import Between
 from ragsweep.core.parsing import MalformedError, from_json
@@ -32,37 +30,18 @@ from ragsweep_engines.manifest import (
     sampled,
     say_damaged,
 )
+from ragsweep_engines.packages import expect_package
+from ragsweep_engines.postgres_access import Connection, connect, told
 
-Connection = Any  # of psycopg, which takes no text as a statement that was put together
-
-URL = "PGVECTOR_URL"
+REASONS = {
+    "42501": "the user may not create the schema ragsweep or the extension vector in this database",
+    "0A000": "it does not have the extension vector: install pgvector on it",
+    "58P01": "it does not have the extension vector: install pgvector on it",
+}
 SCHEMA = "ragsweep"
 LABEL = "ragsweep corpus"  # begins the comment on a table, which says what is in it
 ROWS_AT_ONCE = 4096  # passages that are sent at once
 MOST_DIMENSIONS = 2000  # of a graph of pgvector's
-SECONDS_TO_ANSWER = 10
-# A server's own words may repeat what was in the address.
-REASONS = {
-    "28P01": "it refuses the password",
-    "28000": "it refuses the user",
-    "3D000": "it has no such database",
-    "42501": "the user may not create the schema ragsweep or the extension vector in this database",
-    "0A000": "it does not have the extension vector: install pgvector on it",
-    "58P01": "it does not have the extension vector: install pgvector on it",
-    "25006": "it is read-only",
-    "57P01": "it has ended the connection",
-}
-CAUSES_OF_REFUSAL = {
-    "Connection refused": "nothing answers there",
-    "No such file": "nothing answers there",
-    "timeout": "it does not answer in time",
-    "could not translate host": "there is no host of this name",
-    "failed to resolve host": "there is no host of this name",
-    "no password supplied": "it asks for a password",
-    "password authentication": "it refuses the password",
-    "closed the connection": "it has ended the connection",
-    "does not exist": "it has no such database or user",
-}
 
 
 @dataclass(frozen=True)
@@ -87,8 +66,7 @@ class PgvectorIndex:
     ef_search: Annotated[int, Between(1, 1000)] = 128
 
     def __post_init__(self) -> None:
-        if find_spec("psycopg") is None:
-            raise ConfigError("index=pgvector: needs psycopg, not installed here; run pip install 'ragsweep[pgvector]'")
+        expect_package("psycopg", "index=pgvector", "pgvector")
         if not self.exact and self.ef_construction < 2 * self.m:
             raise ConfigError(
                 f"index.ef_construction: found {self.ef_construction}, expected at least twice index.m ({self.m})"
@@ -190,8 +168,8 @@ class PgvectorIndex:
         check_manifest(noted, passages, {row: from_json(vector) for row, vector in rows})
 
     def _search(self, table: str, corpus: Corpus) -> Nearest:
-        connection = _connect()
         with _told():
+            connection = connect("index=pgvector")
             connection.execute(f"SET {'enable_indexscan' if self.exact else 'enable_seqscan'} = off")
             if not self.exact:
                 connection.execute(f"SET hnsw.ef_search = {self.ef_search}")
@@ -218,43 +196,19 @@ class PgvectorIndex:
 @contextmanager
 def _connected() -> Iterator[Connection]:
     """A connection for the block, whose errors are ours."""
-    with _told(), _connect() as connection:
+    with _told(), connect("index=pgvector") as connection:
         yield connection
-
-
-def _connect() -> Connection:
-    import psycopg
-
-    address = variable(URL)
-    if not address:
-        raise ConfigError(
-            f"index=pgvector: {URL} is not set; set it in the environment or in the file .env of the project folder, "
-            "such as postgresql://user:password@host:5432/database"
-        )
-    with _told():
-        return psycopg.connect(address, autocommit=True, connect_timeout=SECONDS_TO_ANSWER, application_name="ragsweep")
 
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Tell of an error of the server's in our words: its own may repeat a part of the address."""
+    """Tell of an error of the server's in our words."""
     import psycopg
 
     try:
         yield
     except psycopg.Error as error:
-        if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
-            told = f"{URL} is not an address such as postgresql://user:password@host:5432/database"
-        else:
-            told = f"the server of {URL} cannot be used: {_reason(error)}"
-        raise ConfigError(f"index=pgvector: {told}") from None
-
-
-def _reason(error: Any) -> str:
-    told = REASONS.get(error.sqlstate or "") or next(
-        (ours for words, ours in CAUSES_OF_REFUSAL.items() if words in str(error)), ""
-    )
-    return told or f"{type(error).__name__}, SQLSTATE {error.sqlstate or 'unknown'}"
+        raise ConfigError(f"index=pgvector: {told(error, REASONS)}") from None
 
 
 def _prepare(connection: Connection) -> None:

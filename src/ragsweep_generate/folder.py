@@ -11,6 +11,7 @@ from typing import Any
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.formats.generated_questions import BM25_RANK, COPIED, EASY
+from ragsweep.datasets.model.grouping import GENERATED_FROM
 from ragsweep_generate.data_sheet import Recipe, data_sheet
 from ragsweep_generate.draft_checks import Accepted, Rejected
 from ragsweep_generate.drafts import UNANSWERABLE, GeneratorError, Source
@@ -73,6 +74,7 @@ def _question(each: Accepted) -> dict[str, Any]:
         "query_type": query_type,
         "answerable": query_type != UNANSWERABLE,
         "page": source.page_number,
+        GENERATED_FROM: f"{source.document}#{source.page_number}",
     }
     if each.copied is not None:
         row |= {EASY: each.is_easy, BM25_RANK: each.rank, COPIED: round(each.copied, COPIED_DIGITS)}

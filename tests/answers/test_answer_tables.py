@@ -11,6 +11,7 @@ from sklearn.metrics import label_ranking_average_precision_score, precision_sco
 
 from ragsweep.datasets import Dataset, PageChunker
 from ragsweep.retrieval import SparseRetriever
+from ragsweep.statistics import Groups
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Answer, RecordedAnswerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
@@ -198,8 +199,12 @@ def test_the_coverage_ends_at_the_accuracy(measured):
 @pytest.mark.usefixtures("drawing")
 def test_bars_of_other_evidence_say_how_many_questions_have_it():
     correct = np.array([1.0, 0, 1, 0])
-    judged = {"judged": (correct[:3], np.array([1.0, 1, 1]))}
-    chance = SimpleNamespace(chance=0.25)
-    drawing = charts.evidence_compared(SimpleNamespace(correct=correct, compared=judged, accuracy=chance), "retrieved")
+    measured = SimpleNamespace(
+        correct=correct,
+        controls={"judged": np.array([1.0, 0, 1, np.nan])},
+        dependent=Groups.none(4),
+        accuracy=SimpleNamespace(chance=0.25),
+    )
+    drawing = charts.evidence_compared(measured, "retrieved")
     labels = [each.get_text() for each in drawing.axes[0].get_yticklabels()]
     assert labels == ["the retrieved evidence\n(4 questions)", "the judged pages\n(3 questions)"]

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
+from ragsweep.statistics import Groups
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.answer_sentences import sections
 from ragsweep_answers.measuring.measures.answer_errors import error_categories
@@ -47,6 +48,7 @@ def evaluation(correct, **changed):
         "confusions": Confusions((), dict.fromkeys(CONFUSION_KINDS, 0)),
         "confident": np.array([], int),
         "controls": {},
+        "dependent": Groups.none(n),
     }
     return Evaluation(**{**made, **values, **changed})
 

@@ -376,8 +376,14 @@ def test_a_server_cannot_hold_the_run_for_hours(server, answerer):
 
 FINAL = {
     "400": (problem(400, "context too long"), "400 context too long; a smaller k"),
-    "401": (problem(401, f"Incorrect key: {KEY}"), "401 the key in the variable language_model.api_key_env"),
-    "403": (problem(403, f"{KEY[:9]}*** may not"), "403 the key in the variable language_model.api_key_env"),
+    "401": (
+        problem(401, f"Incorrect key: {KEY}"),
+        "401 the key in the variable OPENAI_API_KEY (language_model.api_key_env)",
+    ),
+    "403": (
+        problem(403, f"{KEY[:9]}*** may not"),
+        "403 the key in the variable OPENAI_API_KEY (language_model.api_key_env)",
+    ),
     "404": (problem(404, "no such model"), "404 no such model; check language_model.base_url and language_model.model"),
     "no credit": (problem(429, "you have no credit", code="insufficient_quota"), "429 you have no credit"),
     "huge": (Reply(b" " * 1_100_000), "the response is larger than 1 MB"),
@@ -852,9 +858,14 @@ def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, ans
     assert "any text" not in line
     monkeypatch.setenv("AZURE_KEY", KEY)
     server.reply = lambda prompt, times: problem(401, "no access")
-    assert "401 the key in the variable language_model.headers_env.api-key is not accepted" in failure(azure)
+    assert "401 the key in the variable AZURE_KEY (language_model.headers_env.api-key) is not accepted" in failure(
+        azure
+    )
     other = with_settings(answerer, headers_env={"authorization": "AZURE_KEY"})  # instead of that of api_key_env
-    assert "401 the key in the variable language_model.headers_env.authorization is not accepted" in failure(other)
+    assert (
+        "401 the key in the variable AZURE_KEY (language_model.headers_env.authorization) is not accepted"
+        in failure(other)
+    )
 
 
 def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):

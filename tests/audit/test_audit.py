@@ -22,8 +22,9 @@ from ragsweep.datasets import (
     RecursiveChunker,
 )
 from ragsweep.store.stage_store import NO_STORE
+from ragsweep.text.near_copies import similar
 from ragsweep_audit.dataset_audit import unit_ranks
-from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries, similar
+from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries
 from ragsweep_audit.findings.garbled import ACROSS, garbled_text
 from ragsweep_audit.findings.query_wording import copied_queries, dependent_queries
 from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p

@@ -59,6 +59,11 @@ class Site:
         ]
         return sorted(own, key=lambda run: -run.data.metrics["ndcg"])
 
+    @property
+    def shown(self) -> list[Run]:
+        """Those at the cutoff of the headline, which the view shows."""
+        return [run for run in self.runs if run.data.params["k"] == "3"]
+
     def experiment(self, rest: str = "") -> str:
         """The address of the experiment's page, or of one below it."""
         return f"{self.url}/#/experiments/{self.sweep.info.experiment_id}{rest}"

@@ -33,7 +33,7 @@ def names_of(runs):
 def open_view(page, site, mode="CHART"):
     """Open the address that the first sweep printed, and wait for its runs."""
     page.goto(site.addresses[0].replace("compareRunsMode=CHART", f"compareRunsMode={mode}"))
-    expect_runs(page, names_of(site.runs))
+    expect_runs(page, names_of(site.shown))
 
 
 def test_the_printed_address_opens_the_sweeps_view_in_a_fresh_profile(fresh_page, site, shoot):
@@ -43,16 +43,16 @@ def test_the_printed_address_opens_the_sweeps_view_in_a_fresh_profile(fresh_page
     shoot(fresh_page)
 
 
-def test_the_view_shows_what_decides_over_what_was_swept_for_all_runs(page, site, plots, shoot):
+def test_the_view_shows_what_decides_over_what_was_swept_at_the_k_of_the_headline(page, site, plots, shoot):
     open_view(page, site)
     page.locator(".js-plotly-plot").first.wait_for()
     shoot(page)
     page.set_viewport_size({"width": 1400, "height": TALL})
-    expect(page.locator(".parcoords .dimension .label")).to_have_text(["retriever.alpha", "k", "ndcg"])
+    expect(page.locator(".parcoords .dimension .label")).to_have_text(["retriever.alpha", "ndcg"])
     bars = [plot["traces"][0] for plot in plots(page, 15) if plot["traces"][0]["type"] == "bar"]
     assert len(bars) == len(METRICS)
     shown = dict(zip(bars[0]["y"], bars[0]["x"], strict=True))
-    assert shown == pytest.approx({run.info.run_id: run.data.metrics["ndcg"] for run in site.runs})
+    assert shown == pytest.approx({run.info.run_id: run.data.metrics["ndcg"] for run in site.shown})
 
 
 def test_every_metric_is_drawn_over_the_cutoff_as_it_was_measured(page, site, plots, shoot):
@@ -66,7 +66,7 @@ def test_every_metric_is_drawn_over_the_cutoff_as_it_was_measured(page, site, pl
                 drawn.setdefault(trace["metricKey"], {}).setdefault(trace["uuid"], []).append(line)
     assert list(drawn) == [f"at_k/{name}" for name in [*METRICS, "context/tokens"]]
     client = site.application.client()
-    for run in site.runs:
+    for run in site.shown:
         curve = {point.step: point.value for point in client.get_metric_history(run.info.run_id, "at_k/recall")}
         assert set(curve) == set(range(1, 21))
         for line in drawn["at_k/recall"][run.info.run_id]:  # a smoothed one would stand before the measured one
@@ -88,7 +88,7 @@ def test_the_view_has_only_the_charts_that_were_promised(page, site):
     assert ["Add chart" in text for text in headers] == [True, True, True, False, False]  # two are closed
 
 
-def test_the_table_of_the_view_has_what_was_swept_and_the_metrics(page, site, shoot):
+def test_the_table_of_the_view_has_the_decision_what_was_swept_and_the_metrics(page, site, shoot):
     page.set_viewport_size({"width": 2200, "height": 900})  # MLflow draws the columns in the window only
     open_view(page, site, "TABLE")
     page.get_by_text("hit_rate").wait_for()
@@ -98,8 +98,8 @@ def test_the_table_of_the_view_has_what_was_swept_and_the_metrics(page, site, sh
         ).sort(([one], [other]) => one - other).map(([, name]) => name).filter(name => name)"""
     )
     assert [name for name in columns if name not in ("Run Name", "Created", "Duration")] == [
+        "decision",
         "retriever.alpha",
-        "k",
         *METRICS,
         *COSTS,
     ]
@@ -126,18 +126,16 @@ def test_children_are_nested_under_their_parent_with_readable_names(page, site, 
     shoot(page)
 
 
-def test_comparing_five_runs_shows_what_decides_over_their_settings(page, site, plots, shoot):
+def test_comparing_runs_shows_what_decides_over_their_settings(page, site, plots, shoot):
     open_view(page, site, "TABLE")
-    for index in range(5):
+    for index in range(3):
         page.locator(f".ag-row[row-index='{index}'] .ag-checkbox-input").first.check()
     page.get_by_role("button", name="Compare").click()
-    page.get_by_text("Comparing 5 Runs from 1 Experiment").wait_for()
+    page.get_by_text("Comparing 3 Runs from 1 Experiment").wait_for()
     [plot] = plots(page, 1)
     axes = {axis["label"]: axis["values"] for axis in plot["traces"][0]["dimensions"]}
-    best = site.runs[:5]
-    for name in ("retriever.alpha", "k"):
-        assert axes[name] == [float(run.data.params[name]) for run in best]
-    assert plot["traces"][0]["line"]["color"] == pytest.approx([run.data.metrics["ndcg"] for run in best])
+    assert axes["retriever.alpha"] == [float(run.data.params["retriever.alpha"]) for run in site.shown]
+    assert plot["traces"][0]["line"]["color"] == pytest.approx([run.data.metrics["ndcg"] for run in site.shown])
     shoot(page)
 
 

@@ -31,6 +31,23 @@ SWEEPS = {
         ["retriever.fusion.constant=60", "retriever.fusion=rrf"],
         ["retriever.fusion=sum", "retriever.fusion.norm=dbsf"],
     ],
+    "a list of a named option, before its name": [
+        ["retriever=fused", "retriever.fusion.weights=[9,1]", "retriever.fusion=sum"],
+        ["retriever=fused", "retriever.fusion.weights=[9,1]", "retriever.fusion=zscore"],
+    ],
+    "a new setting of a named option, before its name": [
+        ["++retriever.fusion.constant=1", "retriever.fusion=rrf"],
+        ["++retriever.fusion.constant=1", "retriever.fusion=isr"],
+    ],
+    "a value within what another one removes": [
+        ["encoder.prompts.query=a", "encoder.prompts=null"],
+        ["encoder.prompts=null", "encoder.prompts.query=b"],
+    ],
+    "a group, before and after a part that refers to it": [
+        ["fusion.norm=zscore", "retriever.fusion.weights=[2,1]"],
+        ["fusion.norm=dbsf", "retriever.fusion.weights=[2,1]"],
+        ["retriever.fusion.weights=[2,1]", "fusion.norm=dbsf"],
+    ],
     "of hydra": [["hydra.job.name=a", "k=3"], ["hydra.job.name=b", "k=5"]],
 }
 

@@ -94,7 +94,7 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ("store=null", "store: found null"),
         ("store=foo", "store: found 'foo'"),
         ("retriever.dense.encoder=null", "retriever.dense.encoder: found null, expected the settings of an Encoder"),
-        ("retriever.dense=foo", "retriever.dense: found 'foo', expected one of dense, fused, "),
+        ("retriever.dense=foo", "retriever.dense: found 'foo', expected one of "),
         ("retriever.dense=null", "retriever.dense: found null"),
         (ONE_MORE_ENCODER, "retriever.dense.encoder.batch_size: found 0, expected a whole number of at least 1"),
         ("retriever.candidates=[1]", "retriever.candidates: found [1]"),

@@ -74,6 +74,7 @@ def method(self, *others): ...
         ("rank", "chek", "check"),
         ("rank", "use_feedback", "uses_feedback"),
         ("rank", "silence", "silences"),
+        ("rank", "learn_from_judgement", "learn_from_judgments"),
         ("rewrite", "without_effects", "without_effect"),
         ("encode", "token_embedding", "token_embeddings"),
         ("encode", "fingreprint", "fingerprint"),

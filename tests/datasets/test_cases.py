@@ -40,9 +40,9 @@ def test_documents_without_text_are_bad_input_also_for_a_dataset_with_cases():
         chunked(documents=(blank,))
 
 
-@pytest.mark.parametrize("changes", [{"judgments": ()}, {"documents": ()}, {"documents": (), "judgments": ()}])
-def test_a_dataset_without_cases_needs_documents_and_judgments(changes):
-    with pytest.raises(DatasetError, match=r"small: (no query has a judgment|the documents contain no text)"):
+@pytest.mark.parametrize("changes", [{"judgments": ()}, {"documents": (), "judgments": ()}])
+def test_a_dataset_without_cases_needs_judgments(changes):
+    with pytest.raises(DatasetError, match="small: no query has a judgment"):
         chunked(cases=(), **changes)
 
 

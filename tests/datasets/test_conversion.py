@@ -9,7 +9,7 @@ from conversions import converted, metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragsweep.app.commands.convert import TO
+from ragsweep.app.commands.convert import MLFLOW, TO
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
     BeirDataset,
@@ -298,7 +298,7 @@ def test_the_references_of_chroma_give_the_same_numbers(tmp_path, real_data):
 
 
 def test_the_command_offers_every_format():
-    assert {*TO} == {*FORMATS}
+    assert {*TO} == {*FORMATS, MLFLOW}
 
 
 def command(folder, *arguments):

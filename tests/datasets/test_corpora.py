@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from small import write_pdf
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import PdfDocuments, TableCorpus, TextCorpus, TrecCorpus
-from ragsweep.testing import CorpusContract
+from ragsweep.datasets import NoCorpus, PdfDocuments, TableCorpus, TextCorpus, TrecCorpus
+from ragsweep.testing import ComponentContract, CorpusContract
 
 ROWS = [{"id": "a", "text": "Iron tablets"}, {"id": "b", "text": "Birth plan"}]
 SGML = """<DOC>
@@ -308,3 +308,10 @@ def test_further_endings_are_read_as_plain_text(tmp_path):
     assert [each.source for each in TextCorpus(str(tmp_path), plain=[".PY"]).read()] == ["a.py", "b.md"]
     with pytest.raises(ConfigError, match=r"corpus\.plain: found .*, expected a list of endings"):
         TextCorpus(str(tmp_path), plain=["py"])
+
+
+class TestNoCorpus(ComponentContract):
+    component = NoCorpus
+
+    def test_it_has_no_documents(self, made):
+        assert made.read() == ()

@@ -175,7 +175,7 @@ CATALOGUE = [  # docs, queries, qrels, what is said
     ("d\tx\nd\ty\n", "q\ty\n", "q 0 d 1\n", "the document 'd' occurs 2 times; expected once"),
     ("d\tx\n", "q\ty\n", "z 0 d 1\n", "judgment of 'd' for query 'z': the query does not exist"),
     ("d\tx\n", "q\ty\n", "", "no query has a judgment"),
-    ("", "q\ty\n", "q 0 d 1\n", "the documents contain no text"),
+    ("", "q\ty\n", "q 0 d 1\n", "has no documents"),
     ("d\tx\n", "q\ty\n", "q 0 d 99999999999\n", "found the grade 99999999999, expected a whole number"),
     (b"d\t\xe9\n", "q\ty\n", "q 0 d 1\n", "small cannot be read ('utf-8' codec can't decode"),
     ("d\tx\n", "q\t \n", "q 0 d 1\n", "the text of query 'q' is blank"),

@@ -260,7 +260,7 @@ def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path)
         rows = {**references((0, 6)), "answerable": yes}, {**references(), "answerable": no}
         asked = read_strictly(spans(tmp_path, *rows), DOCUMENTS)
         assert {reference.query_id for reference in asked.references} == {"1"}
-        assert [query.query_id for query in asked.queries] == ["1", "2"]
+        assert [(query.query_id, query.answerable) for query in asked.queries] == [("1", True), ("2", False)]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
 """Collections that were damaged behind our back: built again if they are ours, and said; never measured."""
 
+import errno
 import gc
+import os
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +12,9 @@ import pytest
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep_engines import manifest
+from ragsweep_engines.chroma import ChromaIndex
 from ragsweep_engines.lancedb import LanceDbIndex
+from ragsweep_engines.milvus import MilvusIndex
 from ragsweep_engines.qdrant import QdrantIndex
 from ragsweep_engines.testing import corpus, exactly, queries
 
@@ -113,6 +118,36 @@ def test_a_disk_without_room_is_named_before_anything_is_built(store, monkeypatc
     with pytest.raises(RetrieverError, match=rf"index={engine.name}: building 900 passages of 32 dimensions can take"):
         engine(store=store).open_corpus(corpus())
     assert not list((Path(store.path) / "engines" / engine.name).glob(f"*/{notes}"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "opened"),
+    [
+        pytest.param(LanceDbIndex, "ragsweep_engines.lancedb.database_of", marks=pytest.mark.extra("lancedb")),
+        pytest.param(ChromaIndex, "ragsweep_engines.chroma.client_of", marks=pytest.mark.extra("chroma")),
+        pytest.param(MilvusIndex, "milvus_lite.MilvusLite", marks=pytest.mark.extra("milvus")),
+    ],
+)
+def test_a_collection_that_cannot_be_opened_now_is_not_deleted(store, monkeypatch, engine, opened):
+    folder = built(store, engine)
+
+    def fails(*_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(opened, fails)
+    with pytest.raises(RetrieverError, match="Too many open files"):
+        engine(store=store).open_corpus(corpus())
+    assert (folder / "collection.json").exists()
+
+
+def test_errors_of_this_moment_are_no_damage(tmp_path):
+    with sqlite3.connect(tmp_path / "held", timeout=0) as one, sqlite3.connect(tmp_path / "held", timeout=0) as other:
+        one.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError) as locked:
+            other.execute("BEGIN EXCLUSIVE")
+    passing = [locked.value, MemoryError(), PermissionError(errno.EACCES, "denied"), OSError(errno.ENOSPC, "full")]
+    damage = [FileNotFoundError(errno.ENOENT, "gone"), OSError("LanceError(IO): not found"), RuntimeError("bad magic")]
+    assert [manifest.may_be_damage(error) for error in (*passing, *damage)] == [False] * 4 + [True] * 3
 
 
 @pytest.mark.extra("qdrant")

@@ -1,5 +1,6 @@
 """Engines: the conformance suite on each, and what their settings do."""
 
+import gc
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import ExactIndex, HnswIndex, Index, IvfPqIndex
 from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep_engines.chroma import ChromaIndex
 from ragsweep_engines.lancedb import LanceDbIndex
+from ragsweep_engines.milvus import MilvusIndex
 from ragsweep_engines.qdrant import QdrantIndex
 from ragsweep_engines.testing import EngineContract, assert_same, corpus, exactly, queries
 
@@ -31,6 +34,18 @@ class TestLanceDbInLists(EngineContract):
     component = LanceDbIndex
     approximate: ClassVar = {"exact": False, "kind": "ivf_pq", "lists": 4, "probes": 2}
     least_recall = 0.7
+
+
+@pytest.mark.extra("chroma")
+class TestChroma(EngineContract):
+    component = ChromaIndex
+    exact: ClassVar = {"m": 100, "ef_construction": 1000, "ef_search": 1000}  # a graph that finds all passages
+    approximate: ClassVar = {"ef_search": 20}
+
+
+@pytest.mark.extra("milvus")
+class TestMilvus(EngineContract):
+    component = MilvusIndex
 
 
 @dataclass(frozen=True)
@@ -147,3 +162,53 @@ def test_a_graph_needs_as_many_candidates_as_neighbours(store):
 @pytest.mark.extra("lancedb")
 def test_no_more_passages_come_back_than_the_graph_holds(store):
     assert LanceDbIndex(store, ef_search=3).open_corpus(corpus())(queries(corpus()), 10).passages.shape == (9, 3)
+
+
+@pytest.mark.extra("chroma")
+@pytest.mark.parametrize("setting", [{"m": 32}, {"ef_construction": 200}, {"ef_search": 300}], ids=str)
+def test_every_setting_of_chroma_changes_what_is_found(store, setting):
+    of, settings = corpus(), {"m": 2, "ef_construction": 4, "ef_search": 12}
+    found = [ChromaIndex(store, **each).open_corpus(of)(queries(of), 12) for each in (settings, settings | setting)]
+    assert not np.array_equal(found[0].passages, found[1].passages)
+
+
+@pytest.mark.extra("milvus")
+@pytest.mark.parametrize("setting", [{"m": 32}, {"ef_construction": 200}, {"ef_search": 300}, {"exact": True}], ids=str)
+def test_every_setting_of_milvus_changes_what_is_found(store, setting):
+    of, settings = corpus(), {"m": 2, "ef_construction": 4, "ef_search": 12}
+    found = [MilvusIndex(store, **each).open_corpus(of)(queries(of), 12) for each in (settings, settings | setting)]
+    assert not np.array_equal(found[0].passages, found[1].passages)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pytest.param(ChromaIndex, marks=pytest.mark.extra("chroma")),
+        pytest.param(MilvusIndex, marks=pytest.mark.extra("milvus")),
+    ],
+)
+def test_an_index_lies_where_its_path_says_and_what_is_not_ours_is_left(store, tmp_path, index):
+    place = tmp_path / "mine"
+    index(store, path=str(place)).open_corpus(corpus(40))
+    [folder] = place.glob("*/")
+    assert not (Path(store.path) / "engines").exists()
+    (folder / "collection.json").unlink()
+    with pytest.raises(RetrieverError, match=r"was not written by ragsweep; set another index.path"):
+        index(store, path=str(place)).open_corpus(corpus(40))
+    assert folder.exists()
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pytest.param(ChromaIndex, marks=pytest.mark.extra("chroma")),
+        pytest.param(MilvusIndex, marks=pytest.mark.extra("milvus")),
+    ],
+)
+def test_a_collection_without_a_store_is_temporary(tmp_path, monkeypatch, index):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    search = index(NO_STORE).open_corpus(corpus(40))
+    assert_same(search(queries(corpus(40)), 5), exactly(corpus(40), 5))
+    del search
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []

@@ -44,7 +44,8 @@ def test_it_writes_questions_rejected_drafts_and_a_data_sheet(made):
     assert_spans(questions, generate.folder / "documents")
     assert {each["query_type"] for each in questions} == {"keywords", "sentence"}
     fields = {"question", "corpus_id", "references", "query_type", "answerable", "page", "easy", "bm25_rank", "copied"}
-    assert all(each.keys() == fields for each in questions)
+    assert all(each.keys() == {*fields, "generated_from"} for each in questions)
+    assert all(each["generated_from"] == f"{each['corpus_id']}#{each['page']}" for each in questions)
     rejected = lines(folder / "rejected.jsonl")
     drafts = len(questions) + len(rejected)
     assert f"my questions: 16 questions; {16 / drafts:.0%} of {drafts} drafts passed the checks" in out
@@ -77,7 +78,7 @@ def test_the_printed_command_runs_a_sweep_on_it(made, application):
     (application.home / "my questions" / "questions.jsonl").write_text(text)
     process = application.run(*command[2:], "retriever=sparse")
     assert process.returncode == 0, process.stderr
-    assert "queries without judgments, left out: 1 (Who paid for the pumps?)" in process.stderr
+    assert "queries without an answer in the documents: 1 (Who paid for the pumps?)" in process.stderr
     runs = application.children()
     assert [run.info.status for run in runs] == ["FINISHED"] * 2
     assert {run.data.params["dataset.name"] for run in runs} == {"my questions"}
@@ -85,6 +86,7 @@ def test_the_printed_command_runs_a_sweep_on_it(made, application):
     decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
     assert decision["headline"][0].startswith("The questions were generated from the documents")
     assert {f"by_type/{each}/ndcg" for each in ("keywords", "sentence")} <= runs[0].data.metrics.keys()
+    assert {"false_find_rate", "answered_rate", "hit_or_refuse", "false_find_auc"} <= runs[0].data.metrics.keys()
     table = pd.read_csv(application.artifacts(runs[0]) / "results/per_query.csv")
     assert len(table) == 16
     assert {"fields.easy", "fields.copied", "fields.answerable"} <= {*table.columns}

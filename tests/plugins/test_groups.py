@@ -41,6 +41,29 @@ def test_a_group_that_another_one_would_use_is_refused_by_the_name_of_that(overr
     assert "sweep" not in said.replace("ragsweep", "")
 
 
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("+kk=3", "kk: no such setting"),
+        ("++kk=3", "kk: no such setting"),
+        ("+fusoin=rrf", "fusoin: no such setting (did you mean fusion?)"),
+        ("+decisoin.metric=mrr", "decisoin: no such setting (did you mean decision?)"),
+        (
+            "~retriever.candidates",
+            "retriever.candidates: cannot be deleted, as its default would be used; set retriever.candidates=",
+        ),
+    ],
+)
+def test_what_is_added_or_deleted_in_vain_is_refused(override, said, monkeypatch):
+    assert refused([override], monkeypatch).startswith(said)
+
+
+def test_what_something_refers_to_or_asks_for_no_run_can_be_added():
+    for overrides in (["+cutoff=7", "k=${cutoff}"], ["+dry_run=true"], ["~evaluation.metrics.mrr"]):
+        parsed = OverridesParser.create().parse_overrides(overrides)
+        assert refuse_unused(composed(overrides), parsed) == set()
+
+
 @pytest.mark.usefixtures("long_work")
 def test_the_user_of_a_group_is_read_from_the_configuration(monkeypatch, tmp_path):
     """Also from the user's own options."""
@@ -54,7 +77,7 @@ def test_the_user_of_a_group_is_read_from_the_configuration(monkeypatch, tmp_pat
 @pytest.mark.usefixtures("long_work")
 def test_a_group_without_a_choice_names_its_options(monkeypatch):
     assert refused(["questions.path=x"], monkeypatch) == (
-        "questions: nothing is chosen; expected one of beir, spans, table, trec"
+        "questions: nothing is chosen; expected one of beir, mlflow, spans, table, trec"
     )
 
 

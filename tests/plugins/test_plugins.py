@@ -114,9 +114,12 @@ def pointing(monkeypatch):
         ("nosuch.module:PLUGIN", "cannot be loaded (ModuleNotFoundError: No module named 'nosuch')"),
         ("json:PLUGIN", "cannot be loaded (AttributeError: "),
         ("json:loads", "is a function, expected a ragsweep Plugin"),
+        ("ends_python:PLUGIN", "cannot be loaded (SystemExit: 0)"),
     ],
 )
-def test_a_plugin_that_cannot_be_used_is_named(pointing, value, reason):
+def test_a_plugin_that_cannot_be_used_is_named(pointing, monkeypatch, tmp_path, value, reason):
+    (tmp_path / "ends_python.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
     pointing(value)
     with pytest.raises(ConfigError) as error:
         plugins.plugins()
@@ -130,7 +133,7 @@ def test_a_broken_plugin_ends_every_command_in_one_line(tmp_path):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nbroken = nosuch:PLUGIN\n")
-    for given in (["--help"], ["run"], ["audit"], ["nosuch"]):
+    for given in (["--help"], ["run"], ["audit"], ["nosuch"], ["gate", "x"]):
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "RAGSWEEP_PROJECT": str(tmp_path)}
         command = [sys.executable, "-m", "ragsweep", *given]
         process = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -151,6 +154,32 @@ def test_a_folder_that_is_not_there_and_a_command_that_is_there_twice_are_named(
     monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin("", conf=tmp_path / "nosuch"))
     with pytest.raises(ConfigError, match=r"plugin broken: its configuration folder .*nosuch does not exist"):
         plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
+
+
+@pytest.mark.parametrize("value", ["", ":PLUGIN", "a b c:d e", "json"])
+def test_an_entry_point_that_names_nothing_is_refused(pointing, value):
+    pointing(value)
+    with pytest.raises(ConfigError, match=r"plugin broken: found the entry point .*, expected module:attribute"):
+        plugins.plugins()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "said"),
+    [
+        (Plugin("", conf="/tmp"), "its conf is '/tmp', expected a Path or None"),
+        (Plugin("", commands=["zz"]), "its commands are ['zz'], expected a mapping of names to Command"),
+        (Plugin("", commands={"zz": "p:main"}), "its commands are {'zz': 'p:main'}, expected"),
+        (Plugin("", defaults=None), "its defaults are None, expected a mapping of names to str"),
+        (Plugin("", defaults={"k": 7}), "its defaults are {'k': 7}, expected a mapping of names to str"),
+        (Plugin("", defaults={"nogroup": "no"}), "its default nogroup=no is no file of its configuration folder"),
+        (Plugin("", checks="x"), "its checks are 'x', expected a mapping of names to str"),
+    ],
+)
+def test_a_field_of_a_plugin_that_is_of_no_use_is_named(monkeypatch, plugin, said):
+    monkeypatch.setattr(EntryPoint, "load", lambda self: plugin)
+    with pytest.raises(ConfigError) as error:
+        plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
+    assert str(error.value).startswith(f"plugin broken: {said}")
 
 
 def test_a_check_that_is_not_there_is_named(monkeypatch):
@@ -185,6 +214,6 @@ def test_a_plugin_cannot_replace_a_command_or_a_check(monkeypatch):
     monkeypatch.setattr(run_check, "plugins", lambda: made)
     with pytest.raises(ConfigError, match="plugin two: another plugin has the check 'vowels', too"):
         run_check.installed_checks()
-    monkeypatch.setattr(main, "commands_of_plugins", lambda: {"compare": Command("", "")})
-    with pytest.raises(ConfigError, match="the command 'compare' of a plugin is one of ragsweep's own"):
+    monkeypatch.setattr(main, "plugins", lambda: {"one": Plugin("", commands={"compare": Command("", "")})})
+    with pytest.raises(ConfigError, match="plugin one: its command 'compare' is one of ragsweep's own"):
         main.commands()

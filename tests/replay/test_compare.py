@@ -49,6 +49,13 @@ def rows(text, metric="f1"):
     return {row[0]: float(row[column]) for row in cells}
 
 
+def test_the_runs_of_a_sweep_are_found_by_its_id(compare, sweeps, shared_application):
+    _, *lines = compare(sweeps[0]).stdout.split("\n\n")[0].splitlines()
+    assert {line.split()[0]: line.split()[-1] for line in lines} == {
+        f"k={run.data.params['k']}": run.info.run_id for run in children(shared_application, sweeps[0])
+    }
+
+
 def test_runs_of_two_sweeps_are_named_by_what_differs(compare, sweeps):
     done = compare(*sweeps[:2])
     assert done.returncode == 0, done.stderr
@@ -121,6 +128,17 @@ def test_the_page_needs_nothing_else(compare, sweeps, tmp_path):
     assert "<h1>Which k for small?</h1>" in page
     assert "data:image/svg+xml;base64," in page
     assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
+
+
+def test_all_pairs_are_written_under_names_of_ones_own(compare, sweeps, shared_application, tmp_path):
+    runs = [*children(shared_application, sweeps[0]), *children(shared_application, sweeps[1])]
+    at_three = [run for run in runs if run.data.params["k"] == "3"][:2]
+    named = [f"{name}={run.info.run_id}" for name, run in zip(("Ours & new", "old"), at_three, strict=True)]
+    done = compare(*named, "--latex", str(tmp_path / "t.tex"), "--csv", str(tmp_path / "p.csv"), "--test", "t")
+    assert done.returncode == 0, done.stderr
+    assert "| a | Ours &amp; new | " in done.stdout
+    assert r"$a$ & Ours \& new & " in (tmp_path / "t.tex").read_text()
+    assert '"f1","Ours & new","old",' in (tmp_path / "p.csv").read_text()
 
 
 def test_runs_on_other_data_are_refused_with_the_reason(compare, sweeps):
@@ -226,6 +244,8 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
         (["RUN"], ": found only one finished run, expected at least two: name another run or sweep"),
         (["SWEEP", "--baseline", "SWEEP"], ", expected the id of one run whose results can be read, not of a sweep"),
         (["SWEEP", "--html", "/no/such/folder/page.html"], "No such file or directory"),
+        (["SWEEP", "decision.at=1", "--csv", "/no/such/folder/p.csv"], "no pairs"),
+        (["SWEEP", f"mine={'0123' * 8}"], f"{'0123' * 8}: cannot be read from sqlite:"),
         (["SWEEP", "tracking.url=x"], "Could not override 'tracking.url'"),
         (["SWEEP", "decison.metric=f1"], "decison.metric: expected a setting of decision or store or tracking"),
         (["SWEEP", "decision.metrik=f1"], "decision.metrik: no such setting (did you mean decision.metric?)"),
@@ -239,6 +259,8 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
         "one run",
         "no run as baseline",
         "no folder",
+        "no pairs",
+        "unknown run with a name",
         "unknown setting",
         "other group",
         "unknown decision",

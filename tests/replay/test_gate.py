@@ -53,6 +53,19 @@ def test_a_margin_that_the_queries_cannot_show_is_uncertain(gate, runs):
     assert process.stdout.startswith("UNCERTAIN: ")
 
 
+def test_a_run_against_itself_passes_and_says_that_nothing_was_compared(gate, runs):
+    process = gate(runs[0], runs[0], margin="0.000001", metric="ndcg")
+    assert process.returncode == 0, process.stderr
+    assert "nothing was compared" in process.stdout
+    assert len(process.stdout.splitlines()) == 1
+
+
+def test_a_margin_that_no_candidate_could_miss_is_refused(gate, runs):
+    process = gate(runs[0], runs[2], margin="0.9")
+    assert process.returncode == 2
+    assert "--margin: found 0.9, expected less than 0." in process.stderr
+
+
 def test_runs_at_another_cutoff_are_refused(gate, runs):
     process = gate(runs[3], runs[0])
     assert process.returncode == 2

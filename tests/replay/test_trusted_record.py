@@ -42,7 +42,7 @@ def changed(logged, name, value):
     for group in groups:
         node = node[group]
     node[last] = value
-    return yaml.safe_dump(recorded)
+    return yaml.safe_dump(recorded, sort_keys=False)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -127,6 +127,17 @@ HOSTILE = {
 def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, value):
     with pytest.raises(ConfigError, match=rf"^{name}"):
         trusted(changed(logged, name, value), today, {}, ())
+
+
+@pytest.mark.parametrize("name", ["corpus", "retriever", "retriever.dense"])
+def test_a_class_that_is_refused_is_not_imported_wherever_its_name_stands(logged, today, tmp_path, monkeypatch, name):
+    module = f"evil_{name.replace('.', '_')}"  # one that no other case has imported
+    (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')\nclass Thing: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    node = {"path": "a", "_target_": f"{module}.Thing"}
+    with pytest.raises(ConfigError, match=rf"^{name}\._target_: {module}\.Thing may not be built"):
+        trusted(changed({"corpus": {}, **logged}, name, node), today, {}, ())
+    assert not (tmp_path / "mark").exists()
 
 
 @pytest.mark.usefixtures("long_work")

@@ -10,6 +10,7 @@ from outcomes import FACTS, SETTINGS, Sweep, alpha_k, facts_of, grid, of_scores,
 
 from ragsweep.report import Origin, write_sweep
 from ragsweep.sweeps import decide
+from ragsweep.tasks.systems.about_answers import RETURNED
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
@@ -57,7 +58,7 @@ def test_every_figure_says_what_it_shows(report):
     captions = captions or re.findall(r'alt="([^"]*)"><figcaption>([^<]*)', report[0])
     assert len(captions) == 4
     assert all(len(caption) > 20 and alt.endswith(caption) for alt, caption in captions)
-    assert "alpha 1 has the best F1 at k 3; every other configuration is worse." in captions[2][1]
+    assert "alpha 1 has the best F1 at k 3; every other configuration is worse." in captions[1][1]
 
 
 def test_every_tag_of_the_page_is_closed(report):
@@ -167,6 +168,21 @@ def test_the_report_names_what_did_not_finish(tmp_path):
     sweep = Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"})
     for text in written(tmp_path, sweep):
         assert "Did not finish: alpha=1 k=3 (FAILED)" in text
+
+
+def test_what_each_system_returned_is_shown_and_the_choice_first(tmp_path):
+    runs = [
+        replace(run, facts=replace(run.facts, sections={RETURNED: [f"{run.name} returned this."]}))
+        for run in over_alpha(np.outer(np.linspace(0.1, 0.9, 13), np.ones(9)), range(13)).outcomes
+    ]
+    _, text = written(tmp_path, Sweep(runs, {}, SETTINGS))
+    found = re.findall(rf"^## ({RETURNED}.*)\n\n- (.*)", text, re.MULTILINE)
+    assert found[:2] == [
+        (RETURNED, "alpha=12 returned this."),
+        (f"{RETURNED} (alpha=11)", "alpha=11 returned this."),
+    ]
+    assert len(found) == 12
+    assert found[-1][0] == f"{RETURNED} (2 more)"
 
 
 def test_a_section_that_the_choice_lacks_names_the_best_run_that_has_it(tmp_path):

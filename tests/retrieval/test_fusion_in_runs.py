@@ -110,6 +110,6 @@ def test_an_explanation_says_that_nothing_was_retrieved(limited, shared_applicat
 def test_the_report_of_the_sweep_names_the_best(limited, shared_application):
     parent = shared_application.client().get_run(limited["score_threshold=3"].data.tags["mlflow.parentRunId"])
     report = (shared_application.artifacts(parent) / "report.md").read_text()
-    assert "null" in parent.data.tags["best.configuration"]
+    assert parent.data.tags["best.configuration"] != "score_threshold=99"  # it costs least, and finds nothing
     assert not re.search(r"\bnan\b", report, re.IGNORECASE)
     assert parent.info.status == "FINISHED"

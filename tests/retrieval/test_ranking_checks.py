@@ -363,6 +363,31 @@ def test_a_run_whose_retriever_gives_up_is_failed(theirs, application, how, said
     assert [run.info.status for run in application.runs()] == ["FAILED"]
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import sys; sys.exit(0)", "retriever: theirs.Theirs called sys.exit(0)"),
+        (
+            "class Theirs:\n  def __init__(self, **_):\n    raise SystemExit(0)",
+            "retriever: theirs.Theirs called sys.exit(0)",
+        ),
+        ("import nosuch", "retriever: theirs.Theirs cannot be built (ModuleNotFoundError: No module named 'nosuch')"),
+        ("class Thiers:\n  rank = print", "; did you mean theirs.Thiers?)"),
+        (
+            "class Theirs:\n  def __init__(self, **_): ...\n  def rank(self, search): ...",
+            "retriever: theirs.Theirs.rank: expected rank(search, depth) (too many positional arguments)",
+        ),
+    ],
+)
+def test_a_retriever_that_cannot_be_used_is_named_before_anything_runs(application, dataset, tmp_path, code, said):
+    (tmp_path / "theirs.py").write_text(code)
+    settings = ["retriever=sparse", "retriever._target_=theirs.Theirs"]
+    process = application.run(*dataset, *settings, PYTHONPATH=str(tmp_path))
+    assert process.returncode == 2
+    assert process.stderr.splitlines()[-1].endswith(said)
+    assert application.runs() == []
+
+
 def test_in_a_sweep_a_broken_retriever_costs_its_own_jobs_only(theirs, application):
     process = theirs("scoreless,exits,fine", "-m")
     assert process.returncode == 1

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ragsweep
 from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError, RetrieverError
-from ragsweep.core.trec_files import trec_eval_order
+from ragsweep.core.trec_files import TAG, trec_eval_order
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.retrieval import (
     NOTHING,
@@ -226,6 +226,23 @@ def test_names_are_made_only_to_read_a_file(tmp_path):
     assert made == ["a", "b", "a"]
     assert SEARCH.row(0).names_digest is None
     assert len({searched("a").row(0).names_digest, searched("a").row(1).names_digest, "a"}) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "settings", "tag"),
+    [
+        ("q1 Q0 m#1 1 2 BM25\n", {}, "BM25"),
+        ("# made by hand\nq1 Q0 m#1 1 2 my system\n", {}, "my system"),
+        ("q1 Q0 m#1 1 2 BM25\n", {"name": "Lucene"}, ""),
+        (f"q1 Q0 m#1 1 2 {TAG}\n", {}, ""),
+        ("q1 0 m#1 1 2\n", {}, ""),
+        ("", {}, ""),
+    ],
+)
+def test_a_system_is_called_by_its_run_tag_in_tables_of_pairs(tmp_path, lines, settings, tag):
+    path = tmp_path / "run.trec"
+    path.write_text(lines)
+    assert RunFileRetriever(str(path), **settings).method.tag == tag
 
 
 def test_the_fingerprint_is_that_of_the_content(tmp_path):

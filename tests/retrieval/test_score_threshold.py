@@ -22,7 +22,7 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.retrieval.ranking import reaching
-from ragsweep.store.stage_store import NO_STORE
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.retrieval import SEARCH
 
 SPARSE = SparseRetriever(NO_STORE)
@@ -82,3 +82,10 @@ def test_what_a_ranker_leaves_out_by_its_threshold_gets_0_from_it_in_a_fusion():
     cut = SparseRetriever(NO_STORE, score_threshold=2.0)
     found = rank(FusedRetriever({"cut": cut}, candidates=None), SEARCH, 20)
     assert [len(row) for row in pairs(found)] == [len(row) for row in pairs(rank(cut, SEARCH, 20))]
+
+
+def test_all_thresholds_share_one_ranking_in_the_store(tmp_path):
+    store = Store(str(tmp_path))
+    for threshold in (None, 1.0, 2.0):
+        rank(SparseRetriever(store, score_threshold=threshold), SEARCH, 3)
+    assert len([*tmp_path.glob("sparse/*/scores.npy")]) == 1

@@ -25,7 +25,7 @@ def test_power_is_that_of_the_best_and_the_median_tied_configuration(scores):
     others = [row for row in range(4) if row != decision.best]
     deviation = np.median([np.std(scores[row] - scores[decision.best], ddof=1) for row in others])
     assert decision.power.detectable == pytest.approx(detectable_difference(deviation, 133))
-    assert decision.power.needed == queries_needed(deviation, 0.02)
+    assert decision.power.needed(0.02) == queries_needed(deviation, 0.02)
 
 
 def test_one_configuration_gives_no_selection(scores):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragsweep.app.commands.store import main
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.store.code import code_of_call
-from ragsweep.store.stage_store import CHECKSUMS, Store, packed, unpacked
+from ragsweep.store.stage_store import CHECKSUMS, CompleteStore, Store, packed, unpacked
 from ragsweep.store.stage_store import _verified as verified
 
 
@@ -292,6 +292,12 @@ def test_a_store_that_cannot_write_says_so(tmp_path):
     (tmp_path / "file").touch()
     with pytest.warns(UserWarning, match=r"the store cannot write to .*file"):
         Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
+
+
+def test_a_store_that_must_be_complete_raises_what_it_cannot_write(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        CompleteStore(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
 
 
 def test_a_full_disk_is_said_once_however_it_shows(tmp_path):

@@ -46,6 +46,21 @@ def test_jobs_over_files_of_one_name_have_names_of_their_own():
     assert values_shown(jobs("/x/a.trec", "/x/b.trec"), swept) == {"retriever.path": {}, "k": {}}  # nothing to send
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("retriever.call=my_app:search", "call=my_app:search"),
+        ("retriever.call='a:b, c'", "call='a:b, c'"),
+        ("retriever.settings.where=a b", "where=a b"),
+        ("retriever.url=http://127.0.0.1:8000/search", "url=http://127.0.0.1:8000/search"),
+    ],
+)
+def test_a_name_has_what_was_typed_and_no_backslashes_of_hydra(typed, shown):
+    parsed = OverridesParser.create().parse_overrides([typed])
+    assert name_and_settings(parsed, [])[0] == shown
+    assert name_and_settings(parsed, [])[1] == {typed.partition("=")[0]: shown.partition("=")[2]}
+
+
 @pytest.mark.usefixtures("long_work")
 def test_what_names_the_jobs_of_a_wide_sweep_is_not_in_the_environment(tmp_path):
     """Of which one string may have 128 KiB on Linux."""

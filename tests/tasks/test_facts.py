@@ -64,6 +64,8 @@ def test_what_is_written_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
+        ({"version": 2**63}, "version: expected another one; install the newest ragsweep"),
+        ({"version": 10**400}, "version: expected another one; install the newest ragsweep"),
         ({"version": 2}, "version: expected 1; install the newest ragsweep"),
         ({"version": 2, "dataset": None, "metrics": []}, "version: expected 1"),
         ({"dataset": {"name": "a"}}, "dataset.digest is missing"),

@@ -1,5 +1,7 @@
 """Tables and facts of a measured ranking."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
@@ -30,3 +32,10 @@ def test_retrieved_and_relevant_units_are_listed():
     judgments = (Judgment("q1", "a.pdf#3", 1), Judgment("q1", "a.pdf#1", 2))
     assert retrieved(*measured(judgments)) == ["a.pdf#3"]
     assert queries(*measured(judgments))["relevant"].tolist() == ["a.pdf#3; a.pdf#1"]
+
+
+def test_judgments_of_pages_say_what_they_cannot_show_of_chunks():
+    judgments = (Judgment("q1", "a.pdf#3", 1),)
+    evaluation, dataset = measured(judgments)
+    assert "Judge spans" in facts(evaluation, dataset)["if_swept"]["chunker"]
+    assert "if_swept" not in facts(evaluation, replace(dataset, unit="passage"))

@@ -89,10 +89,15 @@ def test_a_port_that_may_be_a_password_is_in_no_traceback(application):
         "+hydra.sweeper.params={{k: '1,2', tracking.uri: '{}'}}",
         "hydra.sweeper.params={{'tracking.uri':{}}}",
         "--tracking.uri=sqlite:///x.db,{}",
+        "questions.uri={}",
+        "+dataset.questions.uri={}",
+        "retriever.uri={}",
+        "+hydra.sweeper.params={{task.retriever.uri: '{}'}}",
     ],
 )
 def test_a_password_is_found_wherever_the_address_is_set(argument, kind):
-    with pytest.raises(RefusedError) as error:
+    setting = next((name for name in ("questions.uri", "retriever.uri") if name in argument), "tracking.uri")
+    with pytest.raises(RefusedError, match=f"^{setting}: ") as error:
         check_arguments([argument.format(SECRET[kind])])
     assert CANARY not in str(error.value)
 
@@ -115,6 +120,8 @@ def test_a_password_for_the_environment_of_jobs_is_refused_without_repeating_it(
 def test_another_kind_of_store_is_refused_with_the_kinds_that_there_are(uri):
     with pytest.raises(RefusedError, match=r"sqlite:///mlflow\.db .*an MLflow server, SQLite, PostgreSQL, MySQL or"):
         check_address(uri)
+    with pytest.raises(RefusedError, match=r"^questions\.uri: "):
+        check_address(uri, "questions.uri")
 
 
 def test_a_password_from_elsewhere_is_refused(application):

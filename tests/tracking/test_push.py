@@ -135,6 +135,7 @@ BROKEN = [
     ("{}", "uri is missing"),
     ("[" * 5000, "nested more than"),
     ("", "not JSON"),
+    ({"version": 2**63}, "version: expected another one; install the newest ragsweep"),
     ({"version": 2}, "version: expected 1; install the newest ragsweep"),
     ({"version": 2, "uri": None, "surprise": 1}, "version: expected 1"),
     ({"surprise": 1}, "surprise: no such field"),
@@ -292,11 +293,12 @@ def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(applica
 
 
 @pytest.fixture
-def small_disk(application):
+def small_disk(application, request):
     """A file system that has room for little more than an empty store, which is in it."""
     folder = application.home / "disk"
     folder.mkdir()
-    room = (application.home / "mlflow.db").stat().st_size // 1024 + 64
+    spare_kb = getattr(request, "param", 64)
+    room = (application.home / "mlflow.db").stat().st_size // 1024 + spare_kb
     command = ["mount", "-t", "tmpfs", "-o", f"size={room}k", "tmpfs", folder]
     if subprocess.run(command, check=False, capture_output=True).returncode != 0:
         pytest.skip("only root may make a small file system")
@@ -325,3 +327,25 @@ def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, da
     assert sorted((run.info.run_name, run.info.status) for run in measured) == [
         (f"k={k}", "FINISHED") for k in (1, 2, 3)
     ]
+
+
+@pytest.mark.parametrize("small_disk", [300, 700, 1100], indirect=True)
+def test_a_disk_that_fills_up_anywhere_in_a_sweep_is_said(application, dataset, small_disk):
+    """Also where nothing is left for the journal of what is missing."""
+    places = [f"tracking.uri=sqlite:///{small_disk}/mlflow.db", f"hydra.sweep.dir={small_disk}/outputs/x"]
+    process = application.run("-m", "k=1,2", *dataset, "retriever=sparse", *places)
+    subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
+    client = MlflowClient(f"sqlite:///{small_disk}/mlflow.db")
+    parents = [
+        run
+        for each in client.search_experiments()
+        for run in client.search_runs([each.experiment_id])
+        if "mlflow.parentRunId" not in run.data.tags
+    ]
+    complete = [run.info.status for run in parents] == ["FINISHED"] and any(
+        file.path == "report.html" for file in client.list_artifacts(parents[0].info.run_id)
+    )
+    assert "Traceback" not in process.stderr
+    assert process.returncode == (0 if complete else 1)
+    said = ("No space left on device", "disk is full", "not in the tracking store")
+    assert complete or any(each in process.stderr for each in said)

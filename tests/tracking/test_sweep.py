@@ -10,7 +10,6 @@ import pytest
 from application import Application
 
 from ragsweep import runs
-from ragsweep.tracking.description import describe
 
 FAILING = """
 from dataclasses import dataclass
@@ -82,6 +81,22 @@ def test_the_parent_names_the_best_child(swept):
     assert parent.info.run_name == "alpha x k: alpha 0.5"
 
 
+def test_each_child_says_what_was_decided_of_it(swept):
+    """In the words that a filter finds, for each k: what is chosen, tied with the best, or worse."""
+    _, parent, children = swept
+    decided = {run.info.run_name: run.data.tags for run in children}
+    chosen = [name for name, tags in decided.items() if tags["decision"] == "chosen"]
+    assert chosen == [parent.data.tags["best.configuration"]] == ["alpha=0.5 k=5"]
+    assert decided["alpha=0.5 k=10"]["decision"] == "chosen at k 10"
+    assert {decided[f"alpha=0.7 k={k}"]["decision"] for k in (3, 5, 10)} == {"tied"}
+    assert {decided[f"alpha=0 k={k}"]["decision"] for k in (3, 5, 10)} == {"worse"}
+    at_5 = sorted((run for run in children if run.data.params["k"] == "5"), key=lambda run: -run.data.metrics["ndcg"])
+    assert [run.data.tags["decision.rank"] for run in at_5] == ["1", "2", "3", "4", "5"]
+    first, second = decided["alpha=0 k=5"]["mlflow.note.content"].splitlines()
+    assert first.startswith("Worse: NDCG -0.")
+    assert second.startswith("Rank ")
+
+
 def test_the_parent_has_the_numbers_of_the_decision(swept):
     _, parent, children = swept
     [best] = [run for run in children if run.info.run_name == parent.data.tags["best.configuration"]]
@@ -99,19 +114,6 @@ def test_the_experiment_tells_its_latest_decisions(swept, shared_application):
     note = shared_application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"]
     assert note.startswith(f"Latest decision: [alpha x k: alpha 0.5](#/experiments/1/runs/{parent.info.run_id}), 20")
     assert "At every k: alpha 0.5 (0.7 cannot be told apart)" in note
-
-
-def test_a_description_keeps_five_decisions_and_leaves_that_of_a_user_alone(application):
-    client = application.client()
-    experiment = client.create_experiment("described")
-    for number in [*range(7), 6]:
-        describe(client, experiment, f"run{number}", f"sweep {number}", f"Ship {number}.")
-    latest, *earlier = client.get_experiment(experiment).tags["mlflow.note.content"].splitlines()
-    assert latest.startswith(f"Latest decision: [sweep 6](#/experiments/{experiment}/runs/run6), 20")
-    assert [line[:10] for line in earlier if line] == ["- [sweep 5", "- [sweep 4", "- [sweep 3", "- [sweep 2"]
-    client.set_experiment_tag(experiment, "mlflow.note.content", "Our own words.")
-    describe(client, experiment, "run8", "sweep 8", "Ship 8.")
-    assert client.get_experiment(experiment).tags["mlflow.note.content"] == "Our own words."
 
 
 def test_the_summary_has_a_row_a_configuration_best_first(swept, shared_application):
@@ -183,7 +185,7 @@ def test_one_source_says_what_to_ship(swept, shared_application):
     headline = json.loads((folder / "decision.json").read_text())["headline"]
     assert headline[0] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
     assert headline[1] == (
-        "k buys recall: 3 gives 0.62 for about 300 tokens, 5 0.73 for 500, 10 0.84 for 1,000. Choose it by your budget."
+        "k buys recall: 0.62 at k 3 (about 300 tokens), 0.73 at 5 (500), 0.84 at 10 (1,000). Choose it by your budget."
     )
     for text in (process.stdout, (folder / "report.html").read_text()):
         assert all(sentence in text for sentence in headline)
@@ -197,7 +199,7 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     assert lines[14].startswith("15/15 alpha=1 k=10 ndcg=0.")
     assert re.fullmatch(r"the sweep took (\d+ min )?\d+ s", lines[15])
     assert lines[17] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
-    assert lines[18].startswith("k buys recall: 3 gives 0.62 for about 300 tokens, 5 0.73 for 500")
+    assert lines[18].startswith("k buys recall: 0.62 at k 3 (about 300 tokens), 0.73 at 5 (500)")
     assert lines[19].startswith("Expected on new queries at k 5: NDCG 0.6")
     assert lines[21].split() == "k choice cannot be told apart NDCG Recall Hit rate Tokens Latency".split()
     assert [line.split()[0] for line in lines[22:25]] == ["3", "5", "10"]
@@ -389,3 +391,48 @@ def test_fail_fast_starts_no_job_after_a_failed_one(application, dataset, tmp_pa
     mended = application.run(*sweep, "tracking.resume=true", PYTHONPATH=str(tmp_path))
     assert mended.returncode == 0, mended.stderr
     assert "finished before" not in mended.stdout  # the retriever is another one now
+
+
+def write_beir(folder, questions):
+    """Three documents in BEIR's layout, and a question for each of some of them."""
+    (folder / "qrels").mkdir(parents=True)
+    texts = {"d1": "fever in a child", "d2": "iron against anaemia, a child", "d3": "tablets that clear worms"}
+    documents = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in texts.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(documents))
+    queries = [json.dumps({"_id": f"q-{name}", "text": text}) for name, text in questions.items()]
+    (folder / "queries.jsonl").write_text("\n".join(queries))
+    judged = [f"q-{name}\t{name}\t1" for name in questions]
+    (folder / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]))
+
+
+def test_several_datasets_end_in_one_decision(application, tmp_path):
+    write_beir(tmp_path / "first", {"d1": "a child with fever", "d2": "what helps against anaemia"})
+    write_beir(tmp_path / "second", {"d3": "what clears worms", "d1": "fever", "d2": "iron"})
+    paths = f"dataset.path={tmp_path / 'first'},{tmp_path / 'second'}"
+    process = application.run("-m", "dataset=beir", paths, "retriever=sparse", "retriever.b=0,1", "k=1")
+    assert process.returncode == 0, process.stderr
+    [parent] = application.parents()
+    folder, client = application.artifacts(parent), application.client()
+    experiments = {run.info.experiment_id: client.get_experiment(run.info.experiment_id) for run in application.runs()}
+    assert experiments[parent.info.experiment_id].name == "first + second"
+    assert "Latest decision" in experiments[parent.info.experiment_id].tags["mlflow.note.content"]
+    record = json.loads((folder / "decision.json").read_text())
+    assert list(record["datasets"]) == ["first", "second"]
+    assert record["datasets"]["second"]["dataset"]["queries"] == 3
+    for text in (process.stdout, (folder / "report.html").read_text(), parent.data.tags["mlflow.note.content"]):
+        assert record["headline"][0] in text
+        assert "If first were the only dataset (2 queries):" in text
+    assert (folder / "datasets/second/report.html").exists()
+    chosen = record["across_datasets"]["choice"]
+    marked = [run for run in application.children() if run.data.tags["decision"] == "chosen"]
+    assert {run.info.run_id for run in marked} == set(chosen["run_ids"].values())
+    assert {experiments[run.info.experiment_id].name for run in marked} == {"first", "second"}
+    assert parent.data.tags["best.configuration"] == chosen["label"]
+    assert "first: http" in process.stdout
+    views = {each.name for each in experiments.values() if any("sharedViewState" in name for name in each.tags)}
+    assert views == {"first", "second"}
+    again = application.run(
+        "-m", "dataset=beir", paths, "retriever=sparse", "retriever.b=0,1", "k=1", "tracking.resume=true"
+    )
+    assert again.returncode == 0, again.stderr
+    assert len(application.parents()) == 1

@@ -74,12 +74,12 @@ def test_a_sweep_leaves_a_view_of_its_own_runs(swept, shared_application):
     parent, _ = shared_application.parents()
     assert key == f"sweep-{parent.info.run_id}"
     assert name.startswith("b x k: b 0.")
-    assert found_by(shared_application, state) == ["b=0.3 k=1", "b=0.3 k=2", "b=0.5 k=1", "b=0.5 k=2"]
+    assert found_by(shared_application, state) == ["b=0.3 k=1", "b=0.5 k=1"]  # at the headline's k
 
 
 def test_runs_that_a_sweep_has_joined_are_in_its_view(swept, shared_application):
     _, (_, _, state) = views(shared_application)["small"]
-    assert found_by(shared_application, state) == [f"b={b} k={k}" for b in (0.3, 0.5) for k in (1, 2, 3)]
+    assert found_by(shared_application, state) == ["b=0.3 k=2", "b=0.5 k=2"]
 
 
 def test_the_printed_address_opens_the_view(swept, shared_application):
@@ -91,11 +91,11 @@ def test_the_printed_address_opens_the_view(swept, shared_application):
         )  # a filter or an order in it would keep MLflow from loading the view
 
 
-def test_the_columns_are_what_was_swept_and_the_seven_metrics(swept, shared_application):
+def test_the_columns_are_the_decision_what_was_swept_and_the_seven_metrics(swept, shared_application):
     (_, _, state), _ = views(shared_application)["small"]
     assert state["selectedColumns"] == [
+        "tags.`decision`",
         "params.`retriever.b`",
-        "params.`k`",
         *(f"metrics.`{name}`" for name in [*METRICS, *COSTS]),
     ]
 
@@ -103,7 +103,7 @@ def test_the_columns_are_what_was_swept_and_the_seven_metrics(swept, shared_appl
 def test_what_decides_is_drawn_over_the_settings_and_every_metric_over_the_cutoff(swept, shared_application):
     (_, _, state), _ = views(shared_application)["small"]
     [parallel] = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
-    assert (parallel["selectedParams"], parallel["selectedMetrics"]) == (["retriever.b", "k"], ["ndcg"])
+    assert (parallel["selectedParams"], parallel["selectedMetrics"]) == (["retriever.b"], ["ndcg"])
     curves = [chart["metricKey"] for chart in state["compareRunCharts"] if chart["type"] == "LINE"]
     assert curves == [f"at_k/{name}" for name in [*METRICS, "context/tokens"]]
     first, second, *_ = state["compareRunSections"]
@@ -128,8 +128,8 @@ def test_no_metric_is_left_for_mlflow_to_draw_by_itself(swept, shared_applicatio
 def test_what_was_swept_under_another_name_shows_the_settings_that_differ(application, dataset):
     assert application.run("-m", "experiment=retrieval_methods", *dataset, "dataset.name=small").returncode == 0
     [(_, _, state)] = views(application)["small"]
-    assert state["selectedColumns"][0] == "params.`retriever.alpha`"
-    assert len(state["selectedColumns"]) == 1 + len(METRICS) + len(COSTS)
+    assert state["selectedColumns"][:2] == ["tags.`decision`", "params.`retriever.alpha`"]
+    assert len(state["selectedColumns"]) == 2 + len(METRICS) + len(COSTS)
 
 
 def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
@@ -180,7 +180,7 @@ def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(appl
     child = application.client().get_run(child.info.run_id)
     assert save_view(StoredSweep(application.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
     [(_, _, state)] = views(application)["small"]
-    assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
+    assert state["selectedColumns"][2:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
 
 
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(application, dataset):

@@ -13,13 +13,16 @@ import yaml
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.components import parameters_of
+from ragsweep.config.components import REQUIRED, parameters_of, signature_of, target_of
+from ragsweep.config.rules import as_configured
+from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import check_groups, plugins
 from ragsweep.core.project import CONF, conf_folders, option_file
 
 REFERENCE = re.compile(r"\$\{(\w+)[.}]")
 OF_EVERY_RUN = ("task", "decision", "tracking", "hydra")  # groups that every run uses
+ABOUT_A_START = ("dry_run",)  # settings that are of no run
 USERS_SHOWN = 4
 PRIMARY = "config"  # of ragsweep run; the primary configuration of another command has its name
 
@@ -48,16 +51,41 @@ def unused_groups(config: DictConfig) -> set[str]:
 
 
 def refuse_unused(config: DictConfig, overrides: Sequence[Override]) -> set[str]:
-    """The groups that are set and that nothing uses; one that was added to the configuration is refused.
+    """The groups that are set and that nothing uses; what was added to the configuration without a use is refused.
 
     Raises:
-        ConfigError: Names the group, and what uses it.
+        ConfigError: Names the group, and what uses it; or the setting that there is not; or one that was deleted, for
+            which the default of a class would be used, while the record says nothing of it.
     """
     unused = unused_groups(config) & {override.key_or_group.partition(".")[0] for override in overrides}
     for override in overrides:
-        if override.is_add() and (name := override.key_or_group.partition(".")[0]) in unused:
+        name = override.key_or_group.partition(".")[0]
+        if override.is_add() and name in unused:
             raise ConfigError(f"{name}: {about_unused(users_of(name))}")
+        if override.is_add() or override.is_force_add():
+            _refuse_unknown(config, override.key_or_group)
+        elif override.is_delete():
+            _refuse_hidden_default(config, override.key_or_group)
     return unused
+
+
+def _refuse_unknown(config: DictConfig, setting: str) -> None:
+    name = setting.partition(".")[0]
+    if name not in config or (setting == name and OmegaConf.is_dict(config[name])):  # an option of a user's group
+        return
+    known = {*groups(), *OF_EVERY_RUN, *ABOUT_A_START, *parameters_of(config.task, config)}
+    if name not in known | {*REFERENCE.findall(str(OmegaConf.to_container(config)))}:
+        raise ConfigError(f"{name}: no such setting{nearest(name, sorted(known))}")
+
+
+def _refuse_hidden_default(config: DictConfig, setting: str) -> None:
+    place, _, key = setting.rpartition(".")
+    node: Any = OmegaConf.select(config, place) if place else None
+    if OmegaConf.is_dict(node) and "_target_" in node and key not in node:
+        parameter = signature_of(target_of(str(node["_target_"]))).parameters.get(key)
+        if parameter is not None and parameter.default is not REQUIRED:
+            default = f"{setting}={as_configured(parameter.default)}"
+            raise ConfigError(f"{setting}: cannot be deleted, as its default would be used; set {default}")
 
 
 def name_unused(unused: Collection[str], swept: Collection[str] = ()) -> None:

@@ -28,6 +28,9 @@ COMMANDS = {
     "gate": "check that a run is not worse than another one by more than a margin",
     "explain": "show what a run retrieved for a query, and why",
     "reproduce": "run a recorded run or sweep again, and compare every number",
+    "export": "write a recorded configuration as a folder that answers questions",
+    "check": "ask an exported retriever its recorded questions again",
+    "pin": "keep the decision of a sweep at the top of its experiment in MLflow",
     "convert": "write a dataset of any format as another one",
     "push": "upload runs that the tracking server could not take when they were made",
     "store": "show or clear the stored embeddings, indexes and rankings",
@@ -55,7 +58,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
     if str(project()) not in sys.path:
         sys.path.append(str(project()))  # here are the user's own retrievers; installed packages come first
     try:
-        plugins()
+        commands()
     except ConfigError as error:
         _refuse(f"{error}; uninstall it, or set {DISABLED}=1 to start without plugins")
     if command is None:
@@ -98,8 +101,9 @@ def commands() -> dict[str, Command]:
     """
     of_kernel = {name: Command(about, f"ragsweep.app.commands.{name}:main") for name, about in COMMANDS.items()}
     of_plugins = commands_of_plugins()
-    if taken := sorted(of_kernel.keys() & of_plugins.keys()):
-        raise ConfigError(f"the command {taken[0]!r} of a plugin is one of ragsweep's own; uninstall the plugin")
+    for name, plugin in plugins().items():
+        if taken := sorted(of_kernel.keys() & plugin.commands.keys()):
+            raise ConfigError(f"plugin {name}: its command {taken[0]!r} is one of ragsweep's own")
     return of_kernel | of_plugins
 
 

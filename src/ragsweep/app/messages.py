@@ -67,7 +67,12 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         group, _, option = error.missing_cfg_file.rpartition("/")
         return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, list(error.options))}"
     if isinstance(error, OverrideParseException):
+        name, is_set, value = error.override.partition("=")
         hint = "put a value with special characters into quotes, \"name='value'\""
+        if not is_set or not name.strip():
+            hint = "write it without spaces"
+        elif ",," in value or value.startswith(",") or value.endswith(","):
+            hint = "an item of the list is empty"
         return f"{error.override}: cannot be read as name=value; {hint}"
     if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
         return f"{several.group(1)}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -134,7 +135,7 @@ def name_and_settings(
     shown = [name for name in swept or telling if name in by_name]
     words = []
     for name, short in zip(shown, short_names(shown), strict=True):
-        value = by_name[name].get_value_element_as_str()
+        value = _text(by_name[name])
         words.append(_word(short, (values or {}).get(name, {}).get(value) or told_apart([value])[value]))
     return shortened_with_digest(" ".join(words) or "defaults", LONGEST_MLFLOW_NAME), {
         name: _plain(by_name[name]) for name in shown
@@ -152,7 +153,7 @@ def values_shown(jobs: Sequence[Sequence[Override]], swept: Sequence[str]) -> Sh
 
     values: dict[str, dict[str, None]] = {name: {} for name in swept}
     for override in (override for job in jobs for override in job if override.key_or_group in values):
-        values[override.key_or_group][override.get_value_element_as_str()] = None
+        values[override.key_or_group][_text(override)] = None
     return {
         name: {value: text for value, text in told_apart(some).items() if text != told_apart([value])[value]}
         for name, some in values.items()
@@ -168,11 +169,17 @@ def _word(name: str, value: str) -> str:
     return f"{name}={value}"
 
 
+def _text(override: Override) -> str:
+    """An override's value as it was typed, without the backslashes that Hydra writes before some characters."""
+    text = override.get_value_element_as_str()
+    return text if text.startswith(("'", '"')) else re.sub(r"\\(.)", r"\1", text)
+
+
 def _plain(override: Override) -> Any:
     """An override's value as JSON can hold it."""
     value = override.value()
     plain = isinstance(value, bool | int | None) or (isinstance(value, float) and isfinite(value))
-    return value if plain else override.get_value_element_as_str()
+    return value if plain else _text(override)
 
 
 def as_given(overrides: Any) -> list[str]:

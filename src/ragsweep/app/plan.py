@@ -25,11 +25,12 @@ MOST_CONFIGURATIONS_KEPT = 100  # configurations
 
 
 class Planned(NamedTuple):
-    """A job before it starts: its name, its swept settings, and the digest of all that decides its results."""
+    """A job before it starts: its name, its swept settings, the digest of all that decides its results, and where."""
 
     name: str
     swept: Mapping[str, Any]
     digest: str
+    experiment: str
 
 
 def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
@@ -85,8 +86,7 @@ def check_all(
     """Build the objects of every job, so that bad input stops the sweep before anything is recorded.
 
     Returns:
-        The configuration of the first job, since that of the whole sweep lacks what is swept; what is planned; and
-        the values in the names of the jobs, of `values_shown`.
+        The configuration of the first job, what is planned, and the values in the names of the jobs, of `values_shown`.
     """
     from ragsweep.experiment import Experiment, checked, decision_of
     from ragsweep.sweeps import check_at
@@ -114,19 +114,21 @@ def check_all(
             checked_before.update(overrides)
             if len(kept) < MOST_CONFIGURATIONS_KEPT:
                 kept[tuple(overrides)] = ready
-    check_server(config)
+    first = composed(jobs[0]) if jobs else config  # the configuration of the whole sweep lacks what is swept
+    check_server(first)
     planned, cutoffs = [], []
     parsed = [parser.parse_overrides(overrides) for overrides in jobs]
     shown = values_shown(parsed, swept)
     for overrides, each in zip(jobs, parsed, strict=True):
         ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
         experiment = Experiment.planned(*ready, sweep_id())
-        planned.append(Planned(*name_and_settings(each, swept, shown), experiment.digest))
+        where = experiment.config.tracking.experiment
+        planned.append(Planned(*name_and_settings(each, swept, shown), experiment.digest, where))
         cutoffs.append(experiment.cutoff)
     name_unused(set[str].intersection(*unused) if unused else (), swept)
     if any(cutoff is not None for cutoff in cutoffs):
         check_at(decision_of(experiment.config), list(dict.fromkeys(cutoffs)))
-    return composed(jobs[0]) if jobs else config, planned, shown
+    return first, planned, shown
 
 
 def _without_hydra(config: DictConfig) -> DictConfig:

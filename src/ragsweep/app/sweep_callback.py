@@ -21,7 +21,7 @@ from ragsweep.app.naming import SWEEP, as_given, command_of, keep_shown
 from ragsweep.app.plan import Planned, check_all, list_jobs, say_what_has_no_effect, say_what_would_run
 from ragsweep.app.workers import check_launcher, end_workers, tell_workers
 from ragsweep.core.background import start
-from ragsweep.core.digest import digest
+from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
@@ -81,6 +81,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     from ragsweep import tracking
     from ragsweep.experiment import decision_of
     from ragsweep.sweeps import short_names
+    from ragsweep.tracking.names import LONGEST_EXPERIMENT_NAME
 
     try:
         Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
@@ -88,6 +89,8 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         raise ConfigError(f"hydra.sweep.dir: {config.hydra.sweep.dir} cannot be made ({error.strerror})") from error
     store = first.tracking
     OmegaConf.resolve(store)
+    if len(experiments := list(dict.fromkeys(each.experiment for each in planned))) > 1:
+        store.experiment = shortened_with_digest(" + ".join(experiments), LONGEST_EXPERIMENT_NAME)
     job = tracking.Job(
         name=f"sweep {' '.join(short_names(swept)) or sweep_id()}",
         folder=Path(config.hydra.sweep.dir) / "summary",

@@ -11,11 +11,11 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config.components import REQUIRED, components, parameters_of, signature_of, target_of
+from ragsweep.config.components import REQUIRED, components, parameters_of, signature_of, target_of, why_absent
 from ragsweep.config.options import SHARED, with_options
 from ragsweep.config.rules import as_configured, is_component, is_group, is_node, optional, rule_of
 from ragsweep.config.used_settings import HYDRA_KEYS, leaves, nearest
-from ragsweep.core.errors import ConfigError, RagsweepError, first_line
+from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
 
 NEEDED = ("task", "store")  # components that every run has
 CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
@@ -140,10 +140,14 @@ def build(node: Any, name: str, kind: Callable[..., Any] | None = None) -> Any:
         cause = error.__cause__
         if isinstance(cause, RagsweepError):
             raise cause from error
-        reason = " ".join(str(cause or error).split())
+        reason = why_absent(str(node["_target_"])) or " ".join(str(cause or error).split())
         raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
     except OmegaConfBaseException as error:
         raise ConfigError(f"{name}: {first_line(error)}") from error
+    except SystemExit as error:  # a user's code must not end a run as if it had succeeded
+        if isinstance(error, Terminated):
+            raise
+        raise ConfigError(f"{name}: {node.get('_target_')} called sys.exit({error.code})") from error
     if isinstance(built, partial):  # Hydra's own partial would repeat its checks at every call
         return partial(built.func, *built.args, **built.keywords)
     return built

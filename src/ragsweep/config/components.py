@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import sys
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -12,6 +14,7 @@ from typing import Any, NamedTuple, get_type_hints
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config.rules import Rule, is_node, rule_of
+from ragsweep.core.errors import first_line
 from ragsweep.core.plugins import is_ours
 from ragsweep.store.code import digest_of_module
 
@@ -48,9 +51,22 @@ class Signature(NamedTuple):
 @cache
 def target_of(name: str) -> Callable[..., Any] | None:
     """The class or function of this name; None where there is none: building it will raise the error."""
-    with suppress(Exception):  # importing a user's module can raise anything
+    with suppress(Exception, SystemExit):  # importing a user's module can raise anything
         found: Callable[..., Any] = resolve_name(name)
         return found
+    return None
+
+
+def why_absent(name: str) -> str | None:
+    """Why there is no class or function of this name, and what may be meant; None where there is one."""
+    try:
+        resolve_name(name)
+    except (Exception, SystemExit) as error:
+        module, _, last = name.rpartition(".")
+        there = dir(sys.modules[module]) if module in sys.modules else []
+        close = difflib.get_close_matches(last, [each for each in there if not each.startswith("_")], n=1)
+        meant = f"; did you mean {module}.{close[0]}?" if close else ""
+        return f"{type(error).__name__}: {first_line(error)}{meant}"
     return None
 
 

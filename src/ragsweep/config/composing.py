@@ -18,7 +18,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.options import own_copy
+from ragsweep.config.options import own_copy, referenced_groups
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.hydra_versions import IS_1_4
 
@@ -45,7 +45,16 @@ def _set_each(overrides: list[Override], config: DictConfig) -> None:
     """Set what overrides name. Hydra itself does not reach into what refers to a group, as `fusion: ${fusion}` does."""
     for override in _names_first(overrides):
         own_copy(config, override.key_or_group)
+        _open_mapping(config, override.key_or_group)
         _set_all([override], config)
+
+
+def _open_mapping(config: DictConfig, setting: str) -> None:
+    """Let settings be added to a mapping of the user's own names, which is empty in its file."""
+    for place in (setting, setting.rpartition(".")[0]):
+        node = OmegaConf.select(config, place) if place else None
+        if isinstance(node, DictConfig) and not node:
+            OmegaConf.set_struct(node, False)
 
 
 def _names_first(overrides: Sequence[Override]) -> list[Override]:
@@ -97,16 +106,28 @@ class SharingLoader(ConfigLoaderImpl):
         return config
 
     def _values(self, parsed: Sequence[Override]) -> list[Override]:
-        """The overrides that only set a plain value, after all others that set something."""
-        values: list[Override] = []
-        for override in reversed(parsed):
-            is_plain = not isinstance(override.value(), dict | list)
-            if is_plain and self._is_group(override.key_or_group):
-                continue  # Hydra applies groups before values
-            if not is_plain or override.type is not OverrideType.CHANGE or override.is_hydra_override():
-                break
-            values.append(override)
-        return values[::-1]
+        """The overrides that only set a plain value, whatever the others set."""
+        plain = [each for each in parsed if not isinstance(each.value(), dict | list)]
+        options = [each for each in plain if self._is_group(each.key_or_group)]  # Hydra applies them first
+        names = [each.key_or_group for each in parsed if each not in options]
+        return [
+            each
+            for each in plain
+            if each not in options
+            and each.type is OverrideType.CHANGE
+            and not each.is_hydra_override()
+            and sum(_may_meet(each.key_or_group, name) for name in names) == 1  # itself
+        ]
+
+
+def _may_meet(one: str, other: str) -> bool:
+    """Whether one setting is, holds or may be copied into the place of another, so that their order may matter."""
+    if f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}."):
+        return True
+    return any(  # what is within a part of a component may be that of a group, to which the component refers
+        inner.count(".") > 1 and group.partition(".")[0] in referenced_groups()
+        for inner, group in ((one, other), (other, one))
+    )
 
 
 def _dirname(overrides: Sequence[Override], options: DictConfig) -> str:

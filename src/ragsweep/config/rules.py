@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin
 
@@ -30,13 +31,13 @@ KINDS: Mapping[object, tuple[str, Any]] = {
     str: ("a string", str),
 }
 CONSTRAINTS: Mapping[type, str] = {
-    Ge: "of at least {0.ge:g}",
-    Gt: "above {0.gt:g}",
-    Le: "of at most {0.le:.15g}",
-    Lt: "below {0.lt:.15g}",
-    MultipleOf: "that is a multiple of {0.multiple_of:g}",
-    MinLen: "of length {0.min_length} or more",
-    MaxLen: "of length {0.max_length} or less",
+    Ge: "of at least {}",
+    Gt: "above {}",
+    Le: "of at most {}",
+    Lt: "below {}",
+    MultipleOf: "that is a multiple of {}",
+    MinLen: "of length {} or more",
+    MaxLen: "of length {} or less",
 }
 LITERALS = {None: "null", True: "true", False: "false"}
 
@@ -157,7 +158,10 @@ def in_words(metadata: Iterable[object]) -> str:
 def _word(constraint: BaseMetadata) -> str:
     if isinstance(constraint, Predicate):
         return f"that {getattr(constraint.func, '__name__', constraint.func)}".replace("_", " ")
-    return CONSTRAINTS.get(type(constraint), "with {0}").format(constraint)
+    if type(constraint) not in CONSTRAINTS:
+        return f"with {constraint}"
+    [limit] = astuple(constraint)  # type: ignore[call-overload]  # each of these is a dataclass
+    return CONSTRAINTS[type(constraint)].format(f"{limit:.15g}" if isinstance(limit, float) else limit)
 
 
 def as_configured(value: object) -> str:

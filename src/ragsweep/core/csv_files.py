@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TEXT_COLUMNS = ("query_id", "query", "query_type")  # columns of every run's table
+QUERY_GROUP = "query_group"  # the column of the groups of queries, where there are any
 TAKEN = ("run_id", "name", "method", "outcome", "k")  # columns that tables of several runs add
 LARGEST_CSV_MB = 1000
 MOST_METRICS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 
@@ -22,8 +22,19 @@ def shortened_with_digest(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 30]}... (sha256 {digest(text)[:16]})"
 
 
+class DigestedTexts(tuple[str, ...]):
+    """Texts whose digest is computed once: a corpus that is searched again and again."""
+
+    @cached_property
+    def digest(self) -> str:
+        """What `digest_texts` returns for them."""
+        return digest_texts(iter(self))
+
+
 def digest_texts(texts: Iterable[str]) -> str:
     """Digest of a sequence of texts, one at a time, so that a large corpus is never joined in memory."""
+    if isinstance(texts, DigestedTexts):
+        return texts.digest
     running = hashlib.sha256()
     for text in texts:
         encoded = text.encode()

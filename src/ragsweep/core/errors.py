@@ -51,6 +51,10 @@ class Terminated(SystemExit):
     """The process received SIGTERM or SIGHUP. Unlike `sys.exit` in a user's code, this must end the process."""
 
 
+class UnansweredError(UnusableError):
+    """A system that runs elsewhere and did not answer a query; what it had answered before is kept."""
+
+
 def first_line(error: BaseException) -> str:
     """The first line of an error's text, shortened and without control characters."""
     line = next(iter(str(error).strip().splitlines()), type(error).__name__)

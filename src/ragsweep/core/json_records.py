@@ -52,7 +52,8 @@ def _in_words(error: ValidationError) -> str:
     first = min(faults, key=lambda fault: fault["loc"] != ("version",))
     place, kind = shortened(".".join(map(str, first["loc"]))), first["type"]
     if place == "version":
-        return f"version: expected {first['ctx']['expected']}; install the newest ragsweep, which may read others"
+        found = first["ctx"]["expected"] if kind == "literal_error" else "another one"
+        return f"version: expected {found}; install the newest ragsweep, which may read others"
     if kind == "missing":
         return f"{place} is missing"
     if kind == "unexpected_keyword_argument":

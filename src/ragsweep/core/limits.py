@@ -29,3 +29,20 @@ def is_not_empty(text: str) -> bool:
 
 
 Text = Annotated[str, Predicate(is_not_empty)]
+
+
+@dataclass(frozen=True)
+class NamesCode:
+    """Marks a setting that names what Python imports and calls, which no record of a run may choose."""
+
+
+@dataclass(frozen=True)
+class NamesOwnData:
+    """Marks a setting that names what is read with the user's own login, which no record of a run may choose.
+
+    Whoever can write a record could otherwise have it read, and get it back with the results.
+    """
+
+
+Code = Annotated[str, Predicate(is_not_empty), NamesCode()]
+OwnData = Annotated[str, Predicate(is_not_empty), NamesOwnData()]

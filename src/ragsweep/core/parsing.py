@@ -6,9 +6,11 @@ import codecs
 import gzip
 import io
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +19,7 @@ import yaml
 
 DEEPEST_NESTING = 50  # levels of nested lists and objects
 MB = 10**6
+NOT_SPACE = re.compile(r"\S")
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what a file in UTF-16 begins with, as spreadsheets write them
 
 
@@ -24,7 +27,7 @@ class MalformedError(ValueError):
     """A text that is not what it should be; says in a few words what is wrong with it.
 
     Attributes:
-        line: The line of a JSON syntax error, from 1; None for any other fault.
+        line: The line of a JSON syntax error, from 1, or of a faulty value of several; None for any other fault.
     """
 
     line: int | None = None
@@ -41,10 +44,46 @@ def from_json(text: str, *, allow_nan: bool = False) -> Any:
         MalformedError: It is not JSON, nested deeper than `DEEPEST_NESTING`, has a field twice, or has a number that is
             not finite or of thousands of digits.
     """
-    try:
+    with _as_malformed():
         value = (WITH_NAN if allow_nan else JSON).decode(text)
         # It cannot be deeper than it has brackets, and counting them is faster than walking through a million lines.
         return value if text.count("[") + text.count("{") <= DEEPEST_NESTING else _shallow(value)
+
+
+def json_values(text: str) -> Iterator[tuple[int, Any]]:
+    """The values of a text in which JSON values stand one after the other, each with the line on which it begins.
+
+    So programs write that add to a file: a value a line, or each on lines of its own. NaN and infinities may be in it.
+
+    Raises:
+        MalformedError: As of `from_json`, with the line of the text.
+    """
+    start = _after_space(text, 0)
+    line = 1 + text.count("\n", 0, start)
+    while start < len(text):
+        try:
+            with _as_malformed():
+                value, end = WITH_NAN.raw_decode(text, start)
+                _shallow(value)
+        except MalformedError as error:
+            error.line = error.line or line
+            raise
+        yield line, value
+        start, before = _after_space(text, end), start
+        line += text.count("\n", before, start)
+
+
+def _after_space(text: str, start: int) -> int:
+    """Where the next character is that is no white space."""
+    found = NOT_SPACE.search(text, start)
+    return found.start() if found else len(text)
+
+
+@contextmanager
+def _as_malformed() -> Iterator[None]:
+    """Turns the errors of Python's reader of JSON into `MalformedError`."""
+    try:
+        yield
     except json.JSONDecodeError as error:
         malformed = MalformedError(f"not JSON ({error.msg}, line {error.lineno}, column {error.colno})")
         malformed.line = error.lineno

@@ -62,12 +62,12 @@ def plugins() -> Mapping[str, Plugin]:
 
     Raises:
         ConfigError: A plugin cannot be loaded, two have the same name, or one is something
-            else than a `Plugin`.
+            else than a `Plugin`, or has fields of other types, files or folders that do not exist.
     """
     found = sorted(_entry_points(), key=lambda each: each.name)
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ConfigError(f"plugin {twice}: two installed packages have a plugin of this name; uninstall one of them")
+        raise ConfigError(f"plugin {twice}: two installed packages have a plugin of this name")
     return {each.name: _loaded(each) for each in found}
 
 
@@ -80,7 +80,7 @@ def commands_of_plugins() -> dict[str, Command]:
     found: dict[str, Command] = {}
     for name, plugin in plugins().items():
         if twice := sorted(found.keys() & plugin.commands.keys()):
-            raise ConfigError(f"plugin {name}: another plugin has the command {twice[0]!r}, too; uninstall one of them")
+            raise ConfigError(f"plugin {name}: another plugin has the command {twice[0]!r}, too")
         found |= plugin.commands
     return found
 
@@ -109,18 +109,39 @@ def our_folders() -> tuple[Path, ...]:
 
 
 def _entry_points() -> tuple[EntryPoint, ...]:
-    return () if os.environ.get(DISABLED) == "1" else tuple(entry_points(group=GROUP))
+    found = () if os.environ.get(DISABLED) == "1" else tuple(entry_points(group=GROUP))
+    for each in found:
+        module, _, attribute = each.value.partition(":")
+        if not all(part.isidentifier() for part in f"{module}.{attribute}".split(".")):
+            raise ConfigError(f"plugin {each.name}: found the entry point {each.value!r}, expected module:attribute")
+    return found
 
 
 def _loaded(entry_point: EntryPoint) -> Plugin:
     try:
         plugin = entry_point.load()
-    except Exception as error:  # it is anybody's code
+    except (Exception, SystemExit) as error:  # it is anybody's code
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} cannot be loaded ({reason})") from error
     if not isinstance(plugin, Plugin):
         found = type(plugin).__name__
         raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} is a {found}, expected a ragsweep Plugin")
-    if plugin.conf is not None and not plugin.conf.is_dir():
-        raise ConfigError(f"plugin {entry_point.name}: its configuration folder {plugin.conf} does not exist")
+    if flaw := _flaw(plugin):
+        raise ConfigError(f"plugin {entry_point.name}: {flaw}")
     return plugin
+
+
+def _flaw(plugin: Plugin) -> str | None:
+    """What is wrong with the fields of a plugin; None if nothing is."""
+    for name, kind in (("defaults", str), ("commands", Command), ("checks", str)):
+        found: object = vars(plugin)[name]
+        if not isinstance(found, Mapping) or not all(isinstance(each, kind) for each in found.values()):
+            return f"its {name} are {found!r}, expected a mapping of names to {kind.__name__}"
+    if not isinstance(plugin.conf, Path | None):
+        return f"its conf is {plugin.conf!r}, expected a Path or None"
+    if plugin.conf is not None and not plugin.conf.is_dir():
+        return f"its configuration folder {plugin.conf} does not exist"
+    for group, option in plugin.defaults.items():
+        if plugin.conf is None or not (plugin.conf / group / f"{option}.yaml").is_file():
+            return f"its default {group}={option} is no file of its configuration folder"
+    return None

@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ FAILED, BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143  # 
 FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
 LONGEST_PRINTED_NAME = 120  # characters
 LONGEST_EXAMPLE = 80  # characters
+LONGEST_SHOWN_H = 1000  # hours of a time: a server can ask to wait any number of them
 EXAMPLES_SHOWN = 3  # in a sentence
 
 _lost: list[OSError] = []  # why something that was printed is nowhere
@@ -46,8 +48,8 @@ def shortened(text: str, longest: int = LONGEST_PRINTED_NAME) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun in the singular or plural: `1 query`, `2 queries`."""
-    return f"{number} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
+    """A number with its noun in the singular or plural: `1 query`, `2,000 queries`."""
+    return f"{number:,} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
 
 
 def counted_of_all(number: int, left_out: int, noun: str) -> str:
@@ -55,6 +57,12 @@ def counted_of_all(number: int, left_out: int, noun: str) -> str:
     if not left_out:
         return counted(number, noun)
     return f"{number:,} of {number + left_out:,} {counted(number + left_out, noun).partition(' ')[2]}"
+
+
+def some_of(names: Iterable[str]) -> str:
+    """The first names in quotes, and whether there are more: `'a', 'b', 'c', ...`."""
+    first = [shortened(one_line(repr(name)), LONGEST_EXAMPLE) for name in islice(names, EXAMPLES_SHOWN + 1)]
+    return ", ".join(first[:EXAMPLES_SHOWN]) + (", ..." if len(first) > EXAMPLES_SHOWN else "")
 
 
 def named(names: Sequence[str], separator: str = ", ") -> str:
@@ -72,6 +80,8 @@ def duration(seconds: float) -> str:
     """A time as a reader would say it: `19 s`, `3 min 5 s`, `2 h 10 min`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
+    if hours >= LONGEST_SHOWN_H:
+        return f"more than {LONGEST_SHOWN_H:,} h"
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -10,6 +10,7 @@ from ragsweep.datasets.chunkers.semantic import SemanticChunker
 from ragsweep.datasets.chunkers.sentence import SentenceChunker
 from ragsweep.datasets.formats.beir import BeirDataset, BeirQuestions
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
+from ragsweep.datasets.formats.corpora.no_documents import NoCorpus
 from ragsweep.datasets.formats.corpora.text_documents import TextCorpus
 from ragsweep.datasets.formats.corpora.trec_documents import TrecCorpus
 from ragsweep.datasets.formats.irds import IrDatasetsDataset
@@ -42,6 +43,7 @@ __all__ = [
     "IrDatasetsDataset",
     "Judgment",
     "MarkdownChunker",
+    "NoCorpus",
     "Option",
     "OwnDataset",
     "Page",

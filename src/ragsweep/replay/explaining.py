@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
-from ragsweep.experiment import Experiment
-from ragsweep.replay.trusted_record import composed_today, trusted
+from ragsweep.replay.returned_record import recorded_experiment
+from ragsweep.replay.trusted_record import composed_today
 from ragsweep.store.code import kind_of
 from ragsweep.tasks.task import Record
 from ragsweep.tasks.task_capabilities import ExplainsItems
@@ -37,10 +39,10 @@ def explain(request: ExplainRequest, width: int) -> str:
     """The explanation as text, for a terminal that is `width` characters wide. Records nothing."""
     today, settings = composed_today(request.overrides)
     run = tracking.fetch_run(today.tracking, request.run_id)
-    with chdir(project()):  # paths in a record are relative to the project
-        experiment = Experiment.of(trusted(run.config, today, settings, request.modules))
+    with chdir(project()), TemporaryDirectory(prefix="explain-") as folder:  # paths of records start at the project
+        experiment, how = recorded_experiment(run, today, settings, request.modules, Path(folder))
         task = experiment.task
         if not isinstance(task, ExplainsItems):
             raise ConfigError(f"{request.run_id}: {kind_of(task)} does not explain its runs")
         record = Record(run.name, run.run_id, run.per_query, run.params)
-        return "\n".join(task.explain(experiment.items, request.query, record, width))
+        return "\n".join([*([how] if how else []), *task.explain(experiment.items, request.query, record, width)])

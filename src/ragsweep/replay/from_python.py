@@ -68,6 +68,10 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
         raise ConfigError(stderr.removeprefix("ragsweep: "))
     try:
         record = from_json(read_text(folder / "summary" / "decision.json", LARGEST_SUMMARY_MB))
+        if "across_datasets" in record:
+            raise RagsweepError(
+                f"the sweep has several datasets: {folder / 'summary' / 'report.html'} has the decision"
+            )
         sweep_id, settings = str(record["sweep"]), DecisionSettings(**record["settings"])
     except (OSError, MalformedError, KeyError, TypeError) as error:
         raise RagsweepError(f"the sweep ended without a decision: {stderr or stdout}") from error

@@ -1,4 +1,7 @@
-"""Decides whether a candidate may replace a baseline: it must be shown not to be worse by more than a margin."""
+"""Decides whether a candidate may replace a baseline: it must be shown not to be worse by more than a margin.
+
+Either can be a registered retriever, which stands for the run that was measured.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from omegaconf import DictConfig
+
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today, refuse_others
-from ragsweep.statistics import LEVEL, AgainstBaseline, against_baseline
+from ragsweep.report.value_words import queries_in_words
+from ragsweep.statistics import FEW_QUERIES, LEVEL, AgainstBaseline, Groups, against_baseline
+from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Outcome, Sweep, check_margin
-
-FEW_QUERIES_OF_GATE = 20  # queries; with fewer, the level of the tests is not kept
+from ragsweep.tracking import RegisteredRetriever
+from ragsweep.tracking.model_addresses import SCHEME
 
 
 @dataclass(frozen=True)
@@ -21,11 +29,12 @@ class GateRequest:
     """What to compare.
 
     Attributes:
-        candidate: Id of the run that may replace the baseline.
-        baseline: Id of the run to beat, fixed before the candidate was measured.
+        candidate: What may replace the baseline: the id of a run, or the address of a registered retriever.
+        baseline: What is to be beaten, fixed before the candidate was measured: the same.
         metric: The metric that must not get worse.
         margin: How much worse still counts as not worse, in the metric's unit, above 0.
         overrides: `name=value`: settings of the tracking store.
+        promote: Whether the candidate shall get the alias in the baseline's address if it passes.
     """
 
     candidate: str
@@ -33,6 +42,7 @@ class GateRequest:
     metric: str
     margin: float
     overrides: Sequence[str]
+    promote: bool = False
 
 
 class Verdict(IntEnum):
@@ -51,24 +61,36 @@ class Gate:
         request: What was compared.
         sweep: The two runs, the candidate first.
         found: The tests.
+        versions: The registered versions of the candidate and the baseline where they were looked up, else None.
     """
 
     request: GateRequest
     sweep: Sweep
     found: AgainstBaseline
+    versions: Sequence[RegisteredRetriever | None] = (None, None)
 
     @property
     def verdict(self) -> Verdict:
         """Whether the candidate is shown not to be worse by the margin, shown to be worse, or neither."""
-        if self.found.p_not_worse <= LEVEL:
+        if self.same_run or self.found.p_not_worse <= LEVEL:
             return Verdict.NOT_WORSE
         return Verdict.WORSE if self.found.p_worse <= LEVEL else Verdict.UNCERTAIN
+
+    @property
+    def same_run(self) -> bool:
+        """Whether the candidate is the baseline, so that there is nothing to compare."""
+        candidate, baseline = self.sweep.outcomes
+        return candidate.run_id == baseline.run_id
 
     def sentences(self) -> Iterator[str]:
         """The verdict and its numbers, line by line."""
         found, metric = self.found, self.sweep.title(self.request.metric)
         candidate, baseline = self.sweep.outcomes
+        if self.same_run:
+            yield f"PASS: {candidate.name} is the baseline itself (run {candidate.run_id}): nothing was compared."
+            return
         margin = f"{self.request.margin:g} {metric}"
+        queries = len(_values(candidate, self.request.metric))
         yield {
             Verdict.NOT_WORSE: f"PASS: {candidate.name} is shown not to be worse than {baseline.name} by {margin}.",
             Verdict.WORSE: f"FAIL: {candidate.name} is worse than {baseline.name}.",
@@ -76,35 +98,49 @@ class Gate:
         }[self.verdict]
         yield (
             f"{metric} {self._value(candidate):.4f} against {self._value(baseline):.4f}: {found.difference:+.4f} "
-            f"[{found.low:+.4f}, {found.high:+.4f}], {len(candidate.per_query)} queries; not worse by the margin: "
+            f"[{found.low:+.4f}, {found.high:+.4f}], {self._questions}; not worse by the margin: "
             f"p {found.p_not_worse:.3g}; worse: p {found.p_worse:.3g}"
         )
         if found.p_equivalent <= LEVEL:
             yield f"The two are equivalent within {margin} (two one-sided tests, p {found.p_equivalent:.3g})."
         if found.least is None:
             yield f"{metric} has no bounds: the test of the margin misses a loss that few queries carry."
-        if len(candidate.per_query) < FEW_QUERIES_OF_GATE:
-            yield f"Only {len(candidate.per_query)} queries: tests with so few are not reliable."
-        if self.verdict is not Verdict.NOT_WORSE and found.least and len(candidate.per_query) < found.least:
+        if (self._groups.number if self._groups else queries) < FEW_QUERIES:
+            yield f"Only {self._questions}: tests with so few are not reliable."
+        if self.verdict is not Verdict.NOT_WORSE and found.least and queries < found.least:
             yield f"Even if no query differed, it would take {found.least:,} queries to show so small a margin."
         if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed != found.least:
             yield f"About {found.needed:,} queries like these would show that it is not."
 
+    @property
+    def _groups(self) -> Groups | None:
+        return _groups(self.sweep, self.request.metric)
+
+    @property
+    def _questions(self) -> str:
+        """How many questions were compared, and in how many groups."""
+        queries = counted(len(_values(self.sweep.outcomes[0], self.request.metric)), "query")
+        return queries_in_words(self.sweep) if self._groups else queries
+
     def _value(self, outcome: Outcome) -> float:
-        return float(outcome.per_query[self.request.metric].mean())
+        return float(_values(outcome, self.request.metric).mean())
 
 
 def judge_candidate(request: GateRequest) -> Gate:
     """Compare a candidate with a baseline, query by query.
 
     Raises:
-        ConfigError: The runs cannot be compared, or the metric has no value per query.
-        TrackingError: A run cannot be read.
+        ConfigError: The runs cannot be compared, the metric has no value per query, or another model is promoted.
+        TrackingError: A run or a registered version cannot be read, or ragsweep did not register it.
     """
     refuse_others(request.overrides, *TODAYS)
     today, _ = composed_today(request.overrides)
+    versions = _versions(today, request)
     outcomes: list[Outcome] = []
-    for role, run_id in (("candidate", request.candidate), ("baseline", request.baseline)):
+    for role, given, version in zip(
+        ("candidate", "baseline"), (request.candidate, request.baseline), versions, strict=True
+    ):
+        run_id = version.run_id if version else given
         found, _ = tracking.fetch_outcomes(today.tracking, [run_id])
         if [each.run_id for each in found] != [run_id]:
             raise ConfigError(
@@ -117,11 +153,67 @@ def judge_candidate(request: GateRequest) -> Gate:
     if candidate.cutoff != baseline.cutoff:
         name = candidate.facts.cutoff
         raise ConfigError(f"{name} is {candidate.cutoff} and {baseline.cutoff}: runs are compared at the same {name}")
-    names = [name for name in sweep.metrics if sweep.is_mean(name)]
+    names = [name for name in sweep.metrics if all(each.values(name) is not None for each in outcomes)]
     if request.metric not in names:
         raise ConfigError(f"--metric: found {request.metric!r}, expected one that both runs have: {', '.join(names)}")
     metric = sweep.metric_info[request.metric]
     check_margin("--margin", request.margin, metric)
-    one, other = sweep.sign(request.metric) * sweep.scores(request.metric)
-    tested = against_baseline(one - other, request.margin, metric.span, resamples=sweep.resamples, seed=sweep.seed)
-    return Gate(request, sweep, tested)
+    one, other = (_values(each, request.metric) for each in (candidate, baseline))
+    if len(one) != len(other):
+        raise ConfigError(f"--metric: {request.metric} is known of {len(one)} and {len(other)} questions")
+    value = float(other.mean())
+    most_lost = value - metric.low if metric.higher_is_better else metric.high - value
+    if not request.margin < most_lost:
+        raise ConfigError(
+            f"--margin: found {request.margin:g}, expected less than {most_lost:.4f}: no candidate can be worse by "
+            f"more than that, as {request.metric} of {baseline.name} is {value:.4f}"
+        )
+    gains, groups = sweep.sign(request.metric) * (one - other), _groups(sweep, request.metric)
+    drawn = {"resamples": sweep.resamples, "seed": sweep.seed}
+    tested = against_baseline(gains, request.margin, metric.span, groups=groups, **drawn)
+    return Gate(request, sweep, tested, versions)
+
+
+def _groups(sweep: Sweep, metric: str) -> Groups | None:
+    """The groups of the queries; None for a metric of other questions, whose groups are not recorded."""
+    return sweep.groups if sweep.is_mean(metric) else None
+
+
+def _values(outcome: Outcome, metric: str) -> Array:
+    """The value of each question that the metric is the mean over."""
+    values = outcome.values(metric)
+    assert values is not None
+    return values
+
+
+def _versions(today: DictConfig, request: GateRequest) -> tuple[RegisteredRetriever | None, RegisteredRetriever | None]:
+    """The registered versions that the request names, and that of a run that shall be promoted."""
+    candidate, baseline = (
+        tracking.registered(today.tracking, each) if each.startswith(SCHEME) else None
+        for each in (request.candidate, request.baseline)
+    )
+    if request.promote:
+        if baseline is None or baseline.alias is None:
+            raise ConfigError(f"--promote: the baseline is {request.baseline}, expected models:/NAME@ALIAS")
+        candidate = candidate or tracking.version_of_run(today.tracking, baseline.name, request.candidate)
+        if candidate.name != baseline.name:
+            raise ConfigError(f"--promote: {request.candidate} is no version of the model {baseline.name!r}")
+    return candidate, baseline
+
+
+def promote(gate: Gate) -> str:
+    """Move the alias in the baseline's address to the candidate if the gate has passed; says in a line what was done.
+
+    Raises:
+        TrackingError: The alias has another version by now, or the store cannot be reached.
+    """
+    candidate, baseline = gate.versions
+    assert candidate is not None
+    assert baseline is not None
+    if gate.verdict is not Verdict.NOT_WORSE:
+        return f"not promoted: {gate.request.baseline} stays at version {baseline.number}"
+    if candidate.number == baseline.number:
+        return f"{gate.request.baseline} is version {baseline.number} already"
+    today, _ = composed_today(gate.request.overrides)
+    tracking.move_alias(today.tracking, baseline, candidate)
+    return f"promoted: {gate.request.baseline} was version {baseline.number}, is version {candidate.number}"

@@ -18,7 +18,8 @@ from ragsweep import tracking
 from ragsweep.core.project import project, sweep_id
 from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment, decision_of
-from ragsweep.replay.trusted_record import composed_today, trusted
+from ragsweep.replay.returned_record import recorded_experiment
+from ragsweep.replay.trusted_record import composed_today
 from ragsweep.store.code import digest_of_code
 
 SHOWN_DIFFERENCES = 20
@@ -62,7 +63,12 @@ def reproduce(request: ReproduceRequest) -> bool:
         if not request.stored:  # the runs of a sweep still share one store
             today.store.path, today.store.enabled = empty, True
         _say("embeddings and rankings: from the store" if request.stored else "embeddings and rankings: computed anew")
-        pairs = [(run, Experiment.of(trusted(run.config, today, settings, request.modules))) for run in history.runs]
+        pairs = []
+        for run in history.runs:
+            experiment, how = recorded_experiment(run, today, settings, request.modules, Path(empty))
+            if how:
+                _say(how)
+            pairs.append((run, experiment))
         for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
             _say(line)
         if history.runs[0].run_id != request.run_id:
@@ -164,8 +170,9 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
     if not experiment.items.digest.startswith(run.dataset):
         yield f"dataset: recorded {run.dataset[:12]}, here {experiment.items.digest[:12]}"
     now = tracking.params_of(experiment.params)
+    not_asked = now.get("retriever") == "ReturnedRetriever" != run.params.get("retriever")
     for name in sorted(run.params.keys() | now.keys()):
-        if run.params.get(name) != now.get(name):
+        if run.params.get(name) != now.get(name) and not (not_asked and name.partition(".")[0] == "retriever"):
             yield f"{name}: recorded {run.params.get(name, 'nothing')}, here {now.get(name, 'nothing')}"
     pins = (run.requirements, tracking.requirements().split())
     packages = [dict(line.partition("==")[::2] for line in lines) for lines in pins]

@@ -28,11 +28,12 @@ from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.models.encoders.tokenizer import BY_WORDS
+from ragsweep.replay.marked_settings import check_marked, mark_of
 
 MOST_PATHS_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 PARTIAL = "_partial_"
-KEY, DEFAULT_KEY = ".api_key_env", "OPENAI_API_KEY"  # the environment variable with the key of an endpoint
+KEY = "api_key_env"  # the environment variable with the key of an endpoint
 HEADER_SETTINGS = ("headers", "headers_in_digest", "headers_env")  # of an endpoint: they may carry a key
 OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 
@@ -69,13 +70,13 @@ def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]
         if OmegaConf.is_missing(today.tracking, "uri"):
             raise ConfigError("tracking.uri: expected the address of the tracking store")
         today.store.path = str(Path(today.store.path).resolve())
-        settings = {each.key_or_group: _path(each.value()) for each in parsed if each.input_line not in here}
+        settings = {each.key_or_group: resolved_path(each.value()) for each in parsed if each.input_line not in here}
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(" ".join(str(error).split())) from error
     return today, settings
 
 
-def _path(value: Any) -> Any:
+def resolved_path(value: Any) -> Any:
     """A setting. A path that exists becomes absolute."""
     return str(Path(value).resolve()) if isinstance(value, str) and os.sep in value and Path(value).exists() else value
 
@@ -107,7 +108,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     shared = [recorded[name] for name in names]
     recorded = {name: _shared(value, shared) for name, value in recorded.items() if name not in TODAYS}
     for name, value in overrides.items():
-        _set(recorded, name, value)
+        set_setting(recorded, name, value)
     given = [value for value in overrides.values() if isinstance(value, str)]
     task = recorded.get("task")
     if not isinstance(task, dict) or not isinstance(task.get("_target_"), str):
@@ -116,7 +117,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     if not isinstance(decision, dict):
         raise ConfigError("decision: config.yaml of the run has no such group of settings")
     outside: dict[str, str] = {}
-    _check("task", task, given, modules, outside)  # first: what else is read depends on its class
+    check_node("task", task, given, modules, outside)  # first: what else is read depends on its class
     taken = parameters_of(task, recorded)
     recorded = {name: recorded[name] for name in ("task", *names, *taken) if name in recorded}
     recorded["decision"] = {**decision, "tokenizer": None}  # the task has it
@@ -125,9 +126,9 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         if needed and not isinstance(recorded.get(name), dict):
             raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
     for name in recorded:
-        _check(name, recorded[name], given, modules, outside)
-    _refuse_paths(outside)
-    recorded = _placed(recorded, OmegaConf.to_container(today.store, resolve=True))
+        check_node(name, recorded[name], given, modules, outside)
+    refuse_paths(outside)
+    recorded = placed_node(recorded, OmegaConf.to_container(today.store, resolve=True))
     recorded |= {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS}
     for each in named_components(recorded):  # an option of this machine need not be what was measured
         raise ConfigError(f"{each.path}: found {each.name!r}, expected {each.expected}")
@@ -142,7 +143,8 @@ def _shared(node: Any, shared: Sequence[object]) -> Any:
     return [_shared(value, shared) for value in node] if isinstance(node, list) else node
 
 
-def _set(recorded: dict[str, Any], name: str, value: object) -> None:
+def set_setting(recorded: dict[str, Any], name: str, value: object) -> None:
+    """Set a setting by its dotted name. Raises `ConfigError` if there is no such setting."""
     *groups, last = name.split(".")
     node: Any = recorded
     for group in groups:
@@ -152,7 +154,7 @@ def _set(recorded: dict[str, Any], name: str, value: object) -> None:
     node[last] = value
 
 
-def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str], outside: dict[str, str]) -> None:
+def check_node(name: str, node: object, given: Sequence[str], modules: Sequence[str], outside: dict[str, str]) -> None:
     """Raise `ConfigError` for the first thing in a node of the record that is not allowed, other than a path.
 
     Args:
@@ -166,18 +168,21 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
         return
     if isinstance(node, dict):
         free = isinstance(node.get("_target_"), str) and _within(node["_target_"], modules)
-        for key, value in node.items():
+        for key, value in sorted(node.items(), key=lambda pair: pair[0] != "_target_"):  # before its class is imported
             inner = f"{name}.{key}"
             if not isinstance(key, str):
                 raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a string")
             _note_path(inner, key, outside)
             if key.startswith("_") and not free:
                 _check_argument_of_hydra(inner, value)
-            allowed = [*given, value] if key == "model" and value in _choices(node, key) else given
-            _check(inner, value, allowed, modules, outside)
+            if isinstance(value, str) and value not in given and (mark := mark_of(node, key)):
+                check_marked(mark, inner, value, modules)
+                continue
+            allowed = [*given, value] if key in ("model", KEY) and value in _choices(node, key) else given
+            check_node(inner, value, allowed, modules, outside)
     elif isinstance(node, list):
         for number, value in enumerate(node):
-            _check(f"{name}.{number}", value, given, modules, outside)
+            check_node(f"{name}.{number}", value, given, modules, outside)
     elif isinstance(node, str):
         if node not in given:
             _check_text(name, node, outside)
@@ -186,11 +191,13 @@ def _check(name: str, node: object, given: Sequence[str], modules: Sequence[str]
 
 
 def _choices(node: Mapping[str, object], setting: str) -> tuple[object, ...]:
-    """The values that a class of ours lists for a setting: nothing else can be asked of it."""
+    """The values that a class of ours lists for a setting, or the variable whose key it sends by default."""
     target = node.get("_target_")
     if not isinstance(target, str) or not is_ours(target):
         return ()
     parameter = signature_of(target_of(target)).parameters.get(setting)
+    if setting == KEY:
+        return (parameter.default,) if parameter else ()
     hint = parameter and parameter.hint
     return get_args(hint) if get_origin(hint) is Literal else ()
 
@@ -203,7 +210,7 @@ def _check_text(name: str, value: str, outside: dict[str, str]) -> None:
     if name.endswith((".model", ".tokenizer")) and value not in (MINILM, BY_WORDS) and not counts:
         raise ConfigError(f"{name}: found {value!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
     in_header = any(f".{setting}." in name for setting in HEADER_SETTINGS)
-    if "://" in value or in_header or (name.endswith(KEY) and value != DEFAULT_KEY):
+    if "://" in value or in_header or name.endswith(f".{KEY}"):
         raise ConfigError(f"{name}: found {value!r}; a record names no server and no key: allow it by {name}={value}")
 
 
@@ -219,7 +226,7 @@ def _note_path(name: str, value: str, outside: dict[str, str]) -> None:
         outside[name] = value
 
 
-def _refuse_paths(outside: Mapping[str, str]) -> None:
+def refuse_paths(outside: Mapping[str, str]) -> None:
     """Raise `ConfigError` that names all paths outside the project, each by its shortest name."""
     names = [name for name in outside if not any(name.endswith(f".{other}") for other in outside)][:MOST_PATHS_NAMED]
     if names:
@@ -277,17 +284,17 @@ def _within(target: str, modules: Sequence[str]) -> bool:
 
 
 def _is_store(name: str, node: object) -> bool:
-    return name.endswith(".store") and isinstance(node, dict) and node.get("_target_") == STORE
+    return name.endswith((".store", ".embeddings")) and isinstance(node, dict) and node.get("_target_") == STORE
 
 
-def _placed(node: Any, store: Any, name: str = "") -> Any:
+def placed_node(node: Any, store: Any, name: str = "") -> Any:
     """The record with this machine's store, and with absolute paths to files inside the project."""
     if _is_store(name, node):
         return store
     if isinstance(node, dict):
-        return {key: _placed(value, store, f"{name}.{key}") for key, value in node.items()}
+        return {key: placed_node(value, store, f"{name}.{key}") for key, value in node.items()}
     if isinstance(node, list):
-        return [_placed(value, store) for value in node]
+        return [placed_node(value, store) for value in node]
     if isinstance(node, str) and "/" in node and placed(node).exists():
         return str(placed(node))
     return node

@@ -1,15 +1,22 @@
 """Tables, charts, sentences and pages of a finished sweep."""
 
-from ragsweep.report.report_files import write_comparison, write_sweep
+from ragsweep.report.across_words import across_in_words, alone
+from ragsweep.report.pair_tables import pair_tables
+from ragsweep.report.report_files import write_across, write_comparison, write_sweep
 from ragsweep.report.report_page import Origin
 from ragsweep.report.report_sentences import headline
-from ragsweep.report.report_text import comparison, summary
+from ragsweep.report.report_text import across_summary, comparison, summary
 
 __all__ = [
     "Origin",
+    "across_in_words",
+    "across_summary",
+    "alone",
     "comparison",
     "headline",
+    "pair_tables",
     "summary",
+    "write_across",
     "write_comparison",
     "write_sweep",
 ]

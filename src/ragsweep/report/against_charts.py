@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragsweep.core.style import MARKERS, dress, figure, in_legend, is_number, shades, shown
-from ragsweep.report.report_sentences import kind_of_interval
 from ragsweep.report.settings_charts import WIDE
+from ragsweep.report.value_words import kind_of_interval
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Decision, Outcome, Sweep
 from ragsweep.tasks.metric import Metric

@@ -15,8 +15,9 @@ from ragsweep.report.report_charts import (
     ONE_SETTING,
     PLOTS,
 )
-from ragsweep.report.report_sentences import at, bought, of_which
+from ragsweep.report.report_sentences import bought, of_which
 from ragsweep.report.report_tables import three_digits
+from ragsweep.report.value_words import at
 from ragsweep.sweeps import Decision, ablation
 
 

@@ -19,8 +19,8 @@ from ragsweep.core.style import (
     shades,
     shown,
 )
-from ragsweep.report.report_sentences import at, in_sentence
 from ragsweep.report.settings_charts import WIDE
+from ragsweep.report.value_words import at, in_sentence
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CURVES = 5
+DOTS_NAMED = 6  # on a front; names of more would cover each other
 OFF_FRONT = "#b5b5b5"
 
 
@@ -192,16 +193,26 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     axes.scatter(x[on_front], y[on_front], color=BEST, s=26, zorder=3)
     named = [position for position, each in enumerate(sweep.outcomes) if each in _named_at_each(decision)]
     axes.scatter(x[named], y[named], s=110, facecolors="none", edgecolors="#222222", linewidths=1.3, zorder=4)
-    for position in named:
-        cutoff = sweep.outcomes[position].cutoff
-        text = "" if cutoff is None else f" {sweep.cutoff} {cutoff}"
-        axes.annotate(text, (x[position], y[position]), xytext=(6, -10), textcoords="offset points", fontsize=8.5)
+    labelled = named if len(front.members) > DOTS_NAMED else [*{*named, *np.flatnonzero(on_front).tolist()}]
+    for position in labelled:
+        outcome = sweep.outcomes[position]
+        cutoff = "" if outcome.cutoff is None else f"{sweep.cutoff} {outcome.cutoff}"
+        text = ", ".join(filter(None, [sweep.label(outcome) if len(labelled) > len(named) else "", cutoff]))
+        left = x[position] > x.max() / 2
+        axes.annotate(
+            shown(text),
+            (x[position], y[position]),
+            xytext=(-9 if left else 9, -11),
+            textcoords="offset points",
+            fontsize=8,
+            ha="right" if left else "left",
+        )
     metric, cost = sweep.metric_info[front.quality], sweep.metric_info[front.cost]
     unit = "" if not cost.unit or cost.unit.casefold() == cost.title.casefold() else f" ({cost.unit})"
     axes.set_xlabel(shown(f"{cost.title}{unit}"))
     axes.set_ylabel(shown(metric.title))
-    axes.set_xlim(0, None)
     axes.margins(0.12)
+    axes.set_xlim(left=0)
     dress(axes, grid="both")
 
 

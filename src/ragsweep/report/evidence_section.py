@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
-from ragsweep.report.report_sentences import MOST_TIED_NAMED, at, bought, p_value
+from ragsweep.report.power_words import power
+from ragsweep.report.report_sentences import bought
 from ragsweep.report.unread_words import lost_in_words
-from ragsweep.statistics import LEVEL, WORTHWHILE
-from ragsweep.sweeps import Choice, Decision, Sweep, not_shipped
+from ragsweep.report.value_words import at, p_value, queries_in_words
+from ragsweep.sweeps import Choice, Decision, not_shipped
 
-FEW_QUERIES = 20  # queries; with fewer, the intervals are too narrow
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
+NAMES_LISTED = 5  # of configurations
 LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
 
 
@@ -22,9 +23,6 @@ def evidence(decision: Decision) -> list[str]:
 
 
 def _evidence(decision: Decision) -> Iterator[str]:
-    if len(decision.sweep.queries) < FEW_QUERIES:
-        queries = counted(len(decision.sweep.queries), "query")
-        yield f"Only {queries}: intervals and tests with so few queries are not reliable."
     if lost := lost_in_words(decision):
         yield lost
     if len(decision.sweep.outcomes) < 2:
@@ -43,7 +41,8 @@ def _evidence(decision: Decision) -> Iterator[str]:
     yield from _against_baseline(decision)
     yield from _query_types(decision)
     yield from _wrong_judgments(decision)
-    yield from _power(decision.headline.allowed)
+    if said := power(decision.headline.allowed):
+        yield said
 
 
 def _cautions(decision: Decision) -> Iterator[str]:
@@ -76,6 +75,11 @@ def _rule(decision: Decision) -> Iterator[str]:
             f"Chosen: the best {prefer} among {as_good} that cannot be told apart from the best. That does not show "
             "that they are as good: decision.margin tests it."
         )
+    elif choice.by_cost:
+        yield (
+            f"Chosen: the lowest {sweep.title(choice.by_cost)} among {as_good} that cannot be told apart from the "
+            "best, which does not show that they are as good: decision.margin tests it."
+        )
     elif len(choice.tied) > 1:
         yield (
             f"Chosen: the best measured {sweep.metric_title}. The tied ones may be as good: choose between them by "
@@ -101,15 +105,14 @@ def _left_out(decision: Decision) -> Iterator[str]:
 def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
     """What so many queries can never show, and what the test of a margin needs where the metric has no bounds."""
     sweep, found = choice.allowed, choice.showable
-    queries = len(sweep.queries)
     if not isfinite(sweep.metric_info[sweep.decided_by].span):
         yield (
             f"{sweep.metric_title} has no bounds: the test of the margin assumes that the differences are about "
             "symmetric, and misses a loss that few queries carry."
         )
-    elif found and found.queries > queries:
+    elif found and found.queries > len(sweep.queries):
         yield (
-            f"{counted(queries, 'query')} cannot show a margin of {sweep.settings.margin:g}: between "
+            f"{queries_in_words(sweep)} cannot show a margin of {sweep.settings.margin:g}: between "
             f"{choice.distinct} configurations {found.margin:.2g} is the smallest, and {sweep.settings.margin:g} takes "
             f"at least {found.queries:,} queries, even if none of them differs."
         )
@@ -118,8 +121,9 @@ def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_TIED_NAMED} more" if len(names) > MOST_TIED_NAMED else ""
-    return f"{', '.join(names[:MOST_TIED_NAMED])}{more}"
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    between = "; " if any(", " in name for name in names) else ", "
+    return f"{between.join(names[:NAMES_LISTED])}{more}"
 
 
 def _one_for_all(decision: Decision) -> Iterator[str]:
@@ -200,20 +204,10 @@ def _wrong_judgments(decision: Decision) -> Iterator[str]:
         return
     sweep, (rival, found) = choice.allowed, choice.bearable
     worst, drawn = (f"{100 * number / found.items:.1f} %" for number in (found.worst, found.at_random))
+    questions = "groups of questions" if sweep.groups.in_use else "questions"
     tied = " Fewer can change which of the tied ones measures best." if len(choice.tied) > 1 else ""
     yield (
         f"{sweep.label(rival)} would measure better than {sweep.label(choice.best)}{at(sweep, choice)} if the "
-        f"judgments of {found.worst} of {found.items} questions ({worst}) were wrong in the worst way, or of "
+        f"judgments of {found.worst} of {found.items} {questions} ({worst}) were wrong in the worst way, or of "
         f"{found.at_random} ({drawn}) drawn at random.{tied}"
     )
-
-
-def _power(sweep: Sweep) -> Iterator[str]:
-    power, queries = sweep.standings.power, len(sweep.queries)
-    if 2 ** (1 - queries) > LEVEL:
-        yield f"{counted(queries, 'query')} cannot show any difference: no test on so few has a p below {LEVEL}."
-    elif power:
-        yield (
-            f"{queries} queries can detect a difference of {power.detectable:.3f} {sweep.metric_title} between two "
-            f"similar configurations (80 % power). A difference of {WORTHWHILE} needs {power.needed:,} queries."
-        )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ragsweep.core.style import BEST, BLUE, INTERVALS, dress, figure, shown
-from ragsweep.report.report_sentences import at
 from ragsweep.report.settings_charts import WIDE
+from ragsweep.report.value_words import at
 from ragsweep.statistics import confidence_intervals
 from ragsweep.sweeps import Ablation, Decision, Sweep, ablation
 
@@ -33,7 +33,7 @@ def what_parts_add(level: Sweep, found: Ablation) -> list[Added]:
     metric, sign = level.decided_by, level.sign(level.decided_by)
     full = found.full.per_query[metric].to_numpy(dtype=float)
     differences = np.array([sign * (full - other.per_query[metric].to_numpy()) for other in found.without.values()])
-    low, high = confidence_intervals(differences, resamples=level.resamples, seed=level.seed)
+    low, high = confidence_intervals(differences, groups=level.groups, resamples=level.resamples, seed=level.seed)
     columns = zip(found.without.items(), differences.mean(axis=1), low, high, strict=True)
     added = [Added(part, other.name, *map(float, numbers)) for (part, other), *numbers in columns]
     return sorted(added, key=lambda each: -each.mean)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.report_sentences import headline
+from ragsweep.report.threshold_words import threshold_record
 from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise, not_shipped
+from ragsweep.sweeps.threshold_promise import threshold_promise
 
 VERSION = 1  # of the format; a new field does not change it
 
 
-def write_decision(path: Path, decision: Decision, sweep_id: str) -> None:
-    """Write the decision as JSON."""
-    text = json.dumps(as_record(decision, sweep_id), indent=2, ensure_ascii=False)
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a decision as JSON."""
+    text = json.dumps(record, indent=2, ensure_ascii=False)
     path.write_text(f"{text}\n", encoding="utf-8")
 
 
@@ -33,7 +36,12 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "sweep": sweep_id,
         "headline": headline(decision),
         "evidence": evidence(decision),
-        "dataset": {"name": sweep.dataset, "digest": sweep.outcomes[0].facts.digest, "queries": len(sweep.queries)},
+        "dataset": {
+            "name": sweep.dataset,
+            "digest": sweep.outcomes[0].facts.digest,
+            "queries": len(sweep.queries),
+            "groups": sweep.groups.number if sweep.groups.in_use else None,
+        },
         "configurations": len(sweep.outcomes),
         "settings": settings | {"metric": sweep.decided_by},
         "cutoff": sweep.cutoff or None,
@@ -44,6 +52,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "one_for_all": _one_for_all(decision),
         "fronts": [_front(decision, front) for front in decision.fronts],
         "promises": [_promise(promise) for promise in decision.promises],
+        **({"threshold": threshold_record(promise)} if (promise := threshold_promise(decision)) else {}),
         "unread": _unread(decision),
         "unanswered": sweep.queries["query_id"].iloc[decision.unanswered].tolist(),
     }

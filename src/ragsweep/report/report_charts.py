@@ -25,18 +25,16 @@ def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     sweep, level = decision.sweep, decision.headline.allowed
     if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
         yield BY_CUTOFF, by_cutoff(decision, decision.gain)
-    if decision.fronts:
-        yield FRONT, cost_fronts(decision)
-    if decision.plots:
-        yield PLOTS, against(decision)
-    if len(level.table) == 1:
-        return
-    axes = by_use(level)
+    axes = by_use(level) if len(level.table) > 1 else []
     if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:
         yield HEAT_MAP, heat_map(decision, *axes[:2])
     elif len(axes) == 1:
         yield ONE_SETTING, one_setting(decision, axes[0])
-    if sweep.is_mean(sweep.decided_by):
+    if decision.fronts:  # the tallest one: the others have room beside it
+        yield FRONT, cost_fronts(decision)
+    if decision.plots:
+        yield PLOTS, against(decision)
+    if sweep.is_mean(sweep.decided_by) and len(level.table) > 1:
         yield AGAINST, best_against_baseline(decision)
         if ablation(level):
             yield LEFT_OUT, what_each_part_adds(decision)

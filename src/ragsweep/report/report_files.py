@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ragsweep.core.csv_files import write_table
 from ragsweep.core.drawing import drawing, save_charts
 from ragsweep.report import report_charts, sweep_charts
-from ragsweep.report.record import write_decision
+from ragsweep.report.across_page import write_across_page
+from ragsweep.report.across_record import across_as_record
+from ragsweep.report.across_words import across_in_words
+from ragsweep.report.record import as_record, write_record
 from ragsweep.report.report_page import Origin, write_report
-from ragsweep.sweeps import Decision
+from ragsweep.sweeps import AcrossDatasets, Decision
 
 
 def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
@@ -32,10 +37,29 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
         write_table(results / "summary_statistics.csv", summary)
         if decision.pairs is not None:
             write_table(results / "pairs.csv", decision.pairs)
-        write_decision(folder / "decision.json", decision, origin.run_id)
+        write_record(folder / "decision.json", as_record(decision, origin.run_id))
     with drawing(folder / "charts", report_charts.report_charts, decision) as charts:
         write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
     return write_report(folder, decision, origin, charts)
+
+
+def write_across(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> str:
+    """Write the decision and report of a sweep over several datasets, and below `datasets` those of each.
+
+    Args:
+        folder: The sweep's folder.
+        across: The decision over the datasets.
+        folders: The folder of each dataset, below it.
+        origin: Command, run id, commit and start of the sweep.
+
+    Returns:
+        The report over all datasets, in Markdown.
+    """
+    of_one = replace(origin, across=across_in_words(across)[0])
+    for own, decision in zip(folders, across.decisions, strict=True):
+        write_sweep(own, decision, of_one)
+    write_record(folder / "decision.json", across_as_record(across, origin.run_id))
+    return write_across_page(folder, across, folders, origin)
 
 
 def write_comparison(path: Path, decision: Decision, command: str, started: str) -> None:

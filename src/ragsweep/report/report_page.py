@@ -20,7 +20,7 @@ from ragsweep.report import query_lists as queries
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.report_sentences import at, headline, interval
+from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import (
     against_best,
     against_guessing,
@@ -31,15 +31,17 @@ from ragsweep.report.report_tables import (
     standing,
     unread,
 )
+from ragsweep.report.run_sections import about_sections, run_sections
+from ragsweep.report.value_words import at, interval
 from ragsweep.statistics import affordable_resamples
-from ragsweep.sweeps import Decision, Outcome, Sweep
+from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
 DIGITS = 12  # of a digest in the report
-ABOUT_PAIRS = "Queries on which only one of the two is right; McNemar's exact test. All pairs: results/pairs.csv."
+ABOUT_PAIRS = "Queries on which only one of the two is right; {}. All pairs: results/pairs.csv."
 ABOUT_BASELINE = "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z."
 
 
@@ -53,6 +55,7 @@ class Origin:
         commit: Git commit of the code, with a note if there are uncommitted changes; empty outside a git repository.
         started: Start time, YYYYMMDD_HHMMSS.
         addresses: The page of each run in MLflow by run id, where a browser can open it.
+        across: The first sentence of the decision over all datasets of the sweep; empty if it has only one.
     """
 
     command: str
@@ -60,6 +63,7 @@ class Origin:
     commit: str
     started: str
     addresses: Mapping[str, str] = field(default_factory=dict)
+    across: str = ""
 
     def address_of(self, run_id: str) -> str:
         """The page of a run in MLflow; empty if there is none that a browser can open."""
@@ -104,14 +108,14 @@ def write_report(folder: Path, decision: Decision, origin: Origin, charts: Seque
         }
         for chart in charts
     ]
-    page = _environment(_html).get_template("report.html").render(content, charts=drawn)
-    text = _environment(markdown).get_template("report.md").render(content, charts=drawn)
+    page = environment(as_html).get_template("report.html").render(content, charts=drawn)
+    text = environment(markdown).get_template("report.md").render(content, charts=drawn)
     (folder / "report.html").write_text(page, encoding="utf-8")
     (folder / "report.md").write_text(text, encoding="utf-8")
     return text
 
 
-def _environment(escape: Callable[[object], str]) -> Environment:
+def environment(escape: Callable[[object], str]) -> Environment:
     """Templates that escape every value, except those marked as `safe`."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -126,7 +130,8 @@ def _environment(escape: Callable[[object], str]) -> Environment:
     return environment
 
 
-def _html(value: object) -> str:
+def as_html(value: object) -> str:
+    """Escape a value for a page. `Markup` comes from our own code and stays as it is."""
     return str(value) if isinstance(value, Markup) else html.escape(printable(str(value)))
 
 
@@ -144,11 +149,13 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     return {
         "title": _title(sweep),
         "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {_queries(sweep)}, "
-        f"{_when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
+        f"{when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
+        "across": origin.across,
+        "dataset": sweep.dataset,
         "headline": headline(decision),
         "evidence": evidence(decision),
-        "sections": _sections(decision),
-        "about_sections": _about_sections(sweep, decision),
+        "sections": run_sections(decision),
+        "about_sections": about_sections(decision),
         "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
         "by_cutoff": cells(decision),
         "metric": sweep.metric_title,
@@ -161,7 +168,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "comparisons": [
             {"title": title, "rows": rows, "about": about}
             for title, rows, about in (
-                ("Every pair", pair_rows(decision), ABOUT_PAIRS),
+                ("Every pair", pair_rows(decision), ABOUT_PAIRS.format(_test_of_pairs(sweep))),
                 ("Against the baseline", baseline_rows(baselines[0]) if baselines else [], ABOUT_BASELINE),
             )
             if rows
@@ -234,12 +241,18 @@ def _difference(compared: pd.Series, metric: str) -> str:
 
 def _queries(sweep: Sweep) -> str:
     """How many queries were measured, of how many."""
-    return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.left_out, "query")
+    groups = f" in {counted(sweep.groups.number, 'group')}" if sweep.groups.in_use else ""
+    return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.left_out, "query") + groups
+
+
+def _test_of_pairs(sweep: Sweep) -> str:
+    return "exact test that flips signs by group" if sweep.groups.in_use else "McNemar's exact test"
 
 
 def _about_table(sweep: Sweep) -> str:
     same = f" at the same {sweep.cutoff}" if sweep.cutoff else ""
-    kind = "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else "bootstrap over queries"
+    units = "groups" if sweep.groups.in_use else "queries"
+    kind = "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else f"bootstrap over {units}"
     return " ".join(
         (
             f"Means over {_queries(sweep)}; intervals: 95 %, {kind}.",
@@ -248,24 +261,6 @@ def _about_table(sweep: Sweep) -> str:
             "More statistics: results/summary_statistics.csv.",
         )
     )
-
-
-def _sections(decision: Decision) -> dict[str, Sequence[str]]:
-    """The sections of the choice; and those that only others have, such as routing, from the best one that has them."""
-    level, own = decision.headline.allowed, decision.named.facts.sections
-    others: dict[str, Outcome] = {}
-    for outcome in (level.outcomes[position] for position in level.table["outcome"]):
-        others = {heading: outcome for heading in outcome.facts.sections if heading not in own} | others
-    return {**own, **{f"{heading} ({run.name})": run.facts.sections[heading] for heading, run in others.items()}}
-
-
-def _about_sections(sweep: Sweep, decision: Decision) -> str:
-    sentences = [f"These sentences are about {decision.named.name} alone, where a heading names no other."]
-    if len(sweep.outcomes) > 1:
-        sentences.append(f"It was chosen among {len(sweep.outcomes)} by the same queries, which favours it.")
-        if decision.against_guessing:
-            sentences.append("The comparison with guessing at the top of this report is corrected for that.")
-    return " ".join(sentences)
 
 
 def _commands(origin: Origin) -> list[dict[str, str]]:
@@ -284,6 +279,7 @@ def _commands(origin: Origin) -> list[dict[str, str]]:
     return lines
 
 
-def _when(started: str) -> str:
+def when(started: str) -> str:
+    """A start time as a reader writes it."""
     date, _, time = started.partition("_")
     return f"{date[:4]}-{date[4:6]}-{date[6:]} {time[:2]}:{time[2:4]}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragsweep.report.report_sentences import p_value
 from ragsweep.report.settings_words import tied_in_words
+from ragsweep.report.value_words import p_value
 from ragsweep.statistics import LEVEL
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.core.terminal import aligned, emphasised, one_line
+from ragsweep.report.across_words import about_across_table, across_in_words, across_table
 from ragsweep.report.evidence_section import evidence
-from ragsweep.report.report_sentences import headline, interval
+from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import against_best, against_guessing, baseline_rows, cells, unread
-from ragsweep.sweeps import Decision
+from ragsweep.report.value_words import interval
+from ragsweep.sweeps import AcrossDatasets, Decision
 
 TERMINAL_ROWS = 30
 
@@ -27,7 +29,7 @@ def table_of_configurations(decision: Decision) -> str:
     guessing = ["against guessing"] if decision.against_guessing else []
     unreadable = ["unread"] if decision.unread and decision.unread.most else []
     interval_head = f"{sweep.decided_by} 95 % interval"
-    header = ["configuration", *sweep.metrics, interval_head, *unreadable, *guessing, "against the best"]
+    header = ["configuration", *sweep.metrics, interval_head, *unreadable, *guessing, "against the best", "run"]
     shown = [
         [
             outcome.name,
@@ -36,10 +38,11 @@ def table_of_configurations(decision: Decision) -> str:
             *(unread(decision, outcome) for _ in unreadable),
             *(against_guessing(decision, outcome) for _ in guessing),
             against_best(decision, outcome),
+            outcome.run_id,
         ]
         for outcome in outcomes[:TERMINAL_ROWS]
     ]
-    lines = aligned([header, *shown], left=(0, len(header) - 1))
+    lines = aligned([header, *shown], left=(0, len(header) - 2))
     if len(outcomes) > len(shown):
         lines.append(f"... and {len(outcomes) - len(shown)} more")
     return "\n".join(lines)
@@ -58,6 +61,21 @@ def summary(decision: Decision, *, whole: bool) -> Iterator[str]:
         yield ""
         yield from evidence(decision)
     yield ""
+
+
+def across_summary(across: AcrossDatasets) -> Iterator[str]:
+    """The end of a sweep over several datasets, line by line: the decision over them, and what each would say alone."""
+    first, *others = across_in_words(across)
+    yield emphasised(first)
+    yield from others
+    yield ""
+    rows = across_table(across)
+    if rows:
+        yield from aligned(rows[: TERMINAL_ROWS + 1])
+        if len(rows) > TERMINAL_ROWS + 1:
+            yield f"... and {len(rows) - TERMINAL_ROWS - 1} more"
+        yield one_line(about_across_table(across))
+        yield ""
 
 
 def comparison(decision: Decision) -> Iterator[str]:

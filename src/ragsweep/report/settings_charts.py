@@ -21,7 +21,7 @@ from ragsweep.core.style import (
     ticks,
     whiskers,
 )
-from ragsweep.report.report_sentences import at, kind_of_interval
+from ragsweep.report.value_words import at, kind_of_interval
 from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps import Decision
 

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from ragsweep.core.style import is_number
 from ragsweep.sweeps import Sweep
 
 Point = tuple[Any, ...]  # the value of a configuration on each axis; None if it does not have the setting
 
-MOST_TIED_GROUPS = 6  # of tied configurations that are listed
+MOST_GROUPS = 5  # of configurations that are listed
 
 
 def tied_in_words(sweep: Sweep) -> str:
-    """The settings of the configurations that are tied with the best, such as `k 3: alpha 0.5 to 0.8, any size`."""
+    """The settings of the configurations that are tied with the best, such as `alpha 0.5 to 0.8, any size`."""
+    return in_words(sweep, np.flatnonzero(sweep.standings.with_best.tied).tolist())
+
+
+def in_words(sweep: Sweep, positions: Collection[int]) -> str:
+    """The settings of some runs: `size 300 with alpha 0 or 0.5; size 500 with any alpha`.
+
+    Args:
+        sweep: Runs at one cutoff.
+        positions: Which of them.
+    """
     axes = sweep.table.sort_values("outcome")[[*sweep.axes]].astype(object)
     points = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
-    tied = [point for point, chosen in zip(points, sweep.standings.with_best.tied, strict=True) if chosen]
-    groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, tied)
-    more = len(groups) - MOST_TIED_GROUPS
-    return "; ".join(groups[:MOST_TIED_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
+    chosen = [points[place] for place in positions]
+    groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, chosen)
+    more = len(groups) - MOST_GROUPS
+    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
 
 
 def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point]) -> list[str]:
@@ -46,8 +58,9 @@ def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence
         alike.setdefault(tuple(_boxes(axes, here, chosen_here)), set()).add(value)
     ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
     return [
-        ": ".join(filter(None, [f"{name} {values_in_words(values, found)}", "; ".join(inner)]))
+        " with ".join(filter(None, [f"{name} {values_in_words(values, found)}", phrase]))
         for inner, found in ordered
+        for phrase in inner or ("",)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragsweep.core.terminal import counted
+from ragsweep.report.value_words import queries_in_words
 from ragsweep.sweeps import Choice
 
 
@@ -10,12 +10,24 @@ def worse_in_words(choice: Choice) -> str:
     """How many configurations are worse than the best, after a space."""
     p = f"p <= 0.05{_if_symmetric(choice)}"
     if len(choice.tied) == 1:
-        return f" Better than {'the other one' if choice.worse == 1 else f'each of the other {choice.worse}'} ({p})."
+        others = "the other one" if choice.worse == 1 else f"each of the other {choice.worse}"
+        return f" Better than {others}{_by_how_much(choice)} ({p})."
     once = len(choice.allowed.outcomes) - len(choice.tied) > choice.worse
     return (
         f" The other {'one is' if choice.worse == 1 else f'{choice.worse} are'} worse ({p})"
         f"{'; those that measure the same count once' if once else ''}."
     )
+
+
+def _by_how_much(choice: Choice) -> str:
+    """How far the next one is behind, after a space."""
+    level = choice.allowed
+    best, others = (
+        level.statistic(choice.best, level.decided_by),
+        [level.statistic(each, level.decided_by) for each in level.outcomes if each.measured != choice.best.measured],
+    )
+    behind = min(abs(best - value) for value in others)
+    return f" by {'at least ' if choice.worse > 1 else ''}{behind:.3f} {level.metric_title}"
 
 
 def _if_symmetric(choice: Choice) -> str:
@@ -25,5 +37,4 @@ def _if_symmetric(choice: Choice) -> str:
         level.decided_by
     ):
         return ""
-    queries = counted(len(level.queries), "query")
-    return f" if differences are about symmetric; {queries} may lack the few that would reverse it"
+    return f" if differences are about symmetric; {queries_in_words(level)} may lack the few that would reverse it"

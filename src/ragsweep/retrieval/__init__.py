@@ -51,6 +51,8 @@ from ragsweep.retrieval.rerankers.gap import GapCutoff
 from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
 from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
+from ragsweep.retrieval.results import Answers, BringsPassages, Matching, Result
+from ragsweep.retrieval.returned import ReturnedRetriever
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
@@ -64,6 +66,8 @@ from ragsweep.store.stage_store import Store
 __all__ = [
     "NOTHING",
     "Abbreviations",
+    "Answers",
+    "BringsPassages",
     "CentroidClassifier",
     "CombMax",
     "CombMin",
@@ -97,6 +101,7 @@ __all__ = [
     "Lesson",
     "LikelihoodReranker",
     "LogisticClassifier",
+    "Matching",
     "MmrReranker",
     "ModelTokenizer",
     "Names",
@@ -112,6 +117,8 @@ __all__ = [
     "ReciprocalRankFusion",
     "Reducible",
     "Reranker",
+    "Result",
+    "ReturnedRetriever",
     "Rewriter",
     "RoutedRetriever",
     "RunFileRetriever",

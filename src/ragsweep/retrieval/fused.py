@@ -40,7 +40,7 @@ class FusedRetriever(Thresholded):
             raise ConfigError("rankers: found none, expected at least one")
         for name, ranker in self.used.items():
             expect_ranker(ranker, f"rankers.{name}")
-        expect_method(self.fusion, "fuse", "fusion")
+        expect_method(self.fusion, "fuse", "fusion", "rankings")
         weights = self.fusion.weights if isinstance(self.fusion, HasWeights) else None
         if weights is not None and len(weights) != len(self.used):
             expected = f"expected one for each of the {len(self.used)} rankers"

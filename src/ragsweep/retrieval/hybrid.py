@@ -44,7 +44,7 @@ class HybridRetriever(Thresholded):
     def __post_init__(self) -> None:
         expect_ranker(self.dense, "retriever.dense")
         expect_ranker(self.sparse, "retriever.sparse")
-        expect_method(self.fusion, "fuse", "retriever.fusion")
+        expect_method(self.fusion, "fuse", "retriever.fusion", "rankings")
         fusion: Any = self.fusion
         if is_weighted(fusion) and fusion.weights is not None:
             found = f"found {[*fusion.weights]}, expected null"

@@ -20,7 +20,7 @@ from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.timing import UNTIMED, sample
 from ragsweep.retrieval.copies import fresh, parts_of
-from ragsweep.retrieval.folds import folds_of, same_text
+from ragsweep.retrieval.folds import folds_of, of_one_kind
 from ragsweep.retrieval.lessons import ChecksLesson, LearnsFromJudgments, Lesson
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
 from ragsweep.store.code import kind_of, name_of
@@ -51,12 +51,14 @@ class Judgments:
         learners: The components that get them, by their place in the configuration.
         types: The type of each query, None for one without.
         values_of: Takes queries, and returns what `Lesson.values` is for them; it must not lead to those of others.
+        groups: The group of each query, None for one that is alone; empty if all are.
         learnt: What each component has learnt, by its place and the digest of the search.
     """
 
     learners: Mapping[str, LearnsFromJudgments]
     types: tuple[str | None, ...]
     values_of: Callable[[Indices], Values]
+    groups: tuple[str | None, ...] = ()
     learnt: dict[tuple[str, str], Learnt] = field(default_factory=dict)
 
     def check(self, learner: LearnsFromJudgments, search: Search, rank: Rank) -> None:
@@ -65,8 +67,8 @@ class Judgments:
         fold = self._fold(learner, search)
         if isinstance(learner, ChecksLesson):
             learner.check_lesson(self._lesson(search, LEAST_DEPTH, fold, 0, rank))
-        texts = len({*same_text(search.queries)[self._type_of(search) >= 0].tolist()})
-        texts = texts or len({*same_text(search.queries).tolist()})
+        kinds = of_one_kind(search.queries, self.groups)
+        texts = len({*kinds[self._type_of(search) >= 0].tolist()}) or len({*kinds.tolist()})
         if texts < learner.folds:
             found = f"found {learner.folds} for {texts} different queries with a type"
             raise ConfigError(f"{place}.folds: {found}, expected at most one for each")
@@ -114,7 +116,7 @@ class Judgments:
         if not isinstance(learner.folds, int) or learner.folds < 2:
             found = f"found {learner.folds!r}, expected a whole number of at least 2"
             raise ConfigError(f"{self._place(learner)}.folds: {found}")
-        return folds_of(search.queries, self._type_of(search), learner.folds, learner.seed)
+        return folds_of(search.queries, self._type_of(search), learner.folds, learner.seed, self.groups)
 
     def _lesson(self, search: Search, depth: int, fold: Indices, held: int, rank: Rank) -> Lesson:
         others = np.flatnonzero(fold != held)

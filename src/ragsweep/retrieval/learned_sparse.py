@@ -16,8 +16,9 @@ from ragsweep.core.digest import digest, digest_texts, version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
+from ragsweep.core.terminal import counted
 from ragsweep.core.timing import timed
-from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, PLURAL, digests_of
+from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, digests_of
 from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.model_files import digest_of_model, prompts_of
 from ragsweep.models.encoders.model_running import (
@@ -120,7 +121,7 @@ class LearnedSparseRetriever(Thresholded, Prompted, TorchModel):
         known = [piece["digests"] for piece in pieces]
         _, first = np.unique(wanted, return_index=True)
         missing = np.sort(first[~np.isin(wanted[first], np.concatenate([wanted[:0], *known]))])
-        with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)):
+        with progress(f"encoding {counted(len(missing), role)}", len(missing)):
             for start in range(0, len(missing), ENCODED_AT_ONCE):
                 piece = [texts[row] for row in missing[start : start + ENCODED_AT_ONCE]]
                 pieces.append(self.store.get(stage, digest_texts(piece), partial(self._encoded, piece, role)))

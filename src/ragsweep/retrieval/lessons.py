@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
+from ragsweep.retrieval.stage_capabilities import RANKS
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Lesson:
     rank: Callable[[Ranker, int], Ranking]
 
 
-@offered_with("learn_from_judgments")
+@offered_with(*RANKS)
 @runtime_checkable
 class LearnsFromJudgments(Capability, Protocol):
     """Stands where a ranker does, and learns from the judgments and the types of other queries. Its runs say so.

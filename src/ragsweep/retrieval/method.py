@@ -21,6 +21,7 @@ class Method:
         stands_for: Settings of another method that give the same ranking: sparse retrieval is a hybrid with alpha 0.
         chosen_by: The settings that choose the method, besides those that it stands for.
         vary: What to vary next if this method is the best, as a request, such as `sweep the encoder`.
+        tag: How a system calls itself in a TREC file of its rankings; empty for other methods.
     """
 
     name: str = ""
@@ -30,6 +31,7 @@ class Method:
     stands_for: Mapping[str, int | float] = field(default_factory=dict)
     chosen_by: Sequence[str] = ()
     vary: str = ""
+    tag: str = ""
 
 
 @offered_with("rank", "learn_from_judgments")

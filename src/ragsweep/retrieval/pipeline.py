@@ -62,10 +62,10 @@ class PipelineRetriever(Thresholded):
     def __post_init__(self) -> None:
         expect_ranker(self.ranker, "ranker")
         if self.rewriter is not None and not isinstance(self.rewriter, Expander):
-            expect_method(self.rewriter, "rewrite", "rewriter")
+            expect_method(self.rewriter, "rewrite", "rewriter", "queries")
         for name, stage in (("reranker", self.reranker), ("dynamic_k", self.dynamic_k)):
             if stage is not None:
-                expect_method(stage, "rerank", name)
+                expect_method(stage, "rerank", name, "search", "ranking", "depth")
 
     @property
     def without_effect(self) -> tuple[str, ...]:

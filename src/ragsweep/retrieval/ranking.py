@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -212,6 +213,15 @@ class Thresholded:
     """
 
     score_threshold: float | None = None
+
+
+def without_threshold(ranker: Ranker) -> Ranker:
+    """The same ranker without a lowest score, if it has one. It shares what the ranker has loaded."""
+    if not isinstance(ranker, Thresholded) or ranker.score_threshold is None:
+        return ranker
+    bare = copy(ranker)
+    object.__setattr__(bare, "score_threshold", None)
+    return bare
 
 
 def reaching(ranking: Ranking, threshold: float | None) -> Ranking:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,45 @@ from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.results import BringsPassages
 from ragsweep.store.code import kind_of
 
 LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
 
 
-def expect_method(thing: object, method: str, setting: str) -> None:
-    """Raise `ConfigError` if the object of a setting lacks a method that will be called."""
-    if not callable(getattr(thing, method, None)):
+def expect_method(thing: object, method: str, setting: str, *arguments: str) -> None:
+    """Raise `ConfigError` if the object of a setting lacks a method that will be called, or it takes other arguments.
+
+    Args:
+        thing: The object.
+        method: The method.
+        setting: For the error.
+        arguments: What it is called with; none does not check what it takes.
+    """
+    found = getattr(thing, method, None)
+    if not callable(found):
         raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
+    try:
+        signature = inspect.signature(found) if arguments else None
+    except (TypeError, ValueError):  # it is written in C
+        signature = None
+    if signature is None:
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        expected = f"{method}({', '.join(arguments)})"
+        raise ConfigError(f"{setting}: {kind_of(thing)}.{method}: expected {expected} ({error})") from error
 
 
 def expect_ranker(thing: object, setting: str) -> None:
     """Raise `ConfigError` if the object of a setting neither ranks nor learns to rank."""
+    if isinstance(thing, BringsPassages):
+        raise ConfigError(
+            f"{setting}: {kind_of(thing)} has passages of its own, so it stands alone: choose it as retriever"
+        )
     if not isinstance(thing, LearnsFromJudgments):
-        expect_method(thing, "rank", setting)
+        expect_method(thing, "rank", setting, "search", "depth")
 
 
 def expect_encoder(encoder: Encoder) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -18,7 +17,7 @@ from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.limits import Text
-from ragsweep.core.terminal import one_line, say_once
+from ragsweep.core.terminal import one_line, say_once, some_of
 from ragsweep.core.trec_files import (
     RUN,
     TAG,
@@ -36,7 +35,6 @@ from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
 SETTING = "retriever.path"
-SHOWN_NAMES = 3  # names in a message
 MOST_READ = 4  # files whose rankings a process keeps
 QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 
@@ -86,7 +84,16 @@ class RunFileRetriever(Thresholded):
     @property
     def method(self) -> Method:
         """For reports: the name of the system."""
-        return Method(str(self.name))
+        return Method(str(self.name), tag=self._tag)
+
+    @cached_property
+    def _tag(self) -> str:
+        """The run tag of the first line; empty if the name was set, the file has none, or ragsweep wrote the file."""
+        try:
+            _, cells = next(trec_lines(Path(self.path), RUN, "score", SETTING))
+        except (DatasetError, StopIteration):  # said by `check`
+            return ""
+        return cells[LAST] if self.name == Path(self.path).name and cells[LAST] != TAG else ""
 
     def check(self, search: Search) -> None:
         """Read the file, and print what it lacks or what is left out of it.
@@ -97,8 +104,8 @@ class RunFileRetriever(Thresholded):
         """
         found = self._found(search)
         if len(found.without_ranking) == len(search.queries):
-            queries = f"the queries {_some(found.other_queries)}" if found.other_queries else "no line"
-            expected = f"expected some of the dataset's: {_some(found.without_ranking)}"
+            queries = f"the queries {some_of(found.other_queries)}" if found.other_queries else "no line"
+            expected = f"expected some of the dataset's: {some_of(found.without_ranking)}"
             raise DatasetError(f"{self.path}: found {queries}, {expected}")
         _notice(found.without_ranking, f"queries without a line in {self.name}")
         _notice(found.other_queries, f"queries in {self.name} that are not in the dataset, left out")
@@ -257,11 +264,6 @@ def _chosen(lines: list[tuple[int, int, int]], known: KnownPassages, names: Name
     return chosen
 
 
-def _some(names: Iterable[str]) -> str:
-    shown = [repr(name[:LONGEST_NAME_SHOWN]) for name in islice(names, SHOWN_NAMES + 1)]
-    return ", ".join(shown[:SHOWN_NAMES]) + (", ..." if len(shown) > SHOWN_NAMES else "")
-
-
 def _notice(names: tuple[str, ...], what: str) -> None:
     if names:
-        say_once(f"{one_line(what)}: {len(names)} ({one_line(_some(names))})")
+        say_once(f"{one_line(what)}: {len(names)} ({some_of(names)})")

@@ -32,6 +32,7 @@ from ragsweep.retrieval.ranking import (
     Search,
     Thresholded,
     reaching,
+    without_threshold,
     without_unranked,
 )
 from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
@@ -96,6 +97,8 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     if isinstance(ranker, LearnsFromJudgments):
         learner = ranker
         return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
+    if isinstance(ranker, Thresholded) and ranker.score_threshold is not None:  # all thresholds share what is kept
+        return reaching(rank(without_threshold(ranker), search, depth), ranker.score_threshold)
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build(search: Search) -> Arrays:
@@ -103,8 +106,6 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
 
     kept = _kept_of_search(ranker, search, [search.digest, deeper], build)
     ranking = checked_ranking(Ranking(**kept), search, deeper, name)
-    if isinstance(ranker, Thresholded):
-        ranking = reaching(ranking, ranker.score_threshold)
     return without_unranked(ranking, search.unranked, depth)
 
 

@@ -5,6 +5,7 @@ from ragsweep.statistics.best import (
     compare_aggregates_with_best,
     compare_with_best,
     not_worse_than_best,
+    win_frequency,
     worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
@@ -12,9 +13,16 @@ from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
 from ragsweep.statistics.front import pareto_front
-from ragsweep.statistics.intervals import LEVEL, affordable_resamples, confidence_intervals
+from ragsweep.statistics.groups import Groups
+from ragsweep.statistics.intervals import (
+    FEW_QUERIES,
+    LEVEL,
+    affordable_resamples,
+    confidence_intervals,
+    effective_queries,
+)
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
-from ragsweep.statistics.mcnemar import mcnemar_of_pairs, mcnemar_p
+from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
     Selection,
@@ -23,12 +31,22 @@ from ragsweep.statistics.selection import (
     select,
     select_by_type,
     select_for_all,
-    win_frequency,
+)
+from ragsweep.statistics.several_datasets import (
+    Regrets,
+    Transfer,
+    disagreement,
+    in_one,
+    least_regret,
+    leave_one_out,
+    mean_interval,
+    regrets,
 )
 from ragsweep.statistics.spread import STATISTICS, spread
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [
+    "FEW_QUERIES",
     "LEVEL",
     "STATISTICS",
     "WORTHWHILE",
@@ -37,11 +55,14 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ComparisonWithBest",
+    "Groups",
     "Power",
+    "Regrets",
     "Selection",
     "SelectionByType",
     "SelectionForAll",
     "Standings",
+    "Transfer",
     "affordable_resamples",
     "against_baseline",
     "breakdown",
@@ -51,15 +72,24 @@ __all__ = [
     "compare_with_reference",
     "confidence_intervals",
     "detectable_difference",
+    "disagreement",
+    "effective_queries",
+    "flipped_p",
     "holm",
+    "in_one",
     "least_margin",
     "least_queries",
+    "least_regret",
+    "leave_one_out",
     "mcnemar_of_pairs",
     "mcnemar_p",
+    "mean_interval",
     "not_worse_than_best",
+    "paired_p",
     "pareto_front",
     "queries_needed",
     "randomisation_test",
+    "regrets",
     "select",
     "select_by_type",
     "select_for_all",

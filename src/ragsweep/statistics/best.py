@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.comparison import holm, sign_patterns
-from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, Indices, first_best
+from ragsweep.statistics.intervals import (
+    EQUAL,
+    LEVEL,
+    Array,
+    Indices,
+    affordable_resamples,
+    first_best,
+    resample_weights,
+)
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
 
 DECIMALS = 12  # of scores; what differs less has been rounded differently
@@ -132,6 +140,26 @@ def not_worse_than_best(scores: Array, margin: float, span: float, *, resamples:
     rows, place = _distinct(scores)
     p = _largest_bounded_p(rows, margin, span) if np.isfinite(span) else _largest_p(rows, margin, resamples, seed)
     return p[place]
+
+
+def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:
+    """How often each configuration is the best when the queries are resampled (bootstrap).
+
+    Args:
+        scores: One metric of every configuration, shape [configurations, queries].
+        resamples: How many times the queries are drawn, with replacement.
+        seed: Seed of the draws.
+
+    Returns:
+        Shares of the resamples, shape [configurations]. Equal configurations share a resample. The shares favour the
+        configuration that is best on these queries: of two equal configurations, the luckier one wins more often.
+    """
+    shares = np.zeros(len(scores))
+    for weights in resample_weights(scores.shape[1], resamples, seed):
+        means = scores @ weights
+        is_best = means >= means.max(axis=0) - EQUAL
+        shares += (is_best / is_best.sum(axis=0)).sum(axis=1)
+    return shares / affordable_resamples(resamples, scores.shape[1])
 
 
 def _largest_bounded_p(rows: Array, margin: float, span: float) -> Array:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, Array, first_best
 
 DRAWS = 1_000  # orders in which the judgments of items turn out to be wrong
@@ -18,7 +19,7 @@ class Breakdown(NamedTuple):
         rival: Position of the configuration that needs the fewest wrong items to be better.
         worst: The smallest number of items that can make it better.
         at_random: The smallest number that makes it better with a probability of at least 1/2 if the items are drawn.
-        items: How many items there are.
+        items: How many items, or groups of items, there are.
     """
 
     rival: int
@@ -27,7 +28,9 @@ class Breakdown(NamedTuple):
     items: int
 
 
-def breakdown(best: Array, others: Array, low: float, high: float, *, seed: int = 0) -> Breakdown | None:
+def breakdown(
+    best: Array, others: Array, low: float, high: float, *, groups: Groups | None = None, seed: int = 0
+) -> Breakdown | None:
     """The number of items whose judgments must be wrong for another configuration to have the better mean.
 
     An item is wrong in the worst way if the best configuration should have the lowest possible value on it and the
@@ -40,6 +43,7 @@ def breakdown(best: Array, others: Array, low: float, high: float, *, seed: int 
         others: Values of the other configurations, shape [configurations, items].
         low: Lowest possible value of an item. If it is infinite, the lowest measured one.
         high: Highest possible value; if it is infinite, the highest measured one.
+        groups: Those of the items: all judgments of a group are then wrong together, as they are where one was copied.
         seed: Of the draws of `at_random`.
 
     Returns:
@@ -51,14 +55,15 @@ def breakdown(best: Array, others: Array, low: float, high: float, *, seed: int 
     high = high if np.isfinite(high) else float(max(best.max(), others.max()))
     if not high > low:
         return None
+    groups = groups or Groups.none(len(best))
     differences = best - others
-    lost = differences + (high - low)  # by a wrong item, of the sum of the differences
-    sums = differences.sum(axis=1) + EQUAL * len(best)
+    lost = groups.totals(differences + (high - low))  # by a wrong item, of the sum of the differences
+    sums = groups.totals(differences).sum(axis=1) + EQUAL * len(best)
     fewest = np.array([_reached(-np.sort(-row), total) for row, total in zip(lost, sums, strict=True)])
     rival = int(first_best(np.where(fewest == fewest.min(), -differences.mean(axis=1), -np.inf)))
     generator = np.random.default_rng(seed)
     drawn = [_reached(generator.permutation(lost[rival]), sums[rival]) for _ in range(DRAWS)]
-    return Breakdown(rival, int(fewest[rival]), int(np.sort(drawn)[(DRAWS - 1) // 2]), len(best))
+    return Breakdown(rival, int(fewest[rival]), int(np.sort(drawn)[(DRAWS - 1) // 2]), groups.number)
 
 
 def _reached(lost: Array, total: float) -> int:

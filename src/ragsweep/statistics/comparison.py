@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     EQUAL,
     FEWEST_RESAMPLES,
@@ -24,27 +25,22 @@ PATTERNS_PER_TEST = 100  # with fewer sign patterns, Holm's correction of many t
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Every configuration compared with a reference that was fixed beforehand. Arrays have shape [configurations].
-
-    In the row of the reference itself, differences are 0 and p-values are 1.
+class Paired:
+    """Differences on the same queries and what they show. Arrays have shape [comparisons].
 
     Attributes:
-        reference: Position of the reference.
-        difference: Configuration minus reference, mean over queries, in the metric's unit.
+        difference: Mean over queries, in the metric's unit.
         low: Lower bound of the 95 % bootstrap interval of the difference.
         high: Upper bound.
         deviation: Standard deviation of the differences over queries (n - 1).
         effect_size: Cohen's d_z, difference / deviation (Cohen 1988, p. 48; Lakens 2013);
             0 if no query differs, infinite if all queries differ by the same amount.
-        wins: Number of queries on which the configuration scores higher.
+        wins: Number of queries on which the first of the two scores higher.
         ties: Number of queries on which both score the same.
-        losses: Number of queries on which the reference scores higher.
-        p: Two-sided p-values of the randomisation test, each in (0, 1].
-        p_holm: The same with Holm's correction for all comparisons with the reference.
+        losses: Number of queries on which the second scores higher.
+        p: Two-sided p-values of the test, each in (0, 1].
     """
 
-    reference: int
     difference: Array
     low: Array
     high: Array
@@ -54,10 +50,26 @@ class Comparison:
     ties: Counts
     losses: Counts
     p: Array
+
+
+@dataclass(frozen=True)
+class Comparison(Paired):
+    """Every configuration minus a reference that was fixed beforehand. Arrays have shape [configurations].
+
+    In the row of the reference itself, differences are 0 and p-values are 1.
+
+    Attributes:
+        reference: Position of the reference.
+        p_holm: The p-values with Holm's correction for all comparisons with the reference.
+    """
+
+    reference: int
     p_holm: Array
 
 
-def compare_with_reference(scores: Array, reference: int, *, resamples: int = 10_000, seed: int = 0) -> Comparison:
+def compare_with_reference(
+    scores: Array, reference: int, *, groups: Groups | None = None, resamples: int = 10_000, seed: int = 0
+) -> Comparison:
     """Compare every configuration with a reference, query by query.
 
     Holm's correction is valid only for a reference that was fixed beforehand, such as a baseline. It is not valid for
@@ -71,22 +83,28 @@ def compare_with_reference(scores: Array, reference: int, *, resamples: int = 10
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one query.
         reference: Position of the configuration that the others are compared with.
+        groups: Those of the queries; signs are then flipped by group, and intervals are those of groups.
         resamples: Number of sign patterns of the test, and of bootstrap resamples of the intervals.
         seed: Seed of both.
 
     Raises:
         IndexError: The reference does not exist.
     """
-    differences = _differences(scores, reference)
-    difference, deviation = differences.mean(axis=1), _deviation(differences)
-    low, high = confidence_intervals(differences, resamples=resamples, seed=seed)
-    at_least = max(FEWEST_RESAMPLES, PATTERNS_PER_TEST * len(scores))
-    p = randomisation_test(differences, resamples=resamples, seed=seed, at_least=at_least)
+    found = paired(scores - scores[reference], groups, resamples, seed)
     others = np.delete(np.arange(len(scores)), reference)
-    p_holm = np.ones_like(p)
-    p_holm[others] = holm(p[others])
-    return Comparison(
-        reference=reference,
+    p_holm = np.ones_like(found.p)
+    p_holm[others] = holm(found.p[others])
+    return Comparison(reference=reference, p_holm=p_holm, **vars(found))
+
+
+def paired(differences: Array, groups: Groups | None, resamples: int, seed: int) -> Paired:
+    """What differences show, shape [comparisons, queries]. Those that are rounding errors are set to 0, in place."""
+    without_rounding(differences)
+    difference, deviation = differences.mean(axis=1), _deviation(differences)
+    low, high = confidence_intervals(differences, groups=groups, resamples=resamples, seed=seed)
+    by_group = differences if groups is None else without_rounding(groups.totals(differences))
+    at_least = enough_patterns(len(differences))
+    return Paired(
         difference=difference,
         low=low,
         high=high,
@@ -95,9 +113,19 @@ def compare_with_reference(scores: Array, reference: int, *, resamples: int = 10
         wins=(differences > 0).sum(axis=1),
         ties=(differences == 0).sum(axis=1),
         losses=(differences < 0).sum(axis=1),
-        p=p,
-        p_holm=p_holm,
+        p=randomisation_test(by_group, resamples=resamples, seed=seed, at_least=at_least),
     )
+
+
+def without_rounding(differences: Array) -> Array:
+    """Set differences that are rounding errors to 0, in place."""
+    differences[np.abs(differences) <= EQUAL] = 0
+    return differences
+
+
+def enough_patterns(comparisons: int) -> int:
+    """How many sign patterns to try of many queries, too, for so many comparisons."""
+    return max(FEWEST_RESAMPLES, PATTERNS_PER_TEST * comparisons)
 
 
 def randomisation_test(
@@ -153,13 +181,6 @@ def holm(p: Array) -> Array:
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
     return adjusted
-
-
-def _differences(scores: Array, reference: int) -> Array:
-    """Every configuration minus the reference, same shape as `scores`. Rounding errors are set to 0."""
-    differences: Array = scores - scores[reference]
-    differences[np.abs(differences) <= EQUAL] = 0
-    return differences
 
 
 def _effect_size(difference: Array, deviation: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ragsweep.statistics.bounded_mean import least_queries, p_above, queries_like
 from ragsweep.statistics.comparison import sign_patterns
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import queries_needed
 
@@ -39,7 +40,13 @@ class AgainstBaseline:
 
 
 def against_baseline(
-    differences: Array, margin: float, span: float, *, resamples: int = 10_000, seed: int = 0
+    differences: Array,
+    margin: float,
+    span: float,
+    *,
+    groups: Groups | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
 ) -> AgainstBaseline:
     """Test one pair of configurations: non-inferiority, inferiority, and equivalence by two one-sided tests.
 
@@ -51,17 +58,22 @@ def against_baseline(
         differences: Candidate minus baseline for each query, shape [queries]; positive if the candidate is better.
         margin: How much worse still counts as not worse, in the metric's unit, above 0.
         span: The range of the metric: the largest possible size of a difference, perhaps infinite.
+        groups: Those of the queries. "Not worse" then holds for groups that are no larger than these.
         resamples: Number of sign patterns and of bootstrap resamples.
         seed: Seed of both.
     """
+    groups = groups or Groups.none(len(differences))
+    units, widest = groups.totals(differences), groups.widest(span)
     difference = float(differences.mean())
-    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-    low, high = confidence_intervals(differences[None], resamples=resamples, seed=seed)
+    low, high = confidence_intervals(differences[None], groups=groups, resamples=resamples, seed=seed)
     if bounded := bool(np.isfinite(span)):
-        not_worse, not_better = p_above(np.array([differences, -differences]), margin, span).tolist()
-        needed = queries_like(differences, margin, span) if difference > -margin else None
+        not_worse, not_better = p_above(np.array([units, -units]), margin, widest).tolist()
+        needed = queries_like(units, margin, widest) if difference > -margin else None
+        needed = needed and groups.queries_in(needed)
     else:
-        not_worse, not_better = (_p_above(each + margin, resamples, seed) for each in (differences, -differences))
+        deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+        deviation *= float(np.sqrt(np.maximum(1, groups.design_effect(differences))))
+        not_worse, not_better = (_p_above(each + margin, resamples, seed) for each in (units, -units))
         reachable = difference > -margin and deviation > EQUAL
         one_sided = 2 * LEVEL  # of a two-sided level, one half is on this side
         needed = int(queries_needed(deviation, difference + margin, level=one_sided)) if reachable else None
@@ -70,10 +82,10 @@ def against_baseline(
         low=float(low[0]),
         high=float(high[0]),
         p_not_worse=not_worse,
-        p_worse=_p_above(-differences, resamples, seed),
+        p_worse=_p_above(-units, resamples, seed),
         p_equivalent=max(not_worse, not_better),
         needed=needed,
-        least=least_queries(margin, span) if bounded else None,
+        least=groups.queries_in(least_queries(margin, widest)) if bounded else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""McNemar's exact test of shares that are measured on the same items."""
+"""McNemar's exact test of shares that are measured on the same items, and the same by groups of items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics.comparison import holm
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
+
+SUMS_AT_ONCE = 4_000_000
 
 
 def mcnemar_p(only_first: npt.ArrayLike, only_second: npt.ArrayLike) -> Array:
@@ -38,7 +41,7 @@ class Pairs(NamedTuple):
         second: Position of the second, shape [pairs].
         only_first: On how many items only the first has a 1, shape [pairs].
         only_second: On how many only the second, shape [pairs].
-        p: Two-sided p-values of McNemar's exact test, shape [pairs].
+        p: Two-sided p-values of McNemar's exact test, or by groups those of `flipped_p`, shape [pairs].
         p_holm: The same with Holm's correction for the number of pairs, shape [pairs].
     """
 
@@ -50,13 +53,55 @@ class Pairs(NamedTuple):
     p_holm: Array
 
 
-def mcnemar_of_pairs(values: Array) -> Pairs:
-    """McNemar's exact test of every pair.
+def flipped_p(differences: Indices) -> Array:
+    """The exact test that flips the signs of whole numbers, with all sign patterns; of -1, 0 and 1 it is McNemar's.
+
+    The characteristic function of their sum is a product of cosines, from which its distribution follows.
+
+    Args:
+        differences: Such as how many more items of a group only the first has a 1 of, shape [tests, groups].
+
+    Returns:
+        Two-sided p-values, shape [tests].
+    """
+    sizes = np.abs(differences)
+    largest = int(sizes.sum(axis=1).max(initial=0))
+    angles = 2 * np.pi * np.arange(2 * largest + 1) / (2 * largest + 1)
+    step = max(1, SUMS_AT_ONCE // len(angles))
+    p = np.ones(len(sizes))
+    for start in range(0, len(sizes), step):
+        some = slice(start, start + step)
+        transform = np.ones((len(sizes[some]), len(angles)))
+        for size in np.unique(sizes[sizes > 0]).tolist():
+            transform *= np.cos(size * angles) ** (sizes[some] == size).sum(axis=1)[:, None]
+        share = np.fft.ifft(transform, axis=1).real[:, : largest + 1]  # of the patterns with the sums 0, 1, ...
+        reached = np.arange(largest + 1) >= np.abs(differences[some].sum(axis=1))[:, None]
+        p[some] = 2 * np.where(reached, share, 0).sum(axis=1)
+    return np.clip(p, np.exp2(-(sizes > 0).sum(axis=1)), 1)
+
+
+def paired_p(first: Array, second: Array, groups: Groups | None = None) -> Array:
+    """Two-sided p-values of McNemar's exact test, or with groups of the test that flips the signs of whole groups.
+
+    Args:
+        first: 0 or 1, shape [pairs, items].
+        second: The same of what it is compared with.
+        groups: Those of the items.
+    """
+    if groups is None or not groups.in_use:
+        return mcnemar_p((first > second).sum(axis=1), (first < second).sum(axis=1))
+    ahead = groups.totals(first - second) * (groups.queries / groups.number)
+    return flipped_p(np.rint(ahead).astype(np.int64))
+
+
+def mcnemar_of_pairs(values: Array, groups: Groups | None = None) -> Pairs:
+    """McNemar's exact test of every pair; with groups, the test that flips the signs of whole groups.
 
     Args:
         values: 0 or 1, shape [configurations, items].
+        groups: Those of the items.
     """
     first, second = np.triu_indices(len(values), 1)
     only = np.rint(values @ (1 - values).T).astype(np.int64)
-    p = mcnemar_p(only[first, second], only[second, first])
+    p = paired_p(values[first], values[second], groups)
     return Pairs(first, second, only[first, second], only[second, first], p, holm(p))

@@ -6,6 +6,8 @@ import numpy as np
 
 from ragsweep.statistics.intervals import LEVEL, Array
 
+FEWEST_FLIPPED = 6  # queries of which a test that flips signs can have a p at the level
+
 
 def detectable_difference(deviation: Array | float, queries: int, *, power: float = 0.8, level: float = LEVEL) -> Array:
     """The smallest difference between two configurations that a two-sided paired test detects (Cohen 1988).

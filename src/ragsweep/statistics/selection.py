@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     EQUAL,
     WEIGHTS_AT_ONCE,
@@ -15,7 +16,6 @@ from ragsweep.statistics.intervals import (
     Indices,
     affordable_resamples,
     first_best,
-    resample_weights,
 )
 
 Mask = npt.NDArray[np.bool_]
@@ -86,7 +86,13 @@ class SelectionByType:
 
 
 def select(
-    scores: Array, types: Sequence[str | None] | None = None, *, folds: int = 5, repeats: int = 100, seed: int = 0
+    scores: Array,
+    types: Sequence[str | None] | None = None,
+    *,
+    groups: Groups | None = None,
+    folds: int = 5,
+    repeats: int = 100,
+    seed: int = 0,
 ) -> Selection:
     """Choose the best configuration, and estimate its score by repeated k-fold cross-validation over queries.
 
@@ -97,14 +103,15 @@ def select(
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. At least two queries.
         types: Type of each query or None, shape [queries]. The folds are stratified by type.
+        groups: Those of the queries; a fold holds whole groups. The type of a group is that of its first query.
         folds: Number of folds, at least 2. If there are fewer queries than folds, each query is a fold.
         repeats: How many times the queries are split.
         seed: Seed of the splits.
 
     Raises:
-        ValueError: There are fewer than two queries or folds.
+        ValueError: There are fewer than two queries (or groups) or folds.
     """
-    fold = _folds(_codes(types, scores.shape[1]), folds, repeats, seed)
+    fold = _folds(_codes(types, scores.shape[1]), groups, folds, repeats, seed)
     return _selection(scores, _chosen(scores, fold))
 
 
@@ -112,6 +119,7 @@ def select_by_type(
     scores: Array,
     types: Sequence[str | None],
     *,
+    groups: Groups | None = None,
     folds: int = 5,
     repeats: int = 100,
     resamples: int = 10_000,
@@ -124,11 +132,13 @@ def select_by_type(
 
     A permutation test tells whether different types need different configurations. It adds up the best score of each
     type, and compares the sum with the sums after shuffling the types among the queries. Types that are harder than
-    others do not affect the test.
+    others do not affect the test. With groups, it shuffles the types of whole groups, or of the parts of a group that
+    have one type.
 
     Args:
         scores: As in `select`.
         types: Type of each query or None, shape [queries].
+        groups: As in `select`.
         folds: As in `select`.
         repeats: As in `select`.
         resamples: How often the types are shuffled for the test.
@@ -137,21 +147,25 @@ def select_by_type(
     Raises:
         ValueError: As in `select`.
     """
-    fold = _folds(_codes(types, scores.shape[1]), folds, repeats, seed)
+    fold = _folds(_codes(types, scores.shape[1]), groups, folds, repeats, seed)
     for_all = _chosen(scores, fold)
     chosen = for_all.copy()
     names = sorted({name for name in types if name is not None})
     of_type = np.array([[name == kind for kind in types] for name in names], dtype=bool).reshape(-1, len(types))
     for mask in of_type:
-        if mask.sum() > 1:
-            chosen[:, mask] = _chosen(scores[:, mask], fold[:, mask])
+        of_fold = fold[:, mask]
+        several = (of_fold != of_fold[:, :1]).any(axis=1)  # not where one fold holds all queries of the type
+        if several.any():
+            chosen[np.ix_(several, mask)] = _chosen(scores[:, mask], of_fold[several])
     typed = of_type.any(axis=0)
+    alone = groups or Groups.none(len(types))
+    parts = Groups.named([(alone.of[row], types[row]) for row in np.flatnonzero(typed).tolist()])
     return SelectionByType(
         for_all=_selection(scores, for_all),
         types=tuple(names),
         by_type=tuple(_selection(scores[:, mask], chosen[:, mask]) for mask in of_type),
         per_query=_held_out(scores, chosen),
-        p=_types_matter(scores[:, typed], of_type[:, typed], resamples, seed),
+        p=_types_matter(parts.totals(scores[:, typed]), of_type[:, typed][:, parts.first], resamples, seed),
     )
 
 
@@ -173,7 +187,13 @@ class SelectionForAll:
 
 
 def select_for_all(
-    scores: Array, choices: Sequence[Array] | None = None, *, folds: int = 5, repeats: int = 100, seed: int = 0
+    scores: Array,
+    choices: Sequence[Array] | None = None,
+    *,
+    groups: Groups | None = None,
+    folds: int = 5,
+    repeats: int = 100,
+    seed: int = 0,
 ) -> SelectionForAll:
     """Choose one configuration for all conditions, and measure by cross-validation what that loses in each of them.
 
@@ -181,6 +201,7 @@ def select_for_all(
         scores: One metric, shape [conditions, configurations, queries]. At least two queries.
         choices: The scores of the configurations among which that of a condition is chosen, for each condition, of
             shape [configurations, queries]; None if these are the same for every condition.
+        groups: As in `select`.
         folds: As in `select`.
         repeats: As in `select`.
         seed: Seed of the splits.
@@ -189,32 +210,12 @@ def select_for_all(
         ValueError: As in `select`.
     """
     together = scores.mean(axis=0)
-    fold = _folds(_codes(None, scores.shape[2]), folds, repeats, seed)
+    fold = _folds(_codes(None, scores.shape[2]), groups, folds, repeats, seed)
     for_all = _chosen(together, fold)
     for_each = [_held_out(own, _chosen(own, fold)) for own in (scores if choices is None else choices)]
     loss = [(own - _held_out(of_condition, for_all)).mean() for own, of_condition in zip(for_each, scores, strict=True)]
     best = int(first_best(together.mean(axis=1)))
     return SelectionForAll(best, np.array(loss), np.array([own.mean() for own in for_each]))
-
-
-def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:
-    """How often each configuration is the best when the queries are resampled (bootstrap).
-
-    Args:
-        scores: One metric of every configuration, shape [configurations, queries].
-        resamples: How many times the queries are drawn, with replacement.
-        seed: Seed of the draws.
-
-    Returns:
-        Shares of the resamples, shape [configurations]. Equal configurations share a resample. The shares favour the
-        configuration that is best on these queries: of two equal configurations, the luckier one wins more often.
-    """
-    shares = np.zeros(len(scores))
-    for weights in resample_weights(scores.shape[1], resamples, seed):
-        means = scores @ weights
-        is_best = means >= means.max(axis=0) - EQUAL
-        shares += (is_best / is_best.sum(axis=0)).sum(axis=1)
-    return shares / affordable_resamples(resamples, scores.shape[1])
 
 
 def _types_matter(scores: Array, of_type: Mask, resamples: int, seed: int) -> float:
@@ -269,8 +270,10 @@ def _codes(types: Sequence[str | None] | None, queries: int) -> Indices:
     return np.unique(["" if kind is None else kind for kind in types], return_inverse=True)[1]
 
 
-def _folds(codes: Indices, folds: int, repeats: int, seed: int) -> Indices:
+def _folds(codes: Indices, groups: Groups | None, folds: int, repeats: int, seed: int) -> Indices:
     """The fold of each query, assigned type by type in random order, shape [repeats, queries]."""
+    if groups is not None and groups.in_use:
+        return _folds(codes[groups.first], None, folds, repeats, seed)[:, groups.of]
     queries = len(codes)
     if min(queries, folds) < 2:
         raise ValueError(f"{queries} queries cannot be split into {folds} folds, expected at least 2 of each")

@@ -7,19 +7,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.statistics.best import ComparisonWithBest, compare_aggregates_with_best, compare_with_best
+from ragsweep.statistics.best import (
+    ComparisonWithBest,
+    compare_aggregates_with_best,
+    compare_with_best,
+    win_frequency,
+)
 from ragsweep.statistics.comparison import PATTERNS_PER_TEST, Comparison, compare_with_reference
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
-from ragsweep.statistics.power import detectable_difference, queries_needed
+from ragsweep.statistics.power import FEWEST_FLIPPED, detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
     Selection,
     SelectionByType,
     select,
     select_by_type,
-    win_frequency,
 )
 
-WORTHWHILE = 0.02  # a difference that is worth detecting: `Power.needed` queries detect it
+WORTHWHILE = 0.02  # a difference that is worth detecting
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,36 @@ class Power:
     """Statistical power for two configurations that are as similar as the best configurations of this sweep.
 
     Attributes:
-        detectable: The smallest difference, in the metric's unit, that is found in 80 of 100 such sets of queries if
-            only two configurations are compared.
-        needed: How many queries are needed to find a difference of `WORTHWHILE` as often.
+        rival: Position of the configuration that is compared with the best one.
+        differing: The number of queries, or groups of queries, on which the two differ.
+        deviation: Standard deviation of the differences of such pairs over queries, in the metric's unit; with groups,
+            times the root of the design effect, at least 1.
+        groups: The groups of the queries.
     """
 
-    detectable: float
-    needed: int
+    rival: int
+    differing: int
+    deviation: float
+    groups: Groups
+
+    @property
+    def queries(self) -> int:
+        """The number of queries."""
+        return self.groups.queries
+
+    @property
+    def too_alike(self) -> bool:
+        """Whether the two differ on so few queries that no test can tell them apart, whatever the differences are."""
+        return self.differing < self.groups.number and 2 ** (1 - self.differing) > LEVEL
+
+    @property
+    def detectable(self) -> float:
+        """The smallest difference that is found in 80 of 100 such sets of queries if only two are compared."""
+        return float(detectable_difference(self.deviation, self.queries))
+
+    def needed(self, difference: float) -> int:
+        """How many queries, in groups like these, are needed to find a difference as often."""
+        return max(int(queries_needed(self.deviation, difference)), self.groups.queries_in(FEWEST_FLIPPED))
 
 
 @dataclass(frozen=True)
@@ -81,6 +109,7 @@ def standings(
     scores: Array,
     types: Sequence[str | None],
     *,
+    groups: Groups | None = None,
     baseline: int | None = None,
     resamples: int = 10_000,
     seed: int = 0,
@@ -91,31 +120,35 @@ def standings(
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
         types: Type of each query or None, shape [queries].
+        groups: Those of the queries, which are then drawn, flipped and held out as a whole.
         baseline: Position of the configuration that was fixed beforehand as the one to beat.
         resamples: Number of resamples of every test and interval.
         seed: Seed of every random draw.
         higher_is_better: Direction of the metric.
     """
     if not higher_is_better:
-        return _negated(standings(-scores, types, baseline=baseline, resamples=resamples, seed=seed))
-    configurations, queries = scores.shape
-    several = queries > 1 and configurations > 1
-    with_best = compare_with_best(scores, resamples=resamples, seed=seed)
-    typed = len({kind for kind in types if kind is not None}) > 1
-    by_type = select_by_type(scores, types, resamples=resamples, seed=seed) if several and typed else None
+        return _negated(standings(-scores, types, groups=groups, baseline=baseline, resamples=resamples, seed=seed))
+    configurations, groups = len(scores), groups or Groups.none(scores.shape[1])
+    several = groups.number > 1 and configurations > 1
+    with_best = compare_with_best(groups.totals(scores), resamples=resamples, seed=seed)
+    typed = several and len({kind for kind in types if kind is not None}) > 1
+    by_type = select_by_type(scores, types, groups=groups, resamples=resamples, seed=seed) if typed else None
     differences = scores - scores[with_best.best]
-    low, high = confidence_intervals(differences, resamples=resamples, seed=seed)
+    low, high = confidence_intervals(differences, groups=groups, resamples=resamples, seed=seed)
     enough = max(resamples, PATTERNS_PER_TEST * configurations)
+    alone = None if by_type or not several else select(scores, types, groups=groups, seed=seed)
     return Standings(
         with_best=with_best,
         difference=differences.mean(axis=1),
         difference_low=low,
         difference_high=high,
-        wins=win_frequency(scores, resamples=resamples, seed=seed),
-        baseline=None if baseline is None else compare_with_reference(scores, baseline, resamples=enough, seed=seed),
-        selection=by_type.for_all if by_type else select(scores, types, seed=seed) if several else None,
+        wins=win_frequency(groups.totals(scores), resamples=resamples, seed=seed),
+        baseline=None
+        if baseline is None
+        else compare_with_reference(scores, baseline, groups=groups, resamples=enough, seed=seed),
+        selection=by_type.for_all if by_type else alone,
         by_type=by_type,
-        power=_power(scores, with_best) if several else None,
+        power=_power(scores, with_best, groups) if several else None,
     )
 
 
@@ -181,20 +214,19 @@ def _negated_selection(selection: Selection) -> Selection:
     return replace(selection, apparent=-selection.apparent, per_query=-selection.per_query)
 
 
-def _power(scores: Array, with_best: ComparisonWithBest) -> Power | None:
+def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups) -> Power | None:
     """Power for the median pair of the best and a configuration tied with it; if none is tied, of the best and any.
 
     Different configurations have differences that vary more over queries. The configurations that matter for the
     decision are similar to each other.
     """
-    deviations = (scores - scores[with_best.best]).std(axis=1, ddof=1)
+    differences = scores - scores[with_best.best]
+    deviations = differences.std(axis=1, ddof=1) * np.sqrt(np.maximum(1, groups.design_effect(differences)))
     different = deviations > EQUAL
     if not different.any():
         return None
     close = different & with_best.tied
-    deviation = float(np.median(deviations[close if close.any() else different]))
-    queries = scores.shape[1]
-    return Power(
-        detectable=float(detectable_difference(deviation, queries)),
-        needed=int(queries_needed(deviation, WORTHWHILE)),
-    )
+    some = np.flatnonzero(close if close.any() else different)
+    rival = int(some[np.argsort(deviations[some], kind="stable")[(len(some) - 1) // 2]])
+    differing = int((np.abs(groups.totals(differences[rival])) > EQUAL).sum())
+    return Power(rival, differing, float(np.median(deviations[some])), groups)

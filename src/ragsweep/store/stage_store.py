@@ -204,12 +204,22 @@ class Store:
             self._warn(error)
 
     def _warn(self, error: OSError) -> None:
-        is_full = error.errno in (None, errno.ENOSPC)  # numpy counts the bytes that found no room, and has no number
-        reason = os.strerror(errno.ENOSPC) if is_full else error.strerror
-        _say(f"the store cannot write to {self.path} ({reason}): going on without it")
+        _say(f"the store cannot write to {self.path} ({_reason(error)}): going on without it")
+
+
+class CompleteStore(Store):
+    """A store that raises `OSError` where it cannot write, as what is missing in it is of no use to others."""
+
+    def _warn(self, error: OSError) -> None:
+        raise OSError(error.errno, _reason(error), self.path) from error
 
 
 NO_STORE = Store(path="", enabled=False)
+
+
+def _reason(error: OSError) -> str:
+    """Why a file cannot be written. numpy counts the bytes that found no room, and has no number."""
+    return os.strerror(errno.ENOSPC) if error.errno in (None, errno.ENOSPC) else str(error.strerror)
 
 
 def packed(texts: Iterable[str]) -> Arrays:

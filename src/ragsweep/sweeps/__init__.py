@@ -1,20 +1,24 @@
 """The outcomes of a sweep, compared with each other, and the decision between them."""
 
 from ragsweep.sweeps.ablation import Ablation, ablation
+from ragsweep.sweeps.across_datasets import AcrossDatasets
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.configuration_names import short_names
-from ragsweep.sweeps.decision import Decision, ForAll, decide
+from ragsweep.sweeps.deciding import decide
+from ragsweep.sweeps.decision import Decision, ForAll
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.shipping import NotShipped, alone_meets, not_shipped, requirements_exclude
+from ragsweep.sweeps.shipping import SHIPPED, NotShipped, alone_meets, not_shipped, requirements_exclude
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise
 from ragsweep.sweeps.unread import Recount, UnreadAnswers
 
 __all__ = [
+    "SHIPPED",
     "Ablation",
+    "AcrossDatasets",
     "Choice",
     "CostFront",
     "Decision",

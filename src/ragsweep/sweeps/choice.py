@@ -23,6 +23,7 @@ from ragsweep.statistics import (
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
+from ragsweep.sweeps.units import span, units
 
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
 
@@ -59,11 +60,18 @@ class Choice:
         cutoff: The cutoff; None if the task has none.
         allowed: The configurations that meet all requirements. All of them if none does.
         excluded: Names of the configurations that do not, each with the first requirement that it does not meet.
+        by_cost: The cost that chooses, because the queries cannot; None if they can, or a preference is configured.
     """
 
     cutoff: int | None
     allowed: Sweep
     excluded: Mapping[str, str]
+    by_cost: str | None = None
+
+    @property
+    def prefer(self) -> str | None:
+        """What chooses among configurations that are as good: what is configured, or `by_cost`."""
+        return self.allowed.settings.prefer or self.by_cost
 
     @property
     def meets(self) -> bool:
@@ -89,8 +97,8 @@ class Choice:
         metric = self.allowed.decided_by
         if not self.allowed.is_mean(metric):
             return []
-        scores, span = self.allowed.sign(metric) * self.allowed.scores(metric), self.allowed.metric_info[metric].span
-        return self._where(worse_for_any_spread(scores, span) & ~self.allowed.standings.with_best.tied)
+        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric))
+        return self._where(shown & ~self.allowed.standings.with_best.tied)
 
     @cached_property
     def not_worse(self) -> list[Outcome] | None:
@@ -101,27 +109,27 @@ class Choice:
         margin, metric = self.allowed.settings.margin, self.allowed.decided_by
         if margin is None or not self.allowed.is_mean(metric):
             return None
-        scores, span = self.allowed.sign(metric) * self.allowed.scores(metric), self.allowed.metric_info[metric].span
-        p = not_worse_than_best(scores, margin, span, resamples=self.allowed.resamples, seed=self.allowed.seed)
+        drawn = {"resamples": self.allowed.resamples, "seed": self.allowed.seed}
+        p = not_worse_than_best(units(self.allowed, metric), margin, span(self.allowed, metric), **drawn)
         return self._where(p <= LEVEL)
 
     @property
     def showable(self) -> Showable | None:
         """What the queries can show of the margin at best. None without a margin, a rival or bounds of the metric."""
-        margin, metric = self.allowed.settings.margin, self.allowed.metric_info[self.allowed.decided_by]
-        if self.not_worse is None or margin is None or self.distinct < 2 or not np.isfinite(metric.span):
+        margin, widest = self.allowed.settings.margin, span(self.allowed, self.allowed.decided_by)
+        if self.not_worse is None or margin is None or self.distinct < 2 or not np.isfinite(widest):
             return None
         level = LEVEL / (self.distinct - 1)  # Holm's, of the first claim
-        queries = len(self.allowed.queries)
-        return Showable(least_margin(queries, metric.span, level), least_queries(margin, metric.span, level))
+        groups, least = self.allowed.groups, least_queries(margin, widest, level)
+        return Showable(least_margin(groups.number, widest, level), groups.queries_in(least))
 
     @cached_property
     def named(self) -> Outcome:
-        """The configuration to take: the best, or the cheapest of those that are as good if a cost is preferred.
+        """The configuration to take: the best, or the cheapest of those that are as good if a cost is to choose.
 
         Of those that cost nearly as little as the cheapest one, the best is taken.
         """
-        prefer = self.allowed.settings.prefer
+        prefer = self.prefer
         as_good = [outcome for outcome in self.as_good if prefer and outcome.value(prefer) is not None]
         if not prefer or not as_good:
             return self.best
@@ -130,6 +138,12 @@ class Choice:
         metric = self.allowed.decided_by
         value = {place: self.allowed.sign(metric) * (as_good[place].value(metric) or 0) for place in close}
         return as_good[max(close, key=lambda place: (value[place], as_good[place] is self.best))]
+
+    def costs_the_same(self, cost: str) -> bool:
+        """Whether the configurations that are as good cost the same, or nearly so."""
+        costs = [outcome.value(cost) for outcome in self.as_good]
+        known = [value for value in costs if value is not None]
+        return len(known) == len(costs) and max(known) - min(known) <= EQUAL_COST * max(map(abs, known))
 
     @cached_property
     def bearable(self) -> Bearable | None:
@@ -142,13 +156,20 @@ class Choice:
         if not len(worse) or not level.is_mean(metric):
             return None
         scores = level.sign(metric) * level.scores(metric)  # its bounds could be far from any value that occurs
-        found = breakdown(scores[level.best], scores[worse], scores.min(), scores.max(), seed=level.seed)
+        bounds = scores.min(), scores.max()
+        found = breakdown(scores[level.best], scores[worse], *bounds, groups=level.groups, seed=level.seed)
         return Bearable(level.outcomes[worse[found.rival]], found) if found else None
 
     @property
     def as_good(self) -> list[Outcome]:
-        """The configurations among which a cost may decide. Without a margin, those that cannot be told apart."""
-        return self.tied if self.not_worse is None else self.not_worse or [self.best]
+        """The configurations among which a cost may decide. Without a margin, those that cannot be told apart.
+
+        One that found nothing for any query costs least, and few queries cannot tell it apart: it is never among them.
+        """
+        if self.not_worse is not None:
+            return self.not_worse or [self.best]
+        found_any = self._where(np.asarray((~at_worst(self.allowed)).any(axis=1)))
+        return [outcome for outcome in self.tied if outcome in found_any] or self.tied
 
     @property
     def others(self) -> list[Outcome]:
@@ -173,6 +194,17 @@ class Choice:
 
     def _where(self, chosen: npt.NDArray[np.bool_]) -> list[Outcome]:
         return [self.allowed.outcomes[position] for position in np.flatnonzero(chosen).tolist()]
+
+
+def at_worst(sweep: Sweep) -> npt.NDArray[np.bool_]:
+    """Where the deciding metric has its worst possible value, shape [outcomes, queries]; nowhere if it is no mean."""
+    metric = sweep.metric_info[sweep.decided_by]
+    if not sweep.is_mean(sweep.decided_by):
+        return np.zeros((len(sweep.outcomes), len(sweep.queries)), dtype=bool)
+    worst: npt.NDArray[np.bool_] = sweep.scores(sweep.decided_by) == (
+        metric.low if metric.higher_is_better else metric.high
+    )
+    return worst
 
 
 def choose(sweep: Sweep, cutoff: int | None) -> Choice:

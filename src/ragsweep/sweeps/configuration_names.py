@@ -24,6 +24,12 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [word if last.count(word) == 1 else name for word, name in zip(last, names, strict=True)]
 
 
+def own_words(groups: Sequence[Sequence[str]]) -> list[set[str]]:
+    """The words that all names of a group have, and not all names of another one."""
+    common = [set.intersection(*(set(name.split()) for name in names)) for names in groups]
+    return [words - set().union(*(other for other in common if other is not words)) for words in common]
+
+
 def as_text(value: object) -> str:
     """The value of a setting as a configuration writes it."""
     return "null" if value is None else f"{value:g}" if is_number(value) else str(value)

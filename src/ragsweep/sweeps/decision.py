@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ragsweep.core.style import is_number
 from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs, select_for_all
-from ragsweep.sweeps.choice import Choice, choose_at_each
+from ragsweep.sweeps.choice import Choice, at_worst
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -131,14 +131,14 @@ class Decision:
                 runs.setdefault(self.sweep.label(outcome), {})[cutoff] = outcome
         everywhere = {label: list(found.values()) for label, found in runs.items() if len(found) == len(self.choices)}
         metric, cutoffs = self.sweep.decided_by, len(self.choices)
-        if min(cutoffs, len(everywhere), len(self.sweep.queries)) < 2 or not self.sweep.is_mean(metric):
+        if min(cutoffs, len(everywhere), self.sweep.groups.number) < 2 or not self.sweep.is_mean(metric):
             return None
         labels = list(everywhere)
         runs_at = [[everywhere[label][place].per_query[metric] for label in labels] for place in range(cutoffs)]
         sign = self.sweep.sign(metric)
         scores = sign * np.array(runs_at, dtype=float)
         choices = [sign * choice.allowed.scores(metric) for choice in self.choices.values()]
-        found = select_for_all(scores, choices, seed=self.sweep.seed)
+        found = select_for_all(scores, choices, groups=self.sweep.groups, seed=self.sweep.seed)
         label = self._serving(everywhere) or labels[found.best]
         place = labels.index(label)
         loss = found.loss if place == found.best else found.for_each - scores[:, place].mean(axis=1)
@@ -203,11 +203,7 @@ class Decision:
     @cached_property
     def unanswered(self) -> npt.NDArray[np.int64]:
         """Positions of the queries for which every configuration has the worst possible value of the metric."""
-        metric = self.sweep.metric_info[self.sweep.decided_by]
-        worst = metric.low if metric.higher_is_better else metric.high
-        if not self.sweep.is_mean(self.sweep.decided_by):
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero((self.sweep.scores(self.sweep.decided_by) == worst).all(axis=0))
+        return np.flatnonzero(at_worst(self.sweep).all(axis=0))
 
     @cached_property
     def summary_statistics(self) -> pd.DataFrame:
@@ -247,10 +243,11 @@ class Decision:
         import pandas as pd
 
         level, metric = self.headline.allowed, self.sweep.decided_by
-        if not self.sweep.metric_info[metric].binary or not 1 < len(level.outcomes) <= MOST_IN_PAIRS:
+        is_share = self.sweep.metric_info[metric].binary and self.sweep.is_mean(metric)
+        if not is_share or not 1 < len(level.outcomes) <= MOST_IN_PAIRS:
             return None
         order = level.table["outcome"].to_numpy()
-        found = mcnemar_of_pairs(level.scores(metric)[order])
+        found = mcnemar_of_pairs(level.scores(metric)[order], level.groups)
         names = np.array([level.outcomes[position].name for position in order], dtype=object)
         return pd.DataFrame(found._asdict() | {"first": names[found.first], "second": names[found.second]})
 
@@ -293,8 +290,3 @@ class Decision:
     def like_named(self, *free: str | None) -> pd.DataFrame:
         """The configurations with the settings of the named one, except `free` and settings that they do not have."""
         return self.sweep.like(self.best, *free)
-
-
-def decide(sweep: Sweep) -> Decision:
-    """Decide a sweep: its runs must be on the same data, and at least one must have finished."""
-    return Decision(sweep, choose_at_each(sweep))

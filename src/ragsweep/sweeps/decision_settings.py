@@ -63,6 +63,27 @@ def check_margin(setting: str, margin: float | None, metric: Metric) -> None:
         raise ConfigError(f"{setting}: found {margin:g}, expected {largest}")
 
 
+def _named(settings: DecisionSettings) -> dict[str, Sequence[str]]:
+    """The metrics and costs that each setting names, without the one that chooses."""
+    return {
+        "require": [*(settings.require or ())],
+        "prefer": [settings.prefer] if settings.prefer else [],
+        "target": [*(settings.target or ())],
+        "gains": settings.gains,
+        "costs": settings.costs,
+        "plots": [name for pair in settings.plots for name in pair],
+    }
+
+
+def check_measured(settings: DecisionSettings, metrics: Sequence[Metric], why: str) -> None:
+    """Raise `ConfigError` where a setting names one of these metrics, which are not measured of this dataset."""
+    lacking = [metric.name for metric in metrics]
+    for setting, names in {"metric": [settings.metric], **_named(settings)}.items():
+        for name in names:
+            if name in lacking:
+                raise ConfigError(f"decision.{setting}: {name} is not measured: {why}")
+
+
 def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measures: Sequence[Metric]) -> None:
     """Raise `ConfigError` for the first name that is not measured, and for bounds that nothing can keep.
 
@@ -77,15 +98,7 @@ def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measur
         raise ConfigError(
             f"decision.metric: found {settings.metric!r}, expected a metric that is measured: {' or '.join(scores)}"
         )
-    named = {
-        "require": settings.require or (),
-        "prefer": [settings.prefer] if settings.prefer else [],
-        "target": settings.target or (),
-        "gains": settings.gains,
-        "costs": settings.costs,
-        "plots": [name for pair in settings.plots for name in pair],
-    }
-    for setting, names in named.items():
+    for setting, names in _named(settings).items():
         for name in names:
             if name not in known:
                 raise ConfigError(

@@ -11,10 +11,12 @@ import numpy as np
 
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
 from ragsweep.core.digest import digest
-from ragsweep.statistics import confidence_intervals, spread
+from ragsweep.statistics import Groups, confidence_intervals, effective_queries, spread
 from ragsweep.statistics.intervals import Array, wilson
+from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.tasks.facts import Facts
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.task import groups_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,12 +83,24 @@ class Outcome:
         if name not in self.per_query:
             return None
         values = np.array([self.per_query[name]], dtype=float)
-        (low,), (high,) = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
+        (low,), (high,) = confidence_intervals(values, groups=self.groups, resamples=self.resamples, seed=self.seed)
         return float(low), float(high)
 
     @cached_property
     def _means(self) -> dict[str, float]:
         return {name: float(self.per_query[name].mean()) for name in self.facts.metrics if name in self.per_query}
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups of its queries; each query alone where it has none."""
+        return groups_in(self.per_query)
+
+    def values(self, name: str) -> Array | None:
+        """The value of a metric for each of the questions that it is the mean over; None if it is not known."""
+        if name in self.per_query:
+            return np.asarray(self.per_query[name], dtype=float)
+        others = self.facts.false_finds
+        return np.array(others.false_finds) if others and others.metric == name else None
 
     @property
     def resamples(self) -> int:
@@ -103,10 +117,11 @@ class Outcome:
         """Of each metric: the column of a table and its value, such as `recall` and `recall_low`."""
         means = [name for name in self.facts.metrics if name not in self.facts.aggregates]
         values = np.array([self.per_query[name] for name in means], dtype=float).reshape(-1, len(self.per_query))
-        low, high = confidence_intervals(values, resamples=self.resamples, seed=self.seed)
+        low, high = confidence_intervals(values, groups=self.groups, resamples=self.resamples, seed=self.seed)
         shares = np.array([self.facts.metrics[name].wilson for name in means], dtype=bool)
         if shares.any():
-            low[shares], high[shares] = wilson(values[shares].sum(axis=1), values.shape[1])
+            queries = effective_queries(values[shares], self.groups)
+            low[shares], high[shares] = wilson(values[shares].sum(axis=1) * (queries / values.shape[1]), queries)
         statistics = spread(values)
         columns = {"": statistics.pop("mean"), "_low": low, "_high": high}
         columns |= {f"_{name}": column for name, column in statistics.items()}
@@ -121,7 +136,10 @@ class Outcome:
     @cached_property
     def measured(self) -> str:
         """Digest of the values of all items. Runs of configurations that do the same have the same."""
-        return digest([self.per_query[name].tolist() for name in self.facts.metrics if name in self.per_query])
+        others = [self.facts.false_finds.false_finds] if self.facts.false_finds else []
+        aggregates = [str(each.mean) for each in self.facts.aggregates.values()]
+        means = (self.per_query[name].tolist() for name in self.facts.metrics if name in self.per_query)
+        return digest([*means, *others, aggregates])
 
     @property
     def task(self) -> dict[str, Any]:
@@ -138,6 +156,17 @@ class Outcome:
         name = self.facts.method.name  # of a file, its own; others may have the same in another folder
         with_folder = (str(value) for value in self.swept.values() if str(value).endswith(f"/{name}"))
         return str(self.swept.get(BY_NAME) or next(with_folder, name) or " ".join(map(str, chosen)))
+
+    def label(self, shown: Mapping[str, str]) -> str:
+        """Some swept settings in words, such as `alpha 0.5, size 300`.
+
+        Args:
+            shown: The names of the settings, each with its short name.
+        """
+        values = {name: self.swept[name] for name in shown if name in self.swept}
+        if BY_NAME in values or not values:
+            return str(values.get(BY_NAME, self.name))
+        return ", ".join(f"{shown[name]} {as_text(value)}" for name, value in values.items())
 
     @property
     def given(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.decision import Decision
 
 NotShipped = Literal["requirements", "one configuration", "same values", "tied", "guessing", "unread answers"]
+SHIPPED = (None, "tied", "one configuration", "same values")  # what `not_shipped` says where the choice can be taken
 
 
 def not_shipped(decision: Decision) -> NotShipped | None:

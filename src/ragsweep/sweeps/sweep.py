@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.style import LONGEST_WORD, is_number, shown
-from ragsweep.statistics import Standings, standings, standings_by_aggregate
+from ragsweep.statistics import Groups, Standings, standings, standings_by_aggregate
 from ragsweep.statistics.intervals import first_best
-from ragsweep.sweeps.configuration_names import as_text, short, short_names
+from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.outcome import BY_NAME, Outcome
 from ragsweep.tasks.metric import Metric
@@ -45,7 +45,11 @@ class Sweep:
         groups: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
             groups.setdefault(str(outcome.task), []).append(outcome)
-        return [replace(self, outcomes=group) for group in groups.values()]
+        if len(groups) == 1:
+            return [self]
+        words = own_words([[run.name for run in runs] for runs in groups.values()])
+        lost = [{name: why for name, why in self.unfinished.items() if own & {*name.split()}} for own in words]
+        return [replace(self, outcomes=runs, unfinished=some) for runs, some in zip(groups.values(), lost, strict=True)]
 
     @property
     def decided_by(self) -> str:
@@ -124,7 +128,8 @@ class Sweep:
     @cached_property
     def axes(self) -> dict[str, list[Any]]:
         """The swept settings with several values, each with its values: numbers sorted, others in the given order."""
-        setting = next((name for name in self._stands_for if self._counts(name) == self._counts(BY_NAME)), BY_NAME)
+        methods = len(self.values_of(BY_NAME))
+        setting = next((name for name in self._stands_for if len(self.values_of(name)) == methods), BY_NAME)
         names = [setting if name == BY_NAME else name for name in self.swept]  # each name stands for a value of it
         axes = {name: self.values_of(name) for name in names}
         return {name: values for name, values in axes.items() if len(values) > 1}
@@ -140,9 +145,6 @@ class Sweep:
         chosen = (name for outcome in self.outcomes for name in outcome.facts.method.chosen_by)
         return (BY_NAME, *dict.fromkeys(chosen), *self._stands_for)
 
-    def _counts(self, name: str) -> int:
-        return len(self.values_of(name))
-
     def short(self, name: str) -> str:
         """The last part of a setting's name; the full name if two axes end in the same part."""
         return dict(zip(self.axes, short_names([*self.axes]), strict=True)).get(name, short(name))
@@ -157,6 +159,11 @@ class Sweep:
         """One metric of every outcome, shape [outcomes, queries]."""
         return np.array([outcome.per_query[metric] for outcome in self.outcomes], dtype=float)
 
+    @property
+    def groups(self) -> Groups:
+        """The groups of the queries; each query alone where there are none."""
+        return self.outcomes[0].groups
+
     @cached_property
     def best(self) -> int:
         """Position of the best run; of equal ones, the first. The runs must have the same cutoff.
@@ -164,9 +171,7 @@ class Sweep:
         That of `standings`, without its tests.
         """
         metric = self.decided_by
-        if self.is_mean(metric):
-            return int(first_best(self.sign(metric) * self.scores(metric).mean(axis=1)))
-        values = np.array([outcome.facts.aggregates[metric].mean for outcome in self.outcomes])
+        values = self.scores(metric).mean(axis=1) if self.is_mean(metric) else self._aggregates
         return int(first_best(self.sign(metric) * values))
 
     @cached_property
@@ -174,18 +179,22 @@ class Sweep:
         """How the runs compare with the best of them. They must have the same cutoff."""
         assert len(self.cutoffs) == 1
         if not self.is_mean(self.decided_by):
-            values = np.array([outcome.facts.aggregates[self.decided_by].mean for outcome in self.outcomes])
             resampled = np.array([outcome.resampled[self.decided_by] for outcome in self.outcomes])
-            return standings_by_aggregate(values, resampled, higher_is_better=self.higher_is_better)
+            return standings_by_aggregate(self._aggregates, resampled, higher_is_better=self.higher_is_better)
         fixed = self.fixed_baseline
         return standings(
             self.scores(self.decided_by),
             self.types,
+            groups=self.groups,
             baseline=self._usual_baseline if fixed is None else fixed,
             resamples=self.resamples,
             seed=self.seed,
             higher_is_better=self.higher_is_better,
         )
+
+    @property
+    def _aggregates(self) -> npt.NDArray[np.float64]:
+        return np.array([outcome.facts.aggregates[self.decided_by].mean for outcome in self.outcomes])
 
     @property
     def higher_is_better(self) -> bool:
@@ -195,11 +204,6 @@ class Sweep:
     def sign(self, metric: str) -> int:
         """1 if higher is better, -1 if lower is better."""
         return 1 if self.metric_info[metric].higher_is_better else -1
-
-    @property
-    def highest(self) -> str:
-        """The word for the best value: `highest` or `lowest`."""
-        return "highest" if self.higher_is_better else "lowest"
 
     @property
     def resamples(self) -> int:
@@ -287,10 +291,7 @@ class Sweep:
 
     def label(self, outcome: Outcome) -> str:
         """The settings in which a configuration differs from others at its cutoff, such as `alpha 0.5, size 300`."""
-        values = {name: outcome.swept[name] for name in self._varied if name in outcome.swept}
-        if BY_NAME in values or not values:
-            return str(values.get(BY_NAME, outcome.name))
-        return ", ".join(f"{self._varied[name]} {as_text(value)}" for name, value in values.items())
+        return outcome.label(self._varied)
 
     @cached_property
     def _varied(self) -> dict[str, str]:

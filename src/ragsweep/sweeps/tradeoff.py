@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics import Certificate, certify, pareto_front
+from ragsweep.statistics import Certificate, certify, effective_queries, pareto_front
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
+from ragsweep.sweeps.units import span, units
+
+ROUNDING = 1e-6  # of a mean times the number of queries
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,18 @@ class CostFront:
         """The configurations on the front, the cheapest first."""
         on_front = [self.sweep.outcomes[position] for position in np.flatnonzero(self.on_front).tolist()]
         return sorted(on_front, key=lambda outcome: outcome.value(self.cost) or 0)
+
+    def beats(self, outcome: Outcome) -> Outcome | None:
+        """The best member that is at least as good as a configuration and costs no more; None for one on the front."""
+        same = [each for each in self.sweep.outcomes if _distinct(each, self.cost) == _distinct(outcome, self.cost)]
+        if not same or self.on_front[self.sweep.outcomes.index(same[0])]:
+            return None
+
+        def gained(metric: str, other: Outcome) -> float:
+            return self.sweep.sign(metric) * ((other.value(metric) or 0) - (outcome.value(metric) or 0))
+
+        beating = [each for each in self.members if min(gained(self.quality, each), gained(self.cost, each)) >= 0]
+        return max(beating, key=lambda each: gained(self.quality, each), default=None)
 
 
 @dataclass(frozen=True)
@@ -74,28 +89,31 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
         distinct: dict[object, Outcome] = {}
         for outcome in runs.outcomes:
             if outcome.value(cost) is not None:
-                distinct.setdefault((outcome.measured, outcome.cutoff, outcome.value(cost)), outcome)
+                distinct.setdefault(_distinct(outcome, cost), outcome)
         measured = sweep.only(list(distinct.values()))
         if len(measured.outcomes) > 1 and metric in measured.metrics and measured.is_mean(metric):
-            quality = sweep.sign(metric) * measured.scores(metric)
-            costs = -sweep.sign(cost) * _costs(measured, cost)
+            costs = _costs(measured, cost)
             margin = sweep.settings.margin or 0.0 if metric == sweep.decided_by else 0.0
-            slack = (
-                {"margin": margin, "span": measured.metric_info[metric].span} if margin else {"tolerance": EQUAL_COST}
-            )
-            found = pareto_front(quality, costs, **slack, resamples=sweep.resamples, seed=sweep.seed)
+            slack = {"margin": margin, "span": span(measured, metric)} if margin else {"tolerance": EQUAL_COST}
+            found = pareto_front(units(measured, metric), costs, **slack, resamples=sweep.resamples, seed=sweep.seed)
             yield CostFront(measured, metric, cost, found)
 
 
+def _distinct(outcome: Outcome, cost: str) -> tuple[object, ...]:
+    """What makes configurations count once on a front."""
+    return outcome.measured, outcome.cutoff, outcome.value(cost)
+
+
 def _costs(sweep: Sweep, cost: str) -> Array:
-    """The cost of every configuration: per query, per timed query, or as a known number."""
+    """The cost of every configuration, lower is better: per query or group, per timed query, or as a known number."""
     if all(cost in outcome.per_query for outcome in sweep.outcomes):
-        return sweep.scores(cost)
+        return -units(sweep, cost)
+    sign = -sweep.sign(cost)
     samples = [outcome.facts.measures[cost].sample for outcome in sweep.outcomes if cost in outcome.facts.measures]
     lengths = {len(sample) for sample in samples}
     if len(samples) == len(sweep.outcomes) and len(lengths) == 1 and lengths != {0}:
-        return np.array(samples)
-    return np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
+        return sign * np.array(samples)
+    return sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
 
 
 def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Promise]:
@@ -106,10 +124,14 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
         named: The configuration that was chosen.
         configurations: Number of configurations among which it was chosen by the same queries.
     """
+    same = [each for each in sweep.outcomes if each.configuration == named.configuration]
     for metric, share in (sweep.settings.target or {}).items():
         curve = sweep.deepest(named).facts.curves.get(metric, ())
         queries = len(named.per_query)
         if curve:
-            hits = [round(value * queries) for value in curve]
-            certificate = certify(hits, queries, share, configurations=configurations)
-            yield Promise(metric, share, queries, len(curve), certificate)
+            known = [each.per_query[metric].to_numpy(dtype=float) for each in same if metric in each.per_query]
+            effective = int(effective_queries(np.array(known or [np.ones(queries)]), sweep.groups).min())
+            hits = [int(value * effective + ROUNDING) for value in curve]
+            found = certify(hits, effective, share, configurations=configurations)
+            needed = found.needed and -(-found.needed * queries // effective)
+            yield Promise(metric, share, queries, len(curve), replace(found, needed=needed))

@@ -60,7 +60,12 @@ def by_query_type(measurement: Measurement, score: Score, resamples: int, seed: 
     kinds = np.array(query_types, dtype=object)
     groups = [values[kinds == kind] for kind in types]
     means = np.array([group.mean() for group in groups])
-    intervals = [confidence_intervals(group, resamples=resamples, seed=seed) for group in groups]
+    intervals = [
+        confidence_intervals(
+            values[kinds == kind], groups=measurement.groups.only(kinds == kind), resamples=resamples, seed=seed
+        )
+        for kind in types
+    ]
     whiskers = np.abs(np.transpose(intervals) - means)
     axes.bar(
         range(len(groups)),

@@ -22,6 +22,7 @@ LARGEST_MEASURED = 1e300  # larger numbers are not measurements
 
 Number = Annotated[float, Field(gt=-LARGEST_MEASURED, lt=LARGEST_MEASURED)]
 Numbers = Annotated[tuple[Number, ...], FailFast()]
+Scores = Annotated[tuple[Number | None, ...], FailFast()]
 Texts = Annotated[tuple[str, ...], FailFast()]
 
 
@@ -88,6 +89,31 @@ class Bounds(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FalseFindsFact:
+    """What is found for questions that should find nothing. A score is None where nothing is found at any threshold.
+
+    Attributes:
+        metric: Name of the share of these questions for which something is found.
+        metrics: Names of all metrics that depend on these questions.
+        false_finds: Whether something is found, for each of these questions.
+        scores: The highest score for each of them.
+        answerable: The highest score for each of the other items, in the order of the query table.
+        found: The highest score of something relevant for each of those.
+    """
+
+    metric: str
+    metrics: Texts
+    false_finds: Numbers
+    scores: Scores
+    answerable: Scores
+    found: Scores
+
+    def __post_init__(self) -> None:
+        if not self.false_finds or len(self.false_finds) != len(self.scores) or len(self.answerable) != len(self.found):
+            raise MalformedError("false_finds: expected a score for each question")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """What a finished run recorded about itself.
 
@@ -105,7 +131,9 @@ class Facts:
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
         sections: What the task says of the configuration besides its scores: sentences by heading.
+        if_swept: What the measurement cannot show of some settings: a sentence by group of settings.
         item_columns: Columns of the query table that are the same for every configuration.
+        false_finds: What is found for questions that should find nothing; None if there are none.
         curves: Means of metrics at the steps 1, 2, ...
         intervals: Bounds of the means in some of the curves.
     """
@@ -123,7 +151,9 @@ class Facts:
     method: Method
     findings: Texts = ()
     sections: Mapping[str, Texts]
+    if_swept: Annotated[Mapping[str, str], Field(default_factory=dict)]
     item_columns: Texts = ()
+    false_finds: FalseFindsFact | None = None
     curves: Annotated[Mapping[str, Numbers], Field(validation_alias="at_k", default_factory=dict)]
     intervals: Annotated[Mapping[str, Bounds], Field(validation_alias="at_k_ci", default_factory=dict)]
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.plugins import plugins
+from ragsweep.store.code import kind_of
 from ragsweep.tasks.task import Items, Measurement, Task
 
 
@@ -57,6 +58,14 @@ class RunCheck(Protocol):
         ...
 
 
+def examined(check: RunCheck, task: Task, items: Items) -> Checked:
+    """What a check says. Raises `TypeError` if that is something else."""
+    found: object = check.examine(task, items)
+    if not isinstance(found, Checked):
+        raise TypeError(f"{kind_of(check)}.examine: returned {type(found).__name__}, expected Checked")
+    return found
+
+
 def installed_checks() -> dict[str, type[RunCheck]]:
     """The classes of the checks that plugins bring, by the groups that have their settings.
 
@@ -70,7 +79,7 @@ def installed_checks() -> dict[str, type[RunCheck]]:
                 raise ConfigError(f"plugin {name}: another plugin has the check {group!r}, too; uninstall one of them")
             try:
                 found[group] = resolve_name(named)
-            except Exception as error:  # it is anybody's code
+            except (Exception, SystemExit) as error:  # it is anybody's code
                 reason = f"{type(error).__name__}: {first_line(error)}"
                 raise ConfigError(f"plugin {name}: its check {named} cannot be loaded ({reason})") from error
     return found

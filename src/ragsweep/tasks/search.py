@@ -17,6 +17,7 @@ from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
 from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.retrieval.results import BringsPassages
 from ragsweep.store.stage_store import Store
 from ragsweep.text.normalisation import composed
 
@@ -58,7 +59,12 @@ STAGE_SETTINGS = ("query", "reranker", "dynamic_k")  # settings of a task, besid
 def in_stages(
     retriever: Ranker, query: Rewriter | None, reranker: Reranker | None, dynamic_k: Reranker | None
 ) -> Ranker:
-    """The retriever with the stages before and after it; the retriever itself if there are none."""
+    """The retriever with the stages before and after it; the retriever itself if there are none.
+
+    Stages stand around a retriever that brings passages once these are known.
+    """
+    if isinstance(retriever, BringsPassages):
+        return retriever
     expect_ranker(retriever, "retriever")
     if query is None and reranker is None and dynamic_k is None:
         return retriever

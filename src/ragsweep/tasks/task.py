@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ragsweep.core.csv_files import TEXT_COLUMNS
+from ragsweep.core.csv_files import QUERY_GROUP, TEXT_COLUMNS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval.method import Method
-from ragsweep.statistics import confidence_intervals
+from ragsweep.statistics import Groups, confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 
@@ -60,7 +60,14 @@ class Score:
 
     @classmethod
     def aggregate(
-        cls, metric: Metric, statistic: Callable[[Array], float], items: int, *, resamples: int, seed: int
+        cls,
+        metric: Metric,
+        statistic: Callable[[Array], float],
+        items: int,
+        *,
+        groups: Groups | None = None,
+        resamples: int,
+        seed: int,
     ) -> Score:
         """The score of a metric that is not a mean over items, such as a calibration error.
 
@@ -68,29 +75,38 @@ class Score:
             metric: Description of the metric.
             statistic: Takes the weight of each item (adding up to 1, shape [items]) and returns the value.
             items: Number of items.
+            groups: Those of the items.
             resamples: Number of bootstrap resamples.
             seed: Seed of the bootstrap.
         """
-        values = resample_statistic(statistic, items, resamples, seed)
+        values = resample_statistic(statistic, items, resamples, seed, groups)
         low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
         return cls(metric, float(statistic(np.full(items, 1 / items))), float(low), float(high), resampled=values)
 
 
-def mean_scores(metrics: Sequence[Metric], values: Array, *, resamples: int, seed: int) -> tuple[Score, ...]:
+def mean_scores(
+    metrics: Sequence[Metric], values: Array, *, groups: Groups | None = None, resamples: int, seed: int
+) -> tuple[Score, ...]:
     """The scores of metrics that are means over items.
 
     Args:
         metrics: Descriptions of the metrics.
         values: Value of each metric and item, shape [metrics, items], all finite.
+        groups: Those of the items.
         resamples: Number of bootstrap resamples.
         seed: Seed of the bootstrap.
     """
-    low, high = confidence_intervals(values, resamples=resamples, seed=seed)
+    low, high = confidence_intervals(values, groups=groups, resamples=resamples, seed=seed)
     means = values.mean(axis=1)
     return tuple(
         Score(metric, float(mean), float(lower), float(upper), row)
         for metric, mean, lower, upper, row in zip(metrics, means, low, high, values, strict=True)
     )
+
+
+def groups_in(items: pd.DataFrame) -> Groups:
+    """The groups of the items in a table; each item alone where it does not have them."""
+    return Groups.named(items[QUERY_GROUP].tolist()) if QUERY_GROUP in items else Groups.none(len(items))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +146,7 @@ class Measurement:
 
     Attributes:
         items: A row per item: `query_id`, `query`, `query_type` (None for an item without a type), and further text
-            columns that are the same for every configuration.
+            columns that are the same for every configuration. One is `query_group` where items come in groups.
         scores: The metrics, in display order.
         details: Further text columns of the same table that depend on the configuration, such as what was retrieved.
         curves: Curves by metric name.
@@ -173,6 +189,11 @@ class Measurement:
     files: Mapping[str, Iterable[str]] = field(default_factory=dict)
     charts: tuple[Any, ...] = (no_charts,)
     not_measured: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups of the items."""
+        return groups_in(self.items)
 
     @property
     def values(self) -> dict[str, float]:
@@ -242,7 +263,7 @@ class Task(Protocol):
         """The metrics that will be measured, in display order."""
         ...
 
-    loads: ClassVar[Sequence[str]]  # the settings that `load` depends on; runs with equal values load once
+    loads: Sequence[str]  # the settings that `load` depends on; runs with equal values load once
 
     def load(self) -> Any:
         """Read and check the items. Returns an object like `Items`; raises `DatasetError` for bad input."""

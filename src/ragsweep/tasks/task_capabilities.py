@@ -20,6 +20,17 @@ class HasMeasures(Capability, Protocol):
 
 @offered_with("measure")
 @runtime_checkable
+class MeasuresSome(Capability, Protocol):
+    """A task with metrics that it measures of some items only."""
+
+    metrics_of_some: Sequence[Metric]  # in display order, after the others
+
+    def lacks(self, items: Any) -> str:
+        """Why these are not measured of the items; empty if they are."""
+
+
+@offered_with("measure")
+@runtime_checkable
 class HasCutoff(Capability, Protocol):
     """A task with a setting that is a budget, as its measurements have it."""
 

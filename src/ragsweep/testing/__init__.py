@@ -28,6 +28,7 @@ from ragsweep.testing.retrieval import (  # noqa: E402
     RankerContract,
     RerankerContract,
 )
+from ragsweep.testing.systems import SystemContract  # noqa: E402
 
 __all__ = [
     "ChunkerContract",
@@ -45,5 +46,6 @@ __all__ = [
     "RankerContract",
     "RerankerContract",
     "RewriterContract",
+    "SystemContract",
     "TaskContract",
 ]

@@ -20,7 +20,7 @@ from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.spans.spans import Spans
 from ragsweep.tasks.task import Items, Measurement, Task
-from ragsweep.tasks.task_capabilities import measures_of
+from ragsweep.tasks.task_capabilities import MeasuresSome, measures_of
 from ragsweep.testing.component import ComponentContract
 
 DEPTH, QUERIES = 12, 30
@@ -105,9 +105,14 @@ class TaskContract(ComponentContract):
         assert isinstance(items.name, str)
         assert all(isinstance(count, int) for count in items.profile.values())
 
-    def test_it_measures_what_it_announces(self, made: Task, measurement: Measurement) -> None:
-        """The metrics are those of `metrics`, in the same order, without those that it says it could not measure."""
+    def test_it_measures_what_it_announces(self, made: Task, items: Items, measurement: Measurement) -> None:
+        """The metrics are those of `metrics`, in the same order, without those that it says it could not measure.
+
+        Those of some items follow, unless it says what these lack.
+        """
         expected = [metric for metric in made.metrics if metric.name not in measurement.not_measured]
+        if isinstance(made, MeasuresSome) and not made.lacks(items):
+            expected += made.metrics_of_some
         assert [score.metric for score in measurement.scores] == expected
 
     def test_every_value_is_within_its_bounds(self, measurement: Measurement) -> None:

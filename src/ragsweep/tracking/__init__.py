@@ -1,4 +1,4 @@
-"""Records runs and sweeps in MLflow and reads them back. Nothing else imports MLflow; it loads when it is used."""
+"""Records runs and sweeps in MLflow and reads them back. MLflow loads when it is used."""
 
 from typing import TYPE_CHECKING
 
@@ -6,12 +6,28 @@ from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-    from ragsweep.tracking.fetching import History, Recorded, fetch, fetch_outcomes, fetch_run
+    from ragsweep.tracking.evaluation_datasets import (
+        EvaluationRecord,
+        EvaluationRows,
+        read_evaluation_dataset,
+        write_evaluation_dataset,
+    )
+    from ragsweep.tracking.fetching import (
+        History,
+        Recorded,
+        fetch,
+        fetch_outcomes,
+        fetch_run,
+        fetch_text,
+    )
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.numbers import metrics_of
     from ragsweep.tracking.orphans import close_open, close_orphans
+    from ragsweep.tracking.pinning import pin_sweep
     from ragsweep.tracking.recorded_environment import code_version, requirements, write_environment
+    from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
+    from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
     from ragsweep.tracking.run_record import RunRecord, close_all, failures, open_run, record
     from ragsweep.tracking.sweep_runs import finished_here
     from ragsweep.tracking.tracked_job import Job
@@ -21,10 +37,14 @@ if TYPE_CHECKING:
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = [
+    "EvaluationRecord",
+    "EvaluationRows",
     "History",
     "Job",
+    "ListedTraces",
     "OpenSweep",
     "Recorded",
+    "RegisteredRetriever",
     "RunRecord",
     "check_store",
     "close_all",
@@ -36,22 +56,32 @@ __all__ = [
     "fetch",
     "fetch_outcomes",
     "fetch_run",
+    "fetch_spans",
+    "fetch_text",
     "finish",
     "finished_before",
     "finished_here",
     "finished_with",
+    "list_traces",
     "metrics_of",
+    "move_alias",
     "open_run",
     "params_of",
+    "pin_sweep",
     "print_latest_sweep",
     "push",
     "push_command",
+    "read_evaluation_dataset",
     "record",
+    "register",
+    "registered",
     "requirements",
     "run_address",
     "say_what_waits",
     "server_hint",
+    "version_of_run",
     "write_environment",
+    "write_evaluation_dataset",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -59,12 +89,21 @@ __getattr__, __dir__ = lazy_names(
     {
         "earlier": ["earlier_start", "finished_before", "finished_with"],
         "recorded_environment": ["code_version", "requirements", "write_environment"],
-        "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run"],
+        "evaluation_datasets": [
+            "EvaluationRecord",
+            "EvaluationRows",
+            "read_evaluation_dataset",
+            "write_evaluation_dataset",
+        ],
+        "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
         "names": ["params_of"],
+        "pinning": ["pin_sweep"],
         "numbers": ["metrics_of"],
         "orphans": ["close_open", "close_orphans"],
+        "retriever_spans": ["ListedTraces", "fetch_spans", "list_traces"],
+        "registry": ["RegisteredRetriever", "move_alias", "register", "registered", "version_of_run"],
         "run_record": ["RunRecord", "close_all", "failures", "open_run", "record"],
         "tracking_store": ["check_store"],
         "sweep_runs": ["finished_here"],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SQLITE = "sqlite:///"
 SERVERS = ("http://", "https://")
 DATABASES = ("postgresql", "mysql", "mssql")
+SETTING = "tracking.uri"
 EXPECTED = (
     "an address such as http://127.0.0.1:5000, or sqlite:///mlflow.db for a file in this folder; "
     "ragsweep records to an MLflow server, SQLite, PostgreSQL, MySQL or SQL Server"
@@ -35,14 +36,21 @@ _IN_NAME = re.compile(r"[^/:@]+:[^/@]+@")  # in the name of a database: the user
 _QUERY = re.compile(r"[?#;].*", re.DOTALL)
 _SECRET = re.compile(r"(?i)(passw|passphrase|pwd|secret|token|api_?key|access_?key|credential)[\w.+\- ]*=")
 # Also as another setting's part: hydra.sweeper.params.tracking.uri=URI, hydra.sweeper.params={tracking.uri: URI}
-_SETTING = re.compile(r"(?:.*?[^\w/])??tracking(?:\.uri|@[^=]*)?['\"]?\s*[=:](.*)", re.DOTALL)
+_OTHERS = r"(?:questions|retriever)\.uri"
+_SETTING = re.compile(
+    rf"(?:.*?[^\w/])??(?:tracking(?:\.uri|@[^=]*)?|(?P<other>{_OTHERS}))['\"]?\s*[=:](?P<value>.*)", re.DOTALL
+)
 _NEXT = re.compile(r",(?=\W*[a-zA-Z][\w+.\-]*://)")  # the comma between two addresses
 _NAMES = "(MLFLOW_TRACKING_PASSWORD|MLFLOW_TRACKING_TOKEN|PGPASSWORD)"
 _VARIABLE = re.compile(rf"oc\.env:\s*{_NAMES}|{_NAMES}['\"\\]*\s*[=:]")
 
 
-def check_address(uri: object) -> None:
+def check_address(uri: object, setting: str = SETTING) -> None:
     """Refuse an address with a password in it, without repeating it, or one that no tracking store can have.
+
+    Args:
+        uri: The address.
+        setting: Where it comes from.
 
     Raises:
         RefusedError: It is such an address.
@@ -50,7 +58,7 @@ def check_address(uri: object) -> None:
     if uri is None:  # another check says so
         return
     uri = str(uri)
-    _check_no_secret(uri)
+    _check_no_secret(uri, setting)
     place = uri.removeprefix(SQLITE)
     if uri.startswith(SERVERS):
         known = re.fullmatch(r"https?://[^/?#\\\s]+[^?#\\\s]*", uri)
@@ -60,7 +68,7 @@ def check_address(uri: object) -> None:
         known = re.match(rf"({'|'.join(DATABASES)})(\+\w+)?://", uri)
     if not known or not uri.isprintable():
         shown = "something else" if "@" in uri else repr(uri)  # a mistyped address may still have a password in it
-        raise RefusedError(f"tracking.uri: found {shown}, expected {EXPECTED}")
+        raise RefusedError(f"{setting}: found {shown}, expected {EXPECTED}")
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
@@ -70,29 +78,30 @@ def check_arguments(arguments: Sequence[str]) -> None:
         RefusedError: An address of a tracking store carries one.
     """
     for argument in arguments:
-        if setting := _SETTING.fullmatch(argument):
-            for value in (*_NEXT.split(setting[1]), *setting[1].split(",")):  # of a sweep; a password may have a comma
-                _check_no_secret(value.strip("'\" "))
+        if found := _SETTING.fullmatch(argument):
+            of_sweep = found["value"]
+            for value in (*_NEXT.split(of_sweep), *of_sweep.split(",")):  # a password may have a comma
+                _check_no_secret(value.strip("'\" "), found["other"] or SETTING)
         if variable := _VARIABLE.search(argument):
             raise RefusedError(f"{variable[1] or variable[2]}: expected in the environment, not among the arguments")
 
 
-def _check_no_secret(text: str) -> None:
+def _check_no_secret(text: str, setting: str = SETTING) -> None:
     found = _SCHEME.search(text)
     scheme, rest = (found[1], text[found.end() :]) if found else ("", text)
     texts = (rest, unquote(rest))
     is_database = scheme.startswith(DATABASES)
     if is_database:
-        has_user = _has_password(_read(text[text.index(scheme) :]))
+        has_user = _has_password(_read(text[text.index(scheme) :], setting))
     else:
         has_user = not scheme.startswith(("sqlite", "file")) and any(map(_USER.search, texts))
     queries = (unquote(found[0]) for each in texts if (found := _QUERY.search(each)))
     if has_user or any(map(_SECRET.search, queries)):
         remedy = OF_POSTGRES if scheme.startswith("postgresql") else OF_DATABASE if is_database else OF_SERVER
-        raise RefusedError(f"tracking.uri: the address has a user or password in it, which would be recorded; {remedy}")
+        raise RefusedError(f"{setting}: the address has a user or password in it, which would be recorded; {remedy}")
 
 
-def _read(uri: str) -> URL:
+def _read(uri: str, setting: str = SETTING) -> URL:
     """A database's address as SQLAlchemy reads it; raises `RefusedError` where it cannot."""
     from sqlalchemy.engine import make_url  # slow to load, and only needed for a database
     from sqlalchemy.exc import ArgumentError
@@ -101,7 +110,7 @@ def _read(uri: str) -> URL:
         return make_url(uri)
     except (ArgumentError, ValueError):  # of a port that is not a number, and may be a password
         what = f"expected {uri.partition('://')[0]}://USER@HOST:PORT/NAME, with a number as PORT"
-        raise RefusedError(f"tracking.uri: found an address that SQLAlchemy cannot read, {what}") from None
+        raise RefusedError(f"{setting}: found an address that SQLAlchemy cannot read, {what}") from None
 
 
 def _has_password(url: URL) -> bool:

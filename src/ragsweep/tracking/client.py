@@ -42,7 +42,7 @@ class Client(MlflowClient):  # type: ignore[misc]
 
     def __init__(self, uri: str, artifacts: str | None = None) -> None:
         """Make a client of the store at `uri`. `artifacts` is a folder or cloud address that its user allows."""
-        super().__init__(uri)
+        super().__init__(uri, uri)
         self._artifacts = artifacts
         self._latest: tuple[str, ArtifactRepository] | None = None
 
@@ -61,15 +61,12 @@ class Client(MlflowClient):  # type: ignore[misc]
 
     def log_artifacts(self, run_id: str, local_dir: str, artifact_path: str | None = None) -> None:
         """Upload the content of a folder into a folder of the run's artifacts."""
-        repository = self._repository(run_id)
-        if not isinstance(repository, LocalArtifactRepository):
-            with _own_errors():
-                repository.log_artifacts(local_dir, artifact_path)
-            return
-        for folder, _, names in os.walk(local_dir):  # one by one: MLflow would follow links in the target
-            target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
-            for name in names:
-                repository.log_artifact(str(Path(folder, name)), target)
+        _upload(self._repository(run_id), local_dir, artifact_path)
+
+    def log_model_artifacts(self, model_id: str, local_dir: str, artifact_path: str | None = None) -> None:
+        """Upload the content of a folder into the artifacts of a logged model."""
+        location = str(self.get_logged_model(model_id).artifact_location)
+        _upload(self._repository_at(location, f"model {model_id!r}"), local_dir, artifact_path)
 
     def download_artifacts(self, run_id: str, path: str, dst_path: str) -> str:
         """Fetch an artifact of a run. Returns its path in the folder `dst_path`.
@@ -103,12 +100,15 @@ class Client(MlflowClient):  # type: ignore[misc]
         """The repository of a run's artifacts. The store is asked once, so that the checked answer is the one used."""
         if self._latest is None or self._latest[0] != run_id:
             location = str(self.get_run(run_id).info.artifact_uri)
-            self._check(location, f"run {run_id!r}")
-            try:
-                self._latest = run_id, get_artifact_repository(location, tracking_uri=self.tracking_uri)
-            except ImportError as error:
-                raise RefusedError(f"run {run_id!r}: {location!r} needs a package ({first_line(error)})") from error
+            self._latest = run_id, self._repository_at(location, f"run {run_id!r}")
         return self._latest[1]
+
+    def _repository_at(self, location: str, what: str) -> ArtifactRepository:
+        self._check(location, what)
+        try:
+            return get_artifact_repository(location, tracking_uri=self.tracking_uri)
+        except ImportError as error:
+            raise RefusedError(f"{what}: {location!r} needs a package ({first_line(error)})") from error
 
     def _check(self, location: str, what: str) -> None:
         if not self._belongs(location):
@@ -140,6 +140,18 @@ def _own_errors() -> Iterator[None]:
         raise
     except Exception as error:
         raise OSError(first_line(error)) from error
+
+
+def _upload(repository: ArtifactRepository, local_dir: str, artifact_path: str | None) -> None:
+    """Upload the content of a folder."""
+    if not isinstance(repository, LocalArtifactRepository):
+        with _own_errors():
+            repository.log_artifacts(local_dir, artifact_path)
+        return
+    for folder, _, names in os.walk(local_dir):  # one by one: MLflow would follow links in the target
+        target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
+        for name in names:
+            repository.log_artifact(str(Path(folder, name)), target)
 
 
 def own_folders(uri: str, artifacts: str | None) -> list[Path]:

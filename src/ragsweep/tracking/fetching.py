@@ -76,7 +76,7 @@ def fetch(tracking: DictConfig, run_id: str) -> History:
     Raises:
         TrackingError: The store cannot be reached, or has no such finished run.
     """
-    with _reading(tracking, run_id) as client:
+    with reading(tracking, run_id) as client:
         run = client.get_run(run_id)
         runs = [_of_sweep(client, sweep_run) for sweep_run in finished_runs(client, run_id)] or [_recorded(client, run)]
         return History(run.info.run_name, run.info.status, swept_values(run.data.tags), runs)
@@ -88,7 +88,7 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
     Raises:
         TrackingError: The store cannot be reached or has no such finished run. If it is a sweep, its best run is named.
     """
-    with _reading(tracking, run_id) as client:
+    with reading(tracking, run_id) as client:
         run = client.get_run(run_id)
         finished = {sweep_run.name: sweep_run.run_id for sweep_run in finished_runs(client, run_id)}
         best = run.data.tags.get("best.configuration")
@@ -97,6 +97,19 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
         if finished:
             raise TrackingError(f"{run_id}: this is a sweep; expected one of its {len(finished)} finished runs")
         return _recorded(client, run)
+
+
+def fetch_text(tracking: DictConfig, run_id: str, path: str, most_mb: float) -> str | None:
+    """A file of a run or of a sweep; None if there is none.
+
+    Raises:
+        TrackingError: The store cannot be reached or has no such run, or the file cannot be read.
+    """
+    with reading(tracking, run_id) as client, tempfile.TemporaryDirectory() as folder:
+        try:
+            return read_text(Path(client.download_artifacts(run_id, path, folder)), most_mb)
+        except FileNotFoundError:
+            return None
 
 
 def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[Outcome], dict[str, str]]:
@@ -112,7 +125,7 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
     found: dict[str, Outcome] = {}
     damaged: dict[str, str] = {}
     for run_id in run_ids:
-        with _reading(tracking, run_id) as client:
+        with reading(tracking, run_id) as client:
             of_sweep = finished_runs(client, run_id)
             run = client.get_run(run_id)
             if not of_sweep and run.info.status != "FINISHED":
@@ -130,11 +143,11 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
 
 
 @contextmanager
-def _reading(tracking: DictConfig, run_id: str) -> Iterator[Client]:
+def reading(tracking: DictConfig, run_id: str) -> Iterator[Client]:
     """A client of the store. Errors within the block become a `TrackingError` about this run."""
     try:
         yield existing_store(tracking.uri, tracking.artifacts)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise TrackingError(f"{run_id}: its record cannot be read ({first_line(error)})") from error
     except UNREACHABLE as error:
         reason = first_line(error)

@@ -5,28 +5,34 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from psutil import Process
 
 from ragsweep import report
+from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import first_line
 from ragsweep.core.terminal import counted, duration
-from ragsweep.sweeps import Decision, DecisionSettings, Sweep, decide
+from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide
 from ragsweep.sweeps.decision_settings import RECORDED
-from ragsweep.tracking.description import describe
+from ragsweep.tracking.description import Decided, describe
 from ragsweep.tracking.orphans import close_open
 from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import RunRecord
-from ragsweep.tracking.sweep_runs import collect, stored_sweep
+from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
 from ragsweep.tracking.tracked_job import DECIDED, Job
 from ragsweep.tracking.ui_addresses import look, run_address
 from ragsweep.tracking.uploads import push_command, waiting
+from ragsweep.tracking.verdicts import tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
 
 ROOM = "&emsp;" * 3
+HEADLINE = "best.headline"  # tag of a parent run: the first sentence of its decision
+LONGEST_FOLDER_NAME = 80  # characters
 LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 
 
@@ -60,34 +66,48 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     store = stored_sweep(sweep.job, sweep.parent)
     results = collect(sweep.job, sweep.parent, sweep.planned, store, sweep.settings)
     datasets = [decide(each) for each in results.by_dataset]
-    origin = _origin(sweep, results)
-    folders = [
-        sweep.job.folder / (f"dataset_{number}" if len(datasets) > 1 else "") for number in range(1, len(datasets) + 1)
-    ]
-    written = True
+    across = AcrossDatasets(datasets, results.unfinished) if len(datasets) > 1 else None
+    origin = _origin(sweep, results, store)
+    folder = sweep.job.folder
+    written, answer = True, None
     try:
-        texts = [report.write_sweep(folder, each, origin) for folder, each in zip(folders, datasets, strict=True)]
+        answer = _answer_across(across) if across else _answer(datasets[0]) if datasets else None
+        if across:
+            folders = [folder / "datasets" / name for name in folder_names(across.names)]
+            text = report.write_across(folder, across, folders, origin)
+        else:
+            text = report.write_sweep(folder, datasets[0], origin) if datasets else "No run finished.\n"
     except Exception as error:  # the runs are measured: the sweep is closed without its report
-        failed, written, texts = True, False, [f"The report could not be written: {first_line(error)}\n"]
-        print(f"ragsweep: {texts[0]}", end="", file=sys.stderr)
+        failed, written, text = True, False, f"The report could not be written: {first_line(error)}\n"
+        print(f"ragsweep: {text}", end="", file=sys.stderr)
     failed = failed or bool(results.unfinished)
-    text = "\n".join(texts) or "No run finished.\n"
-    close_parent(sweep.parent, datasets, text, "FAILED" if failed else "FINISHED")
+    close_parent(sweep.parent, answer, text, "FAILED" if failed else "FINISHED")
     print(f"the sweep took {duration(time.time() - Process().create_time())}")
-    for folder, each in zip(folders, datasets, strict=True):  # last: a closed pipe would end the process
-        print("", *report.summary(each, whole=sweep.verbose), sep="\n")
-        if written:
-            print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
+    if across:  # last: a closed pipe would end the process
+        print("", *report.across_summary(across), sep="\n")
+    for place, each in enumerate(datasets):
+        heading = report.alone(across, place) if across else ""
+        print(heading, *report.summary(each, whole=sweep.verbose), sep="\n")
+    if datasets and written:
+        print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, fate in results.unfinished.items():
         print(f"did not finish: {name} ({fate})", file=sys.stderr)
     missing = say_what_waits(sweep)
     if run_id := sweep.parent.run_id:
-        saved = store is not None and save_view(store, run_id)
+        if store is not None:
+            tag_runs(store, datasets, across)
+        saved = store is not None and save_view(store, run_id, _cutoff_shown(datasets))
+        if store and answer:
+            decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
+            describe(store.client, sweep.parent.experiment_id, decided)
         decided_by = results.decided_by if results.outcomes else ""
-        address = sweep_address(sweep.job.tracking, sweep.parent.experiment_id, run_id, decided_by, saved=saved)
-        if store and len(datasets) == 1:
-            describe(store.client, sweep.parent.experiment_id, run_id, *_answer(datasets[0]))
-        print(*look(sweep.job.tracking), address, sep="\n")
+        tracking = sweep.job.tracking
+        own = [f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"] if across else []
+        of_each = [
+            f"{names}{sweep_address(tracking, experiment_id, run_id, decided_by, saved=saved)}"
+            for names, experiment_id in _experiments(sweep, across, store).items()
+        ]
+        print(*look(tracking), *own, *of_each, sep="\n")
     return not failed and not missing
 
 
@@ -100,34 +120,106 @@ def say_what_waits(sweep: OpenSweep) -> int:
             f"all files are in {folder}: {push_command(folder, store.uri, store.artifacts)} uploads them",
             file=sys.stderr,
         )
+    elif trouble := sweep.parent.trouble:
+        print(f"the record of the sweep is not complete ({trouble}), and cannot be uploaded later", file=sys.stderr)
+        return 1
     return number
 
 
-def _origin(sweep: OpenSweep, results: Sweep) -> report.Origin:
+def _origin(sweep: OpenSweep, results: Sweep, store: StoredSweep | None) -> report.Origin:
     tracking, started = sweep.job.tracking, sweep.job.sweep_id.rpartition("_")[0]
-    experiment = sweep.parent.experiment_id
-    addresses = {run.run_id: run_address(tracking, experiment, run.run_id) for run in results.outcomes if run.run_id}
+    known = _experiment_of_each(store)
+    ids = [run.run_id for run in results.outcomes if run.run_id]
+    addresses = {run: run_address(tracking, known.get(run, sweep.parent.experiment_id), run) for run in ids}
     return report.Origin(sweep.job.command, sweep.parent.run_id or "", code_version(), started, addresses)
 
 
-def close_parent(parent: RunRecord, datasets: Sequence[Decision], description: str, status: str) -> None:
+def _experiment_of_each(store: StoredSweep | None) -> dict[str, str]:
+    """The id of each run's experiment, by the run's id."""
+    return {each.run_id: str(each.run.info.experiment_id) for each in (store.runs if store else ())}
+
+
+def _experiments(sweep: OpenSweep, across: AcrossDatasets | None, store: StoredSweep | None) -> dict[str, str]:
+    """The ids of the experiments that show the runs, each by the names of its datasets, or by nothing."""
+    names: dict[str, list[str]] = {}
+    known = _experiment_of_each(store)
+    for name, decision in zip(across.names, across.decisions, strict=True) if across else ():
+        names.setdefault(known.get(decision.named.run_id, sweep.parent.experiment_id), []).append(name)
+    if len(names) < 2:
+        return {"": next(iter(names), sweep.parent.experiment_id)}
+    return {f"{', '.join(some)}: ": experiment for experiment, some in names.items()}
+
+
+def folder_names(names: Sequence[str]) -> list[str]:
+    """A name of a folder for each dataset, which may have any name."""
+    plain = [re.sub(r"[^\w-]+", "_", name) for name in names]
+    return [
+        f"{shortened_with_digest(text, LONGEST_FOLDER_NAME)}{f'_{place}' if plain.count(text) > 1 else ''}"
+        for place, text in enumerate(plain, start=1)
+    ]
+
+
+class Answer(NamedTuple):
+    """A decision as the parent run shows it.
+
+    Attributes:
+        name: Such as `alpha x k: alpha 0.5`.
+        sentence: The first one of the headline.
+        tags: The settings of the choice, and how it stands.
+        numbers: Its metrics.
+    """
+
+    name: str
+    sentence: str
+    tags: Mapping[str, str]
+    numbers: Mapping[str, float]
+
+
+def close_parent(parent: RunRecord, answer: Answer | None, description: str, status: str) -> None:
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
-    decided = {DECIDED: "true", **dict(_decided(datasets[0]))} if len(datasets) == 1 else {}
+    decided = {DECIDED: "true", HEADLINE: answer.sentence, **answer.tags} if answer else {}
     parent.tag({**decided, "mlflow.note.content": _note(description)})
-    if len(datasets) == 1:
-        parent.log_numbers(dict(_numbers(datasets[0])), {})
-        parent.rename(_answer(datasets[0])[0])
+    if answer:
+        parent.log_numbers(answer.numbers, {})
+        parent.rename(answer.name)
     write_environment(parent.folder)
     parent.log_files()
     parent.close(status)
 
 
-def _answer(decision: Decision) -> tuple[str, str]:
-    """The decision as a name, such as `alpha x k: alpha 0.5`, and as a sentence."""
+def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:
+    """The cutoff of the headline, if several configurations were measured at several; None shows all runs."""
+    if len(datasets) != 1 or len(datasets[0].choices) == 1:
+        return None
+    sweep, value = datasets[0].sweep, datasets[0].headline.cutoff
+    several = len(sweep.at(value).outcomes) > 1
+    return (sweep.cutoff, value) if sweep.cutoff and value is not None and several else None
+
+
+def _answer(decision: Decision) -> Answer:
     sweep = decision.sweep
     axes, label = [sweep.short(name) for name in sweep.axes], sweep.label(decision.named)
     answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
-    return f"{' x '.join(axes) or 'sweep'}: {answer}", report.headline(decision)[0]
+    name = f"{' x '.join(axes) or 'sweep'}: {answer}"
+    return Answer(name, report.headline(decision)[0], dict(_decided(decision)), dict(_numbers(decision)))
+
+
+def _answer_across(across: AcrossDatasets) -> Answer | None:
+    """The decision over all datasets; None if there is none."""
+    if across.problem:
+        return None
+    largest, mean = across.regrets.measured[:, across.place].max(), across.means[:, across.place].mean()
+    number = len(across.names)
+    numbers = {"datasets": number, "configurations": len(across.labels), "largest_regret": largest}
+    chosen = across.runs[across.named][0]
+    tags = {f"best.{name}": str(chosen.given[name]) for name in across.shown if name in chosen.given}
+    tags |= {"best.configuration": across.named, "best.largest_regret": f"{largest:.6f}"}
+    return Answer(
+        f"{' x '.join(across.shown.values()) or 'sweep'}: {across.named} on {number} datasets",
+        report.across_in_words(across)[0],
+        tags | {f"best.{across.metric}": f"{mean:.6f}"},
+        {name: float(value) for name, value in (numbers | {f"best/{across.metric}": mean}).items()},
+    )
 
 
 def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:

@@ -24,6 +24,7 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.tracking.address import without_secret
 from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.names import RUN_ID
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
@@ -59,7 +60,7 @@ def _dataset(about: dict[str, str]) -> dict[str, str]:
 
 
 Time = Annotated[int, Field(ge=0, le=LAST)]
-Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+Id = Annotated[str, Field(pattern=f"^{RUN_ID.pattern}$")]
 Step = Annotated[int, Field(ge=0, lt=2**31)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -126,11 +127,14 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{FILE}"
         draft.unlink(missing_ok=True)
-        with draft.open("x", encoding="utf-8") as file:  # fails on a link in its place
-            json.dump(asdict(self), file)
-            file.flush()
-            os.fsync(file.fileno())  # otherwise a power cut could leave an empty file under the new name
-        draft.replace(folder / FILE)
+        try:
+            with draft.open("x", encoding="utf-8") as file:  # fails on a link in its place
+                json.dump(asdict(self), file)
+                file.flush()
+                os.fsync(file.fileno())  # otherwise a power cut could leave an empty file under the new name
+            draft.replace(folder / FILE)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def note_uploaded(folder: Path, run_id: str) -> None:

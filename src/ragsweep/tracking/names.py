@@ -1,4 +1,4 @@
-"""Shortens and corrects names and values that MLflow would refuse."""
+"""Names of MLflow: what an id is, and names and values that it would refuse, shortened and corrected."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXT_COLUMNS
 from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.errors import ConfigError
 
+RUN_ID = re.compile("[0-9a-f]{32}")
 LONGEST_MLFLOW_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
 LONGEST_PARAM_VALUE = 6000
 LONGEST_TAG_VALUE = 8000

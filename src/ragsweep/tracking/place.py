@@ -11,10 +11,18 @@ from urllib.parse import quote, urlsplit
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
+from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.address import check_address, is_server, sqlite_file
 
 CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
+
+
+def own_store() -> tuple[str, str]:
+    """The address of the project's own store, and the folder of its artifacts, as `conf/tracking/local.yaml` says."""
+    register_resolvers()
+    local = OmegaConf.load(CONF / "tracking" / "local.yaml")
+    return str(local.uri), str(local.artifacts)
 
 
 def check_places(config: DictConfig) -> None:

@@ -181,8 +181,11 @@ class RunRecord:
         return RefusedError(f"the tracking store refuses the run ({first_line(error)}); its files are in {self.folder}")
 
     def _keep(self) -> None:
-        with suppress(OSError):  # a full disk must not keep the run open
+        try:
             self._journal.write(self.folder)
+        except OSError as error:  # a full disk must not keep the run open
+            if self.trouble:
+                self.trouble += f"; its journal cannot be written ({first_line(error)})"
 
 
 _records: set[RunRecord] = set()

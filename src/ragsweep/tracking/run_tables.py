@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import pandas as pd
 from mlflow.entities import Run
-from omegaconf import OmegaConf
 
 from ragsweep.core.csv_files import read_per_query, setting_columns
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
-from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.mlflow_variables import name_unused_variables
+from ragsweep.tracking.place import own_store
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, search
@@ -133,9 +132,8 @@ def _per_query(client: Client, run_id: str) -> pd.DataFrame:
 def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
     """A client of the store, by default the project's own. Errors within the block become a `TrackingError`."""
     if uri is None:
-        register_resolvers()
-        local = OmegaConf.load(CONF / "tracking" / "local.yaml")
-        uri, artifacts = str(local.uri), artifacts or str(local.artifacts)
+        uri, own_artifacts = own_store()
+        artifacts = artifacts or own_artifacts
         name_unused_variables(uri)
     try:
         yield existing_store(uri, artifacts)

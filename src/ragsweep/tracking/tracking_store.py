@@ -50,6 +50,13 @@ FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact
 SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of an error of SQLAlchemy
 FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the same at once may try again
 PAGE = 1000  # runs per request
+LOCATIONS = (  # tables of MLflow's database, and their columns with places of artifacts
+    ("experiments", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+)
 
 
 def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool = False) -> tuple[Client, str]:
@@ -251,7 +258,7 @@ def _move(database: Path, home: str, here: str) -> None:
     """Replace the folder `home` by `here` in all locations."""
     moved = {"old": f"{Path(home).as_uri()}/", "new": f"{Path(here).as_uri()}/"}
     with create_engine(f"{SQLITE}{database}").begin() as connection:
-        for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
+        for table, column in LOCATIONS:
             connection.execute(
                 text(
                     f"UPDATE {table} SET {column} = :new || substr({column}, length(:old) + 1) "

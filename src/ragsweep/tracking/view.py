@@ -27,6 +27,7 @@ from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun, sweep_runs
 from ragsweep.tracking.tracked_job import LOWER_IS_BETTER, MEASURED, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
 from ragsweep.tracking.ui_addresses import ui_of
+from ragsweep.tracking.verdicts import DECISION
 
 TAG = "mlflow.sharedViewState."  # tag of an experiment; the view's key follows
 KEY = "sweep-"  # our keys begin with this; the parent's run id follows
@@ -40,12 +41,13 @@ SETTINGS = "Settings"  # the section that draws all of them
 Chart = dict[str, Any]
 
 
-def save_view(sweep: StoredSweep, parent_run_id: str) -> bool:
+def save_view(sweep: StoredSweep, parent_run_id: str, cutoff: tuple[str, int] | None = None) -> bool:
     """Save the view of a sweep in every experiment that has a run of it.
 
     Args:
         sweep: All its runs.
         parent_run_id: Its parent run.
+        cutoff: The setting and the value of the cutoff that the view shows, of several; None shows all runs.
 
     Returns:
         Whether it was saved. It is not saved if no run has metrics or the store refuses it, which is no error.
@@ -58,12 +60,17 @@ def save_view(sweep: StoredSweep, parent_run_id: str) -> bool:
         name = f"{parent.run_name}, {datetime.fromtimestamp(parent.start_time / 1000):%Y-%m-%d %H:%M}"
         metrics = sorted({name for each in measured for name in each.run.data.metrics})
         lower = LOWER_IS_BETTER in measured[0].run.data.tags
-        state = _state(_settings(measured), metrics, _measured(measured), lower_is_better=lower)
+        settings = [name for name in _settings(measured) if cutoff is None or name != cutoff[0]]
+        state = _state(settings, metrics, _measured(measured), lower_is_better=lower)
+        at = f" AND params.`{cutoff[0]}` = '{cutoff[1]}'" if cutoff else ""
         for condition in _conditions(parent_run_id, sweep.runs):
-            value = _tag(name, {"searchFilter": condition, **state})
+            value = _tag(name, {"searchFilter": f"{condition}{at}", **state})
             if len(value) <= LONGEST_VIEW:
                 break
-        for experiment_id in {parent.experiment_id, *(each.run.info.experiment_id for each in sweep.runs)}:
+        experiments = {each.run.info.experiment_id for each in sweep.runs}
+        if len(experiments) == 1:  # of several datasets, the parent's has no run that the view could show
+            experiments.add(parent.experiment_id)
+        for experiment_id in experiments:
             sweep.client.set_experiment_tag(experiment_id, f"{TAG}{KEY}{parent_run_id}", value)
         return True
     return False
@@ -183,7 +190,7 @@ def _measured(runs: Sequence[SweepRun]) -> Mapping[str, str]:
 def _state(
     settings: Sequence[str], metrics: Sequence[str], measured: Mapping[str, str], *, lower_is_better: bool
 ) -> dict[str, Any]:
-    """The state of the page: all runs, the best first, with columns and charts of settings and metrics only."""
+    """The state of the page: the runs, the best first, with columns and charts of decision, settings and metrics."""
     known = list(measured)
     curves = [name.removeprefix(CURVE) for name in metrics if name.startswith(CURVE)]
     place = {name: number for number, name in enumerate(known)}
@@ -191,7 +198,7 @@ def _state(
     main = sorted({*known, *unknown} & {*metrics}, key=lambda name: (place.get(name, len(known)), name))
     costs = [name for name in metrics if name.startswith(COSTS)]
     decides, title = next(iter(measured.items()), (main[0], main[0]) if main else ("", ""))
-    columns = [_column("params", name) for name in settings]
+    columns = [_column("tags", DECISION), *(_column("params", name) for name in settings)]
     columns += [_column("metrics", name) for name in [*main, *(name for name in costs if name in SHOWN_COSTS)]]
     parallel = {"selectedParams": settings, "selectedMetrics": [decides], "showAllRuns": True}
     sections = {
@@ -209,7 +216,7 @@ def _state(
         "orderByAsc": lower_is_better,
         "selectedColumns": columns,
         "columnOrder": ["1", _column("attributes", "Run Name"), *columns],  # "1" is the column of check boxes
-        "runsHiddenMode": "SHOW_ALL",
+        "runsHiddenMode": "FIRST_20_RUNS",  # charts of more cannot be read
         "compareRunCharts": charts,
         "compareRunSections": [_section(number, name) for number, name in enumerate(sections) if sections[name]],
         "isAccordionReordered": True,  # otherwise MLflow sorts the sections by name

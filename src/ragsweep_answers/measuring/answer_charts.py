@@ -159,8 +159,12 @@ def retrieval(evidence: EvidenceQuality) -> Figure:
 
 def evidence_compared(evaluation: Evaluation, source: str) -> Figure:
     """Does retrieval help?"""
-    by_source = {source: evaluation.correct} | {name: each for name, (_, each) in evaluation.compared.items()}
-    shares = [(SOURCES[name], share(correct)) for name, correct in by_source.items()]
+    by_source = {source: evaluation.correct, **evaluation.controls}
+    known = {name: ~np.isnan(correct) for name, correct in by_source.items()}
+    shares = [
+        (SOURCES[name], share(correct[known[name]], evaluation.dependent.only(known[name])))
+        for name, correct in by_source.items()
+    ]
     subtitle = "Accuracy on the same questions with other evidence"
     if len({each.n for _, each in shares}) > 1:
         subtitle = "Accuracy on the questions that have the evidence"

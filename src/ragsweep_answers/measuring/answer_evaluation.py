@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ragsweep.models.language.response import Cause
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answered import Answered, causes_of
@@ -70,6 +71,7 @@ class Evaluation:
         pitfalls: Which pitfalls each wrong answer shows, shape [wrong answers, pitfalls].
         confusions: Which conditions are taken for each other.
         confident: Positions of the wrong answers with high confidence, the most confident first.
+        dependent: Groups of cases that depend on each other, such as paraphrases.
         controls: Whether each answer from other evidence is correct, 0 or 1, by the source of the evidence; NaN where
             the case has no such evidence.
     """
@@ -96,6 +98,7 @@ class Evaluation:
     confusions: Confusions
     confident: Indices
     controls: Mapping[str, Array]
+    dependent: Groups
     lost: Mapping[str, int] = field(default_factory=dict)
     lost_answers: int = 0
     causes: Mapping[Cause, int] = field(default_factory=dict)
@@ -103,7 +106,7 @@ class Evaluation:
     @cached_property
     def accuracy(self) -> AgainstChance:
         """The accuracy compared with guessing; no answer counts as wrong."""
-        return against_chance(self.correct, self.chance, self.unread)
+        return against_chance(self.correct, self.chance, self.unread, self.dependent)
 
     @property
     def unread(self) -> Array:
@@ -125,7 +128,10 @@ class Evaluation:
     @cached_property
     def groups(self) -> dict[str, list[tuple[str, Share]]]:
         """Accuracy by specialty and by difficulty; without what no case has."""
-        found = {grouping: accuracy_by_group(self.correct, names) for grouping, names in self.groupings.items()}
+        found = {
+            grouping: accuracy_by_group(self.correct, names, self.dependent)
+            for grouping, names in self.groupings.items()
+        }
         return {grouping: sorted(groups, key=_place) for grouping, groups in found.items() if groups}
 
     @property
@@ -208,6 +214,7 @@ def evaluate(
         confusions=confusions(cases, answered.chosen, settings.groups),
         confident=high_confidence_errors(answered.correct, answered.confidence, high=settings.confident),
         controls=controls,
+        dependent=answered.groups,
         lost=Counter(name for each in answers for name in each.lost),
         lost_answers=sum(bool(each.lost) for each in answers),
         causes=causes_of(answers),

@@ -10,7 +10,7 @@ import numpy as np
 from ragsweep.core.terminal import counted
 from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.models.language.unusable import HELP
-from ragsweep.statistics import LEVEL, holm, mcnemar_p
+from ragsweep.statistics import LEVEL, holm
 from ragsweep.tasks.task import Measure, Score
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors
@@ -110,8 +110,10 @@ def _lost(evaluation: Evaluation) -> Iterator[str]:
 def _controls(evaluation: Evaluation, source: str) -> Iterator[str]:
     """Each comparison is of the same questions, answered from other evidence."""
     pairs = evaluation.compared
-    found = [difference(*pair) for pair in pairs.values()]
-    p = holm(mcnemar_p([each.only_first for each in found], [each.only_second for each in found]))
+    known = {source: evaluation.dependent.only(~np.isnan(each)) for source, each in evaluation.controls.items()}
+    found = [difference(*pair, known[source]) for source, pair in pairs.items()]
+    p = holm(np.array([each.p for each in found]))
+    test = "exact test by groups" if evaluation.dependent.in_use else "McNemar's exact test"
     for (other, (own, correct)), each, adjusted in zip(pairs.items(), found, p.tolist(), strict=True):
         cases = counted(len(own), "question")
         only = "" if len(own) == len(evaluation.correct) else f"{cases} with a judged page: "
@@ -119,8 +121,8 @@ def _controls(evaluation: Evaluation, source: str) -> Iterator[str]:
         corrected = f", Holm's correction for {len(pairs)} tests" if len(pairs) > 1 else ""
         yield (
             f"{only}{own.mean():.2f} of the answers are correct with {SOURCES[source]}, {correct.mean():.2f} with "
-            f"{SOURCES[other]}; the difference {verdict} ({_interval(*each[:3], sign='+')}, McNemar's exact "
-            f"test{corrected}: p = {adjusted:.2g}; {each.only_first} correct only with {SOURCES[source]}, "
+            f"{SOURCES[other]}; the difference {verdict} ({_interval(*each[:3], sign='+')}, "
+            f"{test}{corrected}: p = {adjusted:.2g}; {each.only_first} correct only with {SOURCES[source]}, "
             f"{each.only_second} only with {SOURCES[other]})."
         )
 

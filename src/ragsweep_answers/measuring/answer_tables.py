@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
@@ -43,7 +44,8 @@ def items(dataset: Dataset) -> pd.DataFrame:
         }
         for case in dataset.cases
     ]
-    return pd.DataFrame(rows)
+    groups = [query.group or "" for query in dataset.queries]
+    return pd.DataFrame(rows).assign(**({QUERY_GROUP: groups} if any(groups) else {}))
 
 
 def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ import numpy as np
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.model.cases import Case
 from ragsweep.models.language.response import CAUSE_NAMES, Cause
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep_answers.answering import Answer, Evidence, Question
 from ragsweep_answers.measuring.contexts import NEED_RANKING, Source
@@ -31,6 +32,7 @@ class Answered:
         answers: The answers.
         seed: Of the folds by which scores of options become probabilities.
         source: Where the evidence of the questions comes from; `none` also for recorded answers.
+        groups: The groups of the cases.
     """
 
     cases: Sequence[Case]
@@ -38,6 +40,7 @@ class Answered:
     answers: Sequence[Answer]
     seed: int
     source: Source
+    groups: Groups
 
     @cached_property
     def chosen(self) -> Indices:
@@ -114,7 +117,9 @@ class Answered:
         scored = [row for row, each in enumerate(self.answers) if each.scores and not each.probabilities]
         if scored:
             scores = [self.answers[row].scores for row in scored]
-            found = temperature_scaled(scores, self.expected[scored], seed=self.seed)
+            found = temperature_scaled(
+                scores, self.expected[scored], groups=Groups.named(self.groups.of[scored].tolist()), seed=self.seed
+            )
             for row, options in zip(scored, found, strict=True):
                 known[row] = options.tolist()
         return known

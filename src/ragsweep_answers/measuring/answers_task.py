@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.retrieval.stages import check_search
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric
@@ -196,12 +197,14 @@ class AnswersTask:
     def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
         """Answer all questions from each of these kinds of evidence, one after the other, in no telling order."""
         answered: dict[Source, Answered] = {}
+        groups = Groups.named([query.group for query in items.queries])
         order = sorted(sources, key=lambda source: digest([items.digest, source]))
         asked_of = {each: questions(items, contexts(items, each, ranking, self.k, self._level)) for each in order}
         announce(self.answerer, {digest([items.digest, source]): asked for source, asked in asked_of.items()})
         for source, asked in asked_of.items():
             given = self._ask(items, asked, source)
-            answered[source] = Answered(items.cases, with_own_evidence(items, asked, given), given, self.seed, source)
+            own = with_own_evidence(items, asked, given)
+            answered[source] = Answered(items.cases, own, given, self.seed, source, groups)
         return [answered[source] for source in sources]
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
@@ -228,8 +231,9 @@ class AnswersTask:
         known = (evaluation.confidence, evaluation.correct)
         found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
         if ECE in self.metrics and not why:
-            confidence = Confidence.of(*known, bins=bins, resamples=resamples, seed=self.seed)
-            of_confidence = confidence_scores(*known, bins=bins, resamples=resamples, seed=self.seed)
+            drawn: dict[str, Any] = {"bins": bins, "groups": answered.groups, "resamples": resamples, "seed": self.seed}
+            confidence = Confidence.of(*known, **drawn)
+            of_confidence = confidence_scores(*known, **drawn)
             found += [replace(score, unread=scores.UNREAD_CONFIDENCE) for score in of_confidence]
         summary = confidence.summary if confidence else None
         counted = [

@@ -70,7 +70,8 @@ def _lines(items: Dataset, audited: Audit) -> Iterator[str]:
     for finding in audited.findings:
         yield f"\n{finding.kind} ({finding.count:,} of {finding.out_of:,})"
         yield from (f"  {sentence}" for sentence in (finding.problem, finding.cost, finding.advice))
-    for heading, sentences in (("not checked", audited.not_checked), ("could be missed", audited.undetectable)):
+    further = {"not checked": audited.not_checked, "could be missed": audited.undetectable, "groups": audited.groups}
+    for heading, sentences in further.items():
         if sentences:
             yield f"\n{heading}"
             yield from (f"  {sentence}" for sentence in sentences)

@@ -11,17 +11,13 @@ import numpy.typing as npt
 from ragsweep.core.terminal import counted, named, quoted
 from ragsweep.datasets.model.dataset import Dataset, Passage
 from ragsweep.tasks.ranking.coverage import relevant
-from ragsweep.text.content_words import FEWEST_COMPARED, content_stems, is_copy
+from ragsweep.text.near_copies import near_copies, similar
 from ragsweep.text.tokens import words
 from ragsweep_audit.findings.finding import Finding, page_name
 
 SHINGLE = 3  # words
 FEWEST_WORDS = 8  # of a passage that is compared
 MOST_COMPARED = 50_000  # passages; of more, only exact copies are found
-MOST_SHARING = 1000  # passages; a shingle of more passages does not make two of them candidates
-
-CANDIDATES_AT_ONCE = 1 << 16
-COSINE_ROUNDING = 1e-9
 
 Pairs = npt.NDArray[np.int64]
 
@@ -29,22 +25,14 @@ Pairs = npt.NDArray[np.int64]
 def duplicate_queries(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:
     """A finding about queries that repeat another one, perhaps with a few more words.
 
-    Two queries are copies if the content words of one are in the other, in the same order, and the Jaccard similarity
-    of both sets is at least `near`. Queries that differ by a number, a negation, or a replaced or moved word are not
-    copies: they ask something else.
+    Copies are those of `near_copies`.
 
     Args:
         dataset: The dataset.
         near: Least Jaccard similarity.
         relevance_level: The lowest grade that counts as relevant.
     """
-    stems = [content_stems(query.text) for query in dataset.queries]
-    compared = [row for row, found in enumerate(stems) if len({*found}) >= FEWEST_COMPARED]
-    pairs = [
-        (compared[one], compared[other])
-        for one, other in similar([[*dict.fromkeys(stems[row])] for row in compared], near).tolist()
-        if is_copy(stems[compared[one]], stems[compared[other]])
-    ]
+    pairs = near_copies([query.text for query in dataset.queries], near)
     if not pairs:
         return
     judged: dict[int, set[int]] = {}
@@ -146,55 +134,3 @@ def _overlap(dataset: Dataset, one: int, other: int) -> bool:
     """Whether two passages share characters of a document."""
     first, second = dataset.passages[one], dataset.passages[other]
     return first.source == second.source and first.start < second.end and second.start < first.end
-
-
-def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
-    """The pairs of sets whose Jaccard similarity is at least `least`, shape [pairs, 2], in order.
-
-    Of sets that are equal and in the same order, the first is paired with each other one, and it alone is compared with
-    further sets. Candidates are found by prefix filtering (Bayardo, Ma and Srikant, WWW 2007): two sets that are so
-    similar share one of the rarest members of each. A member of more than `MOST_SHARING` of the compared sets finds no
-    candidates.
-
-    Args:
-        sets: Distinct members of each set, in any order.
-        least: More than 0.
-    """
-    from scipy import sparse
-
-    first_with: dict[tuple[str, ...], int] = {}
-    equal, different = [], []
-    for at, members in enumerate(map(tuple, sets)):
-        first = first_with.setdefault(members, at)
-        if first < at and members:
-            equal.append((first, at))
-        elif members:
-            different.append(at)
-    sizes = np.array([len(sets[at]) for at in different], dtype=np.int64)
-    numbers: dict[str, int] = {}
-    member = np.fromiter(
-        (numbers.setdefault(each, len(numbers)) for at in different for each in sets[at]), np.int64, sizes.sum()
-    )
-    frequency = np.bincount(member, minlength=len(numbers))
-    row = np.repeat(np.arange(len(different)), sizes)
-    order = np.lexsort((member, frequency[member], row))  # the rarest members of each set first
-    place = np.arange(len(member)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    in_prefix = place < (sizes - np.ceil(least * sizes - COSINE_ROUNDING) + 1)[row]
-    kept = order[in_prefix & (frequency[member[order]] > 1) & (frequency[member[order]] <= MOST_SHARING)]
-
-    def matrix(chosen: Pairs) -> sparse.csr_array:
-        ones = np.ones(len(chosen), np.int32)
-        return sparse.csr_array((ones, (row[chosen], member[chosen])), shape=(len(different), len(numbers)))
-
-    prefixes, whole = matrix(kept), matrix(order)
-    one, other = sparse.triu(prefixes @ prefixes.T, 1).nonzero()
-    near: list[tuple[int, int]] = []
-    for first in range(0, len(one), CANDIDATES_AT_ONCE):
-        some = slice(first, first + CANDIDATES_AT_ONCE)
-        shared = whole[one[some]].multiply(whole[other[some]]).sum(axis=1)
-        alike = shared >= least * (sizes[one[some]] + sizes[other[some]] - shared) - COSINE_ROUNDING
-        near += [
-            (different[left], different[right])
-            for left, right in zip(one[some][alike], other[some][alike], strict=True)
-        ]
-    return np.array(sorted([*equal, *near]), dtype=np.int64).reshape(-1, 2)

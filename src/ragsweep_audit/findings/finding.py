@@ -49,17 +49,19 @@ class Audit:
         findings: The problems that it has.
         not_checked: What was not looked for, or only in a part of the dataset, one sentence each.
         undetectable: What was looked for and would be missed in this dataset, one sentence each.
+        groups: What the groups of queries cost, if there are any, one sentence.
     """
 
     findings: tuple[Finding, ...] = ()
     not_checked: tuple[str, ...] = ()
     undetectable: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> list[str]:
         """The findings for a report, or that there are none as far as was checked."""
         clean = " ".join((NOTHING_WRONG, *self.not_checked, *self.undetectable))
-        return [each.text for each in self.findings] or [clean]
+        return [*([each.text for each in self.findings] or [clean]), *self.groups]
 
 
 def page_name(dataset: Dataset, passage: Passage) -> str:

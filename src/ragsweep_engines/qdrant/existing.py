@@ -5,25 +5,23 @@ from __future__ import annotations
 import re
 import shutil
 import tarfile
-import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 
 from filelock import FileLock
 
-from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import one_line, shortened
+from ragsweep_engines.folder_copies import copy_of
 from ragsweep_engines.qdrant.embedded import LOCK, PARTIAL, EdgeCollection
 from ragsweep_engines.qdrant.qdrant_access import host
 from ragsweep_engines.qdrant.qdrant_collection import Hit
 from ragsweep_engines.qdrant.server import ServerCollection
 
 SEGMENTS, LOCAL_MODE = "segments", "meta.json"
-BYTES_AT_ONCE = 1 << 20  # bytes
 MOST_FILES, MOST_BYTES = 100_000, 10**13  # in a snapshot
 SHOWN_NAMES = 5  # names in a message
 SETTING = "retriever.snapshot"
@@ -84,21 +82,10 @@ def on_server(name: str, snapshot: str | None) -> ServerCollection:
 
 def opened_copy(shard: Path) -> EdgeCollection:
     """A copy of a shard, open: the engine writes into the files that it opens. It is deleted with the object."""
-    folder = tempfile.mkdtemp(prefix="ragsweep-qdrant-")
-    try:
-        _copy(shard, Path(folder))
-        collection = EdgeCollection(Path(folder), None)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(collection, shutil.rmtree, folder, ignore_errors=True)
+    copy = copy_of(shard, "qdrant")
+    collection = EdgeCollection(Path(copy.name), None)
+    weakref.finalize(collection, copy.cleanup)
     return collection
-
-
-def digest_of(shard: Path) -> str:
-    """Digest of the files of a shard."""
-    files = sorted(path for path in shard.rglob("*") if path.is_file())
-    return digest([[path.relative_to(shard).as_posix(), digest_file(path)] for path in files])
 
 
 def restore(snapshot: Path, folder: Path) -> None:
@@ -214,29 +201,6 @@ def _readable(snapshot: Path) -> Iterator[None]:
         if isinstance(error, RetrieverError) and str(error).startswith(SETTING):
             raise
         raise _refused(snapshot, f"cannot be restored ({first_line(error)})") from error
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a folder with the holes of its files."""
-    for path in source.rglob("*"):
-        place = target / path.relative_to(source)
-        if path.is_symlink():
-            raise RetrieverError(f"retriever.path: {path} is a link, which a shard does not have")
-        if path.is_dir():
-            place.mkdir(parents=True, exist_ok=True)
-            continue
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("rb") as file, place.open("wb") as copy:
-            _copy_file(file, copy)
-
-
-def _copy_file(file: IO[bytes], copy: Any) -> None:
-    while block := file.read(BYTES_AT_ONCE):
-        if block.strip(b"\0"):
-            copy.write(block)
-        else:
-            copy.seek(len(block), 1)
-    copy.truncate(file.tell())
 
 
 def check_scores(collection: str, vector: str, rows: Sequence[Sequence[Hit]]) -> None:

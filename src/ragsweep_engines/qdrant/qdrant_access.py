@@ -6,56 +6,38 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, NoReturn
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from ragsweep.core.environment import variable
-from ragsweep.core.errors import ConfigError, RetrieverError, first_line
+from ragsweep.core.errors import RetrieverError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.terminal import one_line, say_once, shortened
-from ragsweep.models.language.endpoint_access import hidden
+from ragsweep.core.terminal import one_line, shortened
+from ragsweep_engines.server_address import ServerAddress
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
     from qdrant_client.http.exceptions import UnexpectedResponse
 
 URL, KEY = "QDRANT_URL", "QDRANT_API_KEY"  # in the environment, or in the file .env of the project folder
-PORT = 6333  # where an address has none
 TIMEOUT_S = 60
 UPLOAD_S = 600
-LOCAL = ("localhost", "127.0.0.1", "::1")
+
+_server = ServerAddress(URL, KEY, port=6333)
 
 
 def without_key(text: str) -> str:
     """The text without the key, which a server may repeat."""
-    return hidden(text, variable(KEY))
+    return _server.without_key(text)
 
 
 def has_server() -> bool:
     """Whether an address of a server is set."""
-    return bool(variable(URL))
+    return _server.is_set
 
 
 def host() -> str:
-    """The address of the server, as errors may show it.
-
-    Raises:
-        ConfigError: It is not set, is not an address, or has a user, a password or parameters in it.
-    """
-    url = variable(URL)
-    if not url:
-        raise ConfigError(f"{URL}: is not set; set it in the environment or in the file .env of the project folder")
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        bare = not (parts.username or parts.password or parts.query or parts.fragment)
-    except ValueError:  # of a port that is not a number, and may be a password
-        known = bare = False
-    if not (known and bare and url.isprintable()) or without_key(url) != url:
-        raise ConfigError(
-            f"{URL}: expected an address such as http://127.0.0.1:6333 or https://HOST:6333, without user, password "
-            f"and parameters; the key belongs in {KEY}"
-        )
-    return url if parts.port else urlunsplit(parts._replace(netloc=f"{parts.netloc}:{PORT}"))
+    """The address of the server, as errors may show it."""
+    return _server.host
 
 
 def connect() -> QdrantClient:
@@ -64,15 +46,10 @@ def connect() -> QdrantClient:
 
     from qdrant_client import QdrantClient
 
-    url, key = host(), variable(KEY)
-    parts = urlsplit(url)
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise ConfigError(f"{KEY}: contains a character that no key has, such as a space")
-    if key and parts.scheme == "http" and parts.hostname not in LOCAL:
-        say_once(f"{URL}: {parts.hostname} gets the key without encryption; use https:// if the server has it")
+    key = _server.secret()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a key sent without encryption
-        return QdrantClient(url=url, api_key=key or None, timeout=TIMEOUT_S, check_compatibility=False)
+        return QdrantClient(url=host(), api_key=key or None, timeout=TIMEOUT_S, check_compatibility=False)
 
 
 def upload(path: str, file: IO[bytes]) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.core.limits import Between, Text
+from ragsweep.core.limits import Between, OwnData, Text
 from ragsweep.core.progress import progress
-from ragsweep.core.terminal import one_line, say_once, shortened
+from ragsweep.core.terminal import say_once, some_of
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
@@ -23,13 +22,13 @@ from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import code_of
 from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep_engines.folder_copies import digest_of
 from ragsweep_engines.qdrant import embedded, existing
 from ragsweep_engines.qdrant import qdrant_access as access
 from ragsweep_engines.qdrant.matching import FIELDS, Matcher, ranking_of
 from ragsweep_engines.qdrant.qdrant_collection import Collection, Fusion, Hit, Query, SearchParams, expect_packages
 
 TRIED_DEPTH = 100  # searched to before a run is recorded
-SHOWN_NAMES = 3  # names in a message
 PAYLOAD = {"text": "content", "source": "file_path", "page": None, "passage": None}
 
 
@@ -64,7 +63,7 @@ class QdrantRetriever:
     role: ClassVar[str] = "qdrant"
     finds_by_name: ClassVar[bool] = True
 
-    collection: Text
+    collection: OwnData
     encoder: Encoder
     embeddings: Store = NO_STORE
     path: Text | None = None
@@ -128,7 +127,7 @@ class QdrantRetriever:
             return digest(
                 [self.collection, layout.dense, sorted(layout.sparse), layout.points, layout.notes, *self._own]
             )
-        return digest([existing.digest_of(self._shard), *self._own])
+        return digest([digest_of(self._shard), *self._own])
 
     @property
     def method(self) -> Method:
@@ -245,7 +244,7 @@ class QdrantRetriever:
             count, all_hits = matcher.unknown.total(), sum(map(len, hits))
             raise RetrieverError(
                 f"collection {self.collection!r}: {count:,} of {all_hits:,} hits are nothing that the dataset knows "
-                f"({_some(matcher.unknown)}); check retriever.payload, or leave them out with retriever.filter"
+                f"({some_of(matcher.unknown)}); check retriever.payload, or leave them out with retriever.filter"
             )
         if matcher.repeated:
             say_once(
@@ -264,7 +263,7 @@ class QdrantRetriever:
         if self.vector is not None and self.vector not in layout.dense:
             raise RetrieverError(f"retriever.vector: {what} has no dense vector {self.vector!r} (it has {dense})")
         if self.sparse_vector is not None and self.sparse_vector not in layout.sparse:
-            there = _some(sorted(layout.sparse))
+            there = some_of(sorted(layout.sparse)) or "none"
             raise RetrieverError(
                 f"retriever.sparse_vector: {what} has no sparse vector {self.sparse_vector!r} (it has {there})"
             )
@@ -282,13 +281,8 @@ class QdrantRetriever:
             if name and hits and not any(name.partition(".")[0] in hit.payload for hit in hits):
                 query = next(query for query, row in zip(queries, rows, strict=True) if row)
                 [whole] = self._opened.search([query], replace(self._manner, payload=None), 1)
-                there = _some(sorted({field for hit in whole for field in hit.payload}))
+                there = some_of(sorted({field for hit in whole for field in hit.payload}))
                 raise RetrieverError(
                     f"retriever.payload.{what}: no point that was found has {name!r} (there is {there}); "
                     "expected the name of a field, or null"
                 )
-
-
-def _some(names: Iterable[str]) -> str:
-    shown = [shortened(one_line(repr(name))) for name in islice(names, SHOWN_NAMES + 1)]
-    return ", ".join(shown[:SHOWN_NAMES]) + (", ..." if len(shown) > SHOWN_NAMES else "") or "none"

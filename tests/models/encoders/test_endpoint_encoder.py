@@ -160,7 +160,7 @@ def test_a_failure_that_stays_is_one_line(encoder, server):
 def test_a_wrong_key_is_one_line(encoder, server):
     server.reply = lambda prompt, times: problem(401, f"no such key {KEY}")
     line = failure(encoder)
-    assert "401 the key in the variable encoder.api_key_env is not accepted" in line
+    assert "401 the key in the variable OPENAI_API_KEY (encoder.api_key_env) is not accepted" in line
     assert server.key == KEY
 
 

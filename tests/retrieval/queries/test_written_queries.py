@@ -182,7 +182,7 @@ def test_the_limit_on_tokens_is_one_line(model):
 def test_a_wrong_key_is_one_line(model, server):
     server.reply = lambda prompt, times: problem(401, f"wrong key {KEY}")
     with pytest.raises(
-        ModelError, match=r"401 the key in the variable language_model\.api_key_env is not accepted"
+        ModelError, match=r"401 the key in the variable \w+ \(language_model\.api_key_env\) is not accepted"
     ) as e:
         HypotheticalPassage(model).expand(TABLETS, SPARSE)
     assert KEY not in str(e.value)

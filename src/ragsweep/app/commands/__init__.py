@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -47,8 +46,10 @@ def composed(overrides: Sequence[str], primary: str = "config") -> DictConfig:
 
 def check_ids(ids: Iterable[str]) -> None:
     """Refuse what cannot be the id of a run or of a sweep, before the store is asked for it."""
+    from ragsweep.tracking.names import RUN_ID
+
     for each in ids:
-        if not re.fullmatch(r"[0-9a-f]{32}", each):
+        if not RUN_ID.fullmatch(each):
             shown = shortened(one_line(each), 40)
             raise ConfigError(f"{shown}: expected the id of a run or of a sweep, 32 digits and letters from a to f")
 

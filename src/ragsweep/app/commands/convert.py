@@ -3,6 +3,7 @@
 ragsweep convert dataset=beir dataset.path=scifact --to trec --out scifact_trec
 ragsweep convert corpus=text corpus.path=texts questions=spans questions.path=questions.csv --to spans --out copy
 ragsweep convert dataset=cho_manual --to table --out manual    # the bundled manual: a page a row, a question a row
+ragsweep convert dataset=cho_manual --to mlflow --out manual   # its questions as an EvaluationDataset in MLflow
 
 The settings are those of ragsweep run. The folder is new; nothing is left there if something goes wrong. What the
 format cannot express is named and counted.
@@ -22,7 +23,10 @@ from ragsweep.app.commands import composed, parser_of
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-TO = ("beir", "trec", "table", "spans")
+    from ragsweep.datasets import Collection
+
+MLFLOW = "mlflow"
+TO = ("beir", "trec", "table", "spans", MLFLOW)
 
 
 def main() -> int:
@@ -30,7 +34,7 @@ def main() -> int:
     parser = parser_of("convert", __doc__)
     parser.add_argument("overrides", nargs="+", metavar="NAME=VALUE", help="the dataset, as for ragsweep run")
     parser.add_argument("--to", choices=TO, required=True, help="the format")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new folder")
+    parser.add_argument("--out", type=Path, required=True, help="the new folder, or name of an EvaluationDataset")
     arguments = parser.parse_intermixed_args()
 
     from ragsweep.config.checking import build
@@ -44,6 +48,8 @@ def main() -> int:
     config = checked(composed(arguments.overrides))
     collection = build(config.dataset, "dataset").load()
     check(collection)
+    if arguments.to == MLFLOW:
+        return as_evaluation_dataset(collection, str(arguments.out), config.tracking)
     written = convert(collection, arguments.to, arguments.out)
     for sentence in written.lost:
         print(f"lost: {sentence}", file=sys.stderr)
@@ -53,6 +59,22 @@ def main() -> int:
     settings = (each.partition("=") for each in written.settings.split())
     shown = [typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings]
     print(f"read it with: ragsweep run {' '.join([*shown, *_chunking(chosen)])}")
+    return 0
+
+
+def as_evaluation_dataset(collection: Collection, name: str, store: DictConfig) -> int:
+    """Write the questions to MLflow, and say how they are read."""
+    from ragsweep.core.quoting import typed
+    from ragsweep.core.terminal import counted
+    from ragsweep.mlflow.evaluation_questions import write
+
+    unit, lost, asked = write(collection, name, store)
+    for sentence in lost:
+        print(f"lost: {sentence}", file=sys.stderr)
+    print(f"{name}: {counted(len(asked.queries), 'query')}, {counted(len(asked.judgments), 'judgment')}")
+    shown = {"questions": MLFLOW, "questions.dataset": name, "questions.unit": unit}
+    corpus = "..." if collection.documents else "none"
+    print(f"read it with: ragsweep run corpus={corpus} {' '.join(typed(*each) for each in shown.items())}")
     return 0
 
 

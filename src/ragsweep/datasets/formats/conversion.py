@@ -155,6 +155,8 @@ def _table(collection: Collection) -> Written:
         for document in collection.documents
         for page in document.pages
     }
+    if not collection.documents:  # so nothing can be missing
+        pages = {judgment.unit: judgment.unit for judgment in collection.judgments}
     for document in collection.documents:
         numbers = [page.page_number.strip() for page in document.pages]
         if len(set(numbers)) < len(numbers):

@@ -55,6 +55,8 @@ class IrDatasetsDataset(Selecting):
             ]
         except Exception as error:  # of a download or of a parser of the catalogue
             raise DatasetError(f"dataset.id: {self.id} cannot be read ({first_line(error)})") from error
+        if not documents:
+            raise DatasetError(f"dataset.id: {self.id} has no documents")
         faults = Faults(self.id)
         known = {query.query_id for query in asked}
         for query in asked:

@@ -72,12 +72,16 @@ class Query:
         text: What is asked.
         query_type: The group by which results are broken down; None if the dataset has no query types.
         fields: Further fields of the dataset, as names and texts. They are columns of the table of queries.
+        group: The group of queries that depend on each other, such as paraphrases; None if it is alone.
+        answerable: Whether the documents may answer it. One that they are known not to answer has no judgments.
     """
 
     query_id: str
     text: str
     query_type: str | None = None
     fields: tuple[tuple[str, str], ...] = ()
+    group: str | None = None
+    answerable: bool = True
 
     @classmethod
     def of(cls, case: Case) -> Query:
@@ -213,6 +217,7 @@ class Collection:
                 *([digest_of_cases(self.cases)] if self.cases else []),
                 *([["references", *self.references]] if self.references else []),
                 *([["fields", *fields]] if any(fields := [query.fields for query in self.queries]) else []),
+                *([["groups", *groups]] if any(groups := [query.group for query in self.queries]) else []),
                 *([["unranked", *self.left_out.documents]] if self.left_out.documents else []),
             ]
         )

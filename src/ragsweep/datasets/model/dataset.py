@@ -117,7 +117,7 @@ class Dataset:
         spans = cut(collection, chunker, store)
         for document, its in zip(collection.documents, spans, strict=True):
             with_text: set[int] = set()
-            for passage, pages in _passages_of(document, its):
+            for passage, pages in passages_in(document, its):
                 units = [passage.chunk_id] if collection.unit == "passage" else [page.unit for page in pages]
                 keys.append(units[0])
                 further += [(len(passages), unit) for unit in dict.fromkeys(units[1:]) if unit != units[0]]
@@ -128,7 +128,7 @@ class Dataset:
                     empty.append(f"{document.source}#{page.page_number}")
                 if collection.unit != "passage":
                     positions.setdefault(page.unit, len(positions))
-        if not passages and (collection.documents or not collection.cases):
+        if not passages and collection.documents:
             raise DatasetError(f"{collection.name}: the documents contain no text, so nothing can be retrieved")
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
@@ -270,7 +270,7 @@ def _with_text(reference: Reference, documents: Mapping[str, Document]) -> Refer
     return reference._replace(text=documents[reference.source].text[reference.start : reference.end])
 
 
-def _passages_of(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:
+def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:
     """The passages between these offsets, each with the pages that it has text of."""
     starts = [page.start for page in document.pages]
     numbers: Counter[int] = Counter()

@@ -99,9 +99,11 @@ class Pages:
             where: The place of the judgment, for error messages.
 
         Raises:
-            DatasetError: There is no such unit, or there are several.
+            DatasetError: There is no such unit, or there are several. Without documents, any key is a unit.
         """
         key = composed(key.strip())
+        if not self._documents:
+            return key
         named = self._pages.get(key, [])
         if len(named) > 1 and same_name(named[0], key) and self._unit_kind == "page":
             raise DatasetError(

@@ -1,4 +1,4 @@
-"""Selects questions of a dataset by their ids."""
+"""Selects questions of a dataset by their ids, and groups them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.model.collection import Collection, LeftOut
 from ragsweep.datasets.model.faults import Faults, OnError
+from ragsweep.datasets.model.grouping import grouped
 from ragsweep.datasets.readers.entry_files import lines_of, read_json
 from ragsweep.datasets.readers.fields import listed, shown_value, whole
 from ragsweep.text.normalisation import composed
@@ -23,27 +24,31 @@ SETTING = "dataset.ids"
 
 @dataclass(frozen=True, kw_only=True)
 class Selecting:
-    """The settings by which a dataset leaves out questions.
+    """The settings by which a dataset leaves out questions, and groups them.
 
     Attributes:
         on_error: Whether a question that cannot be used refuses the dataset, or is left out.
         ids: Selects questions: a list of ids, or a file with them; see `selected`. None selects all questions.
+        group: The field that names the group of a question; see `grouped`.
     """
 
     on_error: OnError = "refuse"
     ids: Text | Sequence[Text] | None = None
+    group: Text | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", _checked(self.ids))
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """Those of these settings that leave nothing out, because they have their defaults."""
-        return [name for name, default in (("ids", None), ("on_error", "refuse")) if getattr(self, name) == default]
+        """Those of these settings that change nothing, because they have their defaults."""
+        defaults = {"ids": None, "on_error": "refuse", "group": None}
+        return [name for name, default in defaults.items() if getattr(self, name) == default]
 
     def selected(self, collection: Collection, faults: Faults | None) -> Collection:
-        """The collection with the selected questions only; see `selected`."""
-        return selected(collection, self.ids, faults or Faults(collection.name), self.on_error)
+        """The collection with the selected questions only, which know their groups; see `selected` and `grouped`."""
+        some = selected(collection, self.ids, faults or Faults(collection.name), self.on_error)
+        return grouped(some, self.group)
 
 
 def _checked(ids: object) -> Ids:

@@ -14,6 +14,7 @@ from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
+from ragsweep.core.terminal import counted
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import AnnouncesTexts, EncodesInPieces
@@ -27,7 +28,6 @@ from ragsweep.store.stage_store import Arrays, Store
 Digests = npt.NDArray[np.bytes_]
 
 DIGEST_BYTES = 16
-PLURAL = {"passage": "passages", "query": "queries"}
 ENCODED_AT_ONCE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
@@ -71,7 +71,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
         size = encoder.piece if isinstance(encoder, EncodesInPieces) else ENCODED_AT_ONCE
         if isinstance(encoder, AnnouncesTexts) and len(missing):
             encoder.announce([texts[row] for row in missing], role)
-        with progress(f"encoding {len(missing):,} {PLURAL[role]}", len(missing)) as shown:
+        with progress(f"encoding {counted(len(missing), role)}", len(missing)) as shown:
             for start in range(0, len(missing), size):
                 piece = [texts[row] for row in missing[start : start + size]]
                 if len(missing) <= size:

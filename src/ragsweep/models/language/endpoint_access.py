@@ -30,7 +30,14 @@ class Access(NamedTuple):
     settings: tuple[str, ...]
 
 
-def check_access(base_url: str | None, variables: Mapping[str, str], texts: Mapping[str, str], group: str) -> None:
+def check_access(
+    base_url: str | None,
+    variables: Mapping[str, str],
+    texts: Mapping[str, str],
+    group: str,
+    *,
+    setting: str = "base_url",
+) -> None:
     """Refuse settings that hold a secret, which a run would record, without repeating them.
 
     Args:
@@ -38,15 +45,16 @@ def check_access(base_url: str | None, variables: Mapping[str, str], texts: Mapp
         variables: Names of the variables that hold keys, by the setting.
         texts: Further settings that could contain a key.
         group: The group of these settings, for error messages.
+        setting: That of the address, for error messages.
 
     Raises:
         ConfigError: The address has a user, a password or parameters, or is not an address; the name of a variable
             could be a key; a text contains a key; or the file `.env` cannot be read.
     """
-    for setting, name in variables.items():
+    for named, name in variables.items():
         if not re.fullmatch("[A-Z][A-Z0-9_]*", name) or not ("_" in name or variable(name)):
             raise ConfigError(
-                f"{group}.{setting}: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
+                f"{group}.{named}: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
                 "without _ only if it is set; the key itself must not be in the configuration, which every run records"
             )
     if base_url is not None:
@@ -57,13 +65,13 @@ def check_access(base_url: str | None, variables: Mapping[str, str], texts: Mapp
             known = False
         if not known or not base_url.isprintable() or re.search(r"[@?#;=&%\s]", base_url):
             raise ConfigError(
-                f"{group}.base_url: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
+                f"{group}.{setting}: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
                 "parameters, which would be recorded; the key belongs in an environment variable"
             )
-    for setting, value in {"base_url": base_url or "", **texts}.items():
+    for named, value in {setting: base_url or "", **texts}.items():
         for name in variables.values():
             if hidden(value, *_parts(variable(name))) != value:
-                raise ConfigError(f"{group}.{setting}: contains the key in {name}, which would be recorded")
+                raise ConfigError(f"{group}.{named}: contains the key in {name}, which would be recorded")
 
 
 def check_headers(headers: Mapping[str, str], setting: str, *, named: bool = False) -> None:
@@ -108,13 +116,17 @@ def access_of(
     if api_key_env is not None:
         setting = f"{group}.api_key_env"
         key = _value(api_key_env, setting, "[!-~]+", f"{setting}=null sends no key")
-        found, secrets, settings = {"Authorization": f"Bearer {key}", **found}, [key], {"authorization": setting}
+        found, secrets, settings = (
+            {"Authorization": f"Bearer {key}", **found},
+            [key],
+            {"authorization": f"{api_key_env} ({setting})"},
+        )
     for name, named in headers_env.items():
         setting = f"{group}.headers_env.{name}"
         value = _value(named, setting, "[ -~]+", f"without {setting} none is sent")
         found = {other: each for other, each in found.items() if other.lower() != name.lower()} | {name: value}
         secrets += _parts(value)
-        settings[name.lower()] = setting
+        settings[name.lower()] = f"{named} ({setting})"
     return Access(found, tuple(secrets), tuple(settings.values()))
 
 

@@ -16,9 +16,9 @@ from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.models.language.budget import Budget, Spent, budget_of
 from ragsweep.models.language.endpoint_access import access_of, check_access, check_headers
-from ragsweep.models.language.language_model import Item, Result
+from ragsweep.models.language.language_model import Item, Result, Stopped
 from ragsweep.models.language.likely_keys import likely_key, texts_in
-from ragsweep.models.language.sending import Endpoint, Kind, Stopped
+from ragsweep.models.language.sending import Endpoint, Kind
 
 OPENAI = "https://api.openai.com/v1"
 VERSION = r"v?\d[\w.-]{,20}|preview|latest"  # of an API; keys are longer

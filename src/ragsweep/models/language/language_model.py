@@ -24,6 +24,10 @@ class TooLongError(ModelError):
     """A prompt and its response do not fit into what a model reads; says how long that is."""
 
 
+class Stopped(Exception):  # noqa: N818 - another request has failed, or the user has stopped the run
+    """No further prompt is answered."""
+
+
 class Message(NamedTuple):
     """A message of a chat."""
 

@@ -92,7 +92,7 @@ def read_refusal(body: bytes) -> Refusal:
     if not isinstance(error, dict):
         said = _said(error)
         return Refusal(said, None, said)
-    said = _said(next((error[name] for name in ("message", "detail", "errors") if error.get(name)), ""))
+    said = _said(next((error[name] for name in ("message", "detail", "reason", "errors") if error.get(name)), ""))
     metadata = error.get("metadata")
     if isinstance(metadata, dict) and metadata.get("raw"):  # OpenRouter's, of the server behind it
         said = f"{said}: {_said(metadata['raw'])}"

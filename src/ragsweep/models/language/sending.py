@@ -17,6 +17,7 @@ from ragsweep.core.parsing import MB, MalformedError
 from ragsweep.core.terminal import duration, one_line, shortened
 from ragsweep.models.language.budget import Budget
 from ragsweep.models.language.endpoint_access import Access, hidden
+from ragsweep.models.language.language_model import Stopped
 from ragsweep.models.language.refusals import (
     ABOUT_KEYS,
     Refusal,
@@ -41,10 +42,6 @@ NO_CREDIT = "insufficient_quota"  # comes with 429, but waiting does not help
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
 _chance = SystemRandom()  # leaves the random numbers of a seeded run alone
-
-
-class Stopped(Exception):  # noqa: N818 - another request has failed, not this one
-    """No further request may start."""
 
 
 class Failure(NamedTuple):
@@ -234,7 +231,7 @@ class Endpoint:
             too_long = is_too_long(refusal, status)
             what += help_of(refusal, status, request, self._group)
         may_pass = (status in AGAIN or status >= 500) and refusal.code != NO_CREDIT and not too_long
-        return Failure(f"{status} {what}".strip(), may_pass, _retry_after_s(reply.headers))
+        return Failure(f"{status} {what}".strip(), may_pass, retry_after_s(reply.headers))
 
     def _shown(self, refusal: Refusal) -> str:
         """The words of a server, without the keys that it may repeat."""
@@ -247,7 +244,7 @@ def tokens_of(text: str) -> int:
     return ascii_characters // CHARACTERS_PER_TOKEN + len(text.encode(errors="replace")) - ascii_characters
 
 
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """The seconds that a server asks to wait: a number or a date to come (RFC 9110, 10.2.3); None if it does not."""
     text = headers.get("retry-after", "")
     try:

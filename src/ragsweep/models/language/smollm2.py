@@ -22,6 +22,7 @@ from ragsweep.models.language.language_model import (
     Message,
     OptionScores,
     Result,
+    Stopped,
     TooLongError,
     Work,
 )
@@ -30,10 +31,6 @@ from ragsweep.store.stage_store import NO_STORE, Store
 
 CONTEXT = 8192  # tokens of a prompt and its response, as the model was trained
 PROMPT_TOKENS_AT_ONCE = 256  # tokens of a prompt that are computed at once
-
-
-class StoppedError(Exception):
-    """The answers are no longer needed."""
 
 
 class SmolLM2:
@@ -88,14 +85,14 @@ class SmolLM2:
                 if len(written) == self._max_tokens:
                     break
                 if self._stop.is_set():
-                    raise StoppedError
+                    raise Stopped
                 logits = model(torch.tensor([[token]]), past_key_values=self._cache).logits[0, -1]
         text = tokenizer.backend_tokenizer.decode(written).strip()
         return Completion(text, len(prompt), len(written), 1000 * (time.perf_counter() - started))
 
     def _scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
         if self._stop.is_set():
-            raise StoppedError
+            raise Stopped
         model, tokenizer = load(self._store)
         started = time.perf_counter()
         tokens = [tokenizer.backend_tokenizer.encode(each, add_special_tokens=False).ids for each in continuations]

@@ -20,6 +20,11 @@ def relevant(dataset: Dataset, level: int) -> tuple[Indices, Indices]:
     return dataset.qrels.query[chosen], dataset.qrels.unit[chosen]
 
 
+def unanswerable(dataset: Dataset) -> Indices:
+    """Positions of the queries that the documents are known not to answer, in ascending order."""
+    return np.flatnonzero([not query.answerable for query in dataset.queries])
+
+
 def absent_units(dataset: Dataset, level: int) -> list[str]:
     """The units of at least this grade that have no passage."""
     absent = sorted(set(relevant(dataset, level)[1].tolist()) - set(dataset.found_units.tolist()))

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets.model.unranked import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
@@ -26,7 +27,6 @@ from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, rea
 from ragsweep.text.normalisation import composed
 
 LARGEST_K = 1000  # every cutoff up to k is measured
-SHOWN_IDS = 3  # ids listed in a message
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +97,7 @@ class RankingEvaluation:
             "without results, scoring 0": self.without_results,
             f"without a relevant document, {score}": self.without_relevant,
         }
-        told = [f"{what}: {len(ids)} ({_some(ids)})" for what, ids in notes.items() if ids]
+        told = [f"{what}: {len(ids)} ({some_of(ids)})" for what, ids in notes.items() if ids]
         if not self.evaluation.judged.hits.any():
             told.append("no relevant document is ranked at any depth: check that rankings and qrels use the same ids")
         return [f"{len(self.query_ids)} queries at k={self.evaluation.k}, 95 % intervals", *told]
@@ -255,8 +255,8 @@ def _check_common_queries(found: Entries, judgments: Entries) -> None:
     if not judgments.queries:
         raise DatasetError(f"{judgments.source}: no query has a judgment, so nothing can be measured")
     if not set(judgments.queries) & set(found.named):
-        ranked = f"the queries {_some(found.named)}" if found.named else "no query"
-        judged = _some(dict.fromkeys(judgments.queries))
+        ranked = f"the queries {some_of(found.named)}" if found.named else "no query"
+        judged = some_of(dict.fromkeys(judgments.queries))
         raise DatasetError(f"{found.source}: found {ranked}, expected some that {judgments.source} judges: {judged}")
 
 
@@ -289,8 +289,3 @@ def _whole(name: str, value: Any, low: int, high: int | None = None) -> int:
 def _one_of(name: str, value: str, options: tuple[str, ...]) -> None:
     if value not in options:
         raise ConfigError(f"{name}: found {value!r}, expected {' or '.join(options)}")
-
-
-def _some(ids: Iterable[str]) -> str:
-    ids = list(ids)
-    return ", ".join(map(repr, ids[:SHOWN_IDS])) + (", ..." if len(ids) > SHOWN_IDS else "")

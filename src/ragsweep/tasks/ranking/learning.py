@@ -82,7 +82,8 @@ def judgments_of(
     def values_of(queries: Indices) -> Values:
         return Values(_of_queries(items, queries), queries, evaluation, k)
 
-    return Judgments(learners, tuple(query.query_type for query in items.queries), values_of)
+    types, groups = (tuple(getattr(query, name) for query in items.queries) for name in ("query_type", "group"))
+    return Judgments(learners, types, values_of, groups)
 
 
 def _of_queries(items: Dataset, queries: Indices) -> Dataset:
@@ -91,7 +92,8 @@ def _of_queries(items: Dataset, queries: Indices) -> Dataset:
     return replace(
         items,
         queries=tuple(
-            each if each.query_id in ids else replace(each, query_type=None, fields=()) for each in items.queries
+            each if each.query_id in ids else replace(each, query_type=None, fields=(), group=None)
+            for each in items.queries
         ),
         qrels=Qrels(*(column[known] for column in vars(items.qrels).values())),
         cases=(),

@@ -29,9 +29,10 @@ def measures(ranking: Ranking, tokens: Array | None, coverage: float) -> list[Me
     Args:
         ranking: The ranking.
         tokens: The tokens of each query's context, shape [queries]; None if not counted.
-        coverage: Share of the relevant units that can be found.
+        coverage: Share of the relevant units that can be found; NaN if it is not known.
     """
-    return [*_costs(ranking, tokens), Measure(COVERAGE, coverage)]
+    known = () if np.isnan(coverage) else (Measure(COVERAGE, coverage),)
+    return [*_costs(ranking, tokens), *known]
 
 
 def _costs(ranking: Ranking, tokens: Array | None) -> Iterator[Measure]:

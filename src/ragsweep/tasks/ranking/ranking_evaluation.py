@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, confidence_intervals
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking.judging import Judged
@@ -32,6 +33,7 @@ class Evaluation:
         judged: The judged rankings that were measured.
         resamples: Bootstrap resamples of all intervals.
         seed: Seed of the bootstrap.
+        groups: The groups of the queries; None if each is alone.
     """
 
     k: int
@@ -43,6 +45,7 @@ class Evaluation:
     judged: Judged
     resamples: int
     seed: int
+    groups: Groups | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,7 +71,7 @@ class Evaluation:
     def curve_interval(self, name: str) -> tuple[Array, Array]:
         """Lower and upper bounds of the 95 % interval of a metric's mean at each cutoff, each of shape [cutoffs]."""
         values = self.values[self.names.index(name)]
-        return confidence_intervals(values, resamples=self.resamples, seed=self.seed)
+        return confidence_intervals(values, groups=self.groups, resamples=self.resamples, seed=self.seed)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -83,6 +86,7 @@ def evaluate(
     query_types: tuple[str | None, ...],
     query_ids: tuple[str, ...] = (),
     *,
+    groups: Groups | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Evaluation:
@@ -94,6 +98,7 @@ def evaluate(
         k: The cutoff of the run, at least 1.
         query_types: Type of each judged query, shape [queries].
         query_ids: Id of each judged query for error messages, shape [queries]. By default their positions.
+        groups: Those of the judged queries; by default, each is alone.
         resamples: Number of bootstrap resamples.
         seed: Seed of the bootstrap.
 
@@ -108,9 +113,9 @@ def evaluate(
             for name, metric in metrics.items()
         ]
     )
-    low, high = confidence_intervals(values[:, k - 1], resamples=resamples, seed=seed)
+    low, high = confidence_intervals(values[:, k - 1], groups=groups, resamples=resamples, seed=seed)
     about = tuple(metric_of(name, function) for name, function in metrics.items())
-    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed)
+    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed, groups)
 
 
 def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING
+from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.ranking.coverage import absent_units, findable
@@ -36,6 +37,7 @@ def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
             "query_type": [query.query_type for query in queries],
             "relevant": ["; ".join(names) for names in expected],
         }
+        | ({QUERY_GROUP: [query.group or "" for query in queries]} if any(query.group for query in queries) else {})
         | {f"fields.{name}": [dict(query.fields).get(name) for query in queries] for name in fields}
     )
 
@@ -46,12 +48,19 @@ def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     return ["; ".join(units[row[row != NOTHING]]) for row in evaluation.judged.units[:, : evaluation.k]]
 
 
+CHUNKS_BY_PAGES = (
+    "Judgments of {0}s cannot say which chunks are better: a {0} counts as found as soon as any piece of it is, "
+    "however little of the answer is in that piece. Judge spans (questions=spans) before you choose chunks by quality."
+)
+
+
 def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     """Facts about the dataset as a JSON-compatible value, for programs that read it."""
     judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
     level = evaluation.judged.relevance_level
+    left_out = {"left_out": dataset.left_out.number} if dataset.left_out.number else {}
     return {
-        "dataset": {"unit": dataset.unit},
+        "dataset": {"unit": dataset.unit, **left_out},
         "k": evaluation.k,
         "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
         "queries_without_relevant": [dataset.queries[row].query_id for row in dataset.without_relevant(level)],
@@ -59,8 +68,9 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
-        "coverage": dataset.coverage(level),
+        "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
         "answerable": answerable(evaluation, dataset),
+        **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
     }
 
 

@@ -13,36 +13,40 @@ import numpy as np
 from ragsweep.config.run_settings import Cutoff, Seed
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.core.terminal import one_line, say_once
 from ragsweep.core.trec_files import TAG
-from ragsweep.datasets import Chunker, Dataset, DatasetFormat
+from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.method import Method, method_of
+from ragsweep.retrieval.ranking import without_threshold
+from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.stage_capabilities import ChecksItself
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import false_find_chart, false_finds, index_recall, learning, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
-from ragsweep.tasks.ranking.coverage import but_graded
+from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
+from ragsweep.tasks.ranking.unusual import say_unusual
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
+from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, returned
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
-SHOWN_NAMES = 3  # names in a notice
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,7 @@ class RankingTask:
     """
 
     cutoff: ClassVar[str] = "k"
-    loads: ClassVar[Sequence[str]] = (
-        *("dataset", "chunker", "store", "evaluation.relevance_level"),
-        "evaluation.fuzzy_threshold",
-    )
+    metrics_of_some: ClassVar[Sequence[Metric]] = false_finds.METRICS
 
     dataset: DatasetFormat
     chunker: Chunker
@@ -86,9 +87,16 @@ class RankingTask:
         expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k)
 
     @property
+    def loads(self) -> Sequence[str]:
+        """What decides what is loaded; a system has passages of its own, so that no chunker cuts any."""
+        cut = () if isinstance(self.retriever, BringsPassages) else ("chunker",)
+        return ("dataset", *cut, "store", "evaluation.relevance_level", "evaluation.fuzzy_threshold")
+
+    @property
     def without_effect(self) -> Sequence[str]:
-        """Settings that have no effect on the measurement: the stages that are None."""
-        return tuple(name for name in STAGE_SETTINGS if getattr(self, name) is None)
+        """Settings that have no effect on the measurement: stages that are None, a chunker that cuts nothing."""
+        stages = tuple(name for name in STAGE_SETTINGS if getattr(self, name) is None)
+        return (*stages, "chunker") if isinstance(self.retriever, BringsPassages) else stages
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -100,36 +108,32 @@ class RankingTask:
         """What is measured besides the metrics: what a query costs, and how much can be found."""
         return costs.MEASURES
 
+    def lacks(self, items: Dataset) -> str:
+        """Why the metrics of some datasets are not measured of this one; empty if they are."""
+        return "" if len(unanswerable(items)) else false_finds.NONE_MARKED
+
     def load(self) -> Dataset:
         """Read and cut the documents, and print what is unusual about them."""
+        is_system = isinstance(self.retriever, BringsPassages)
         dataset = Dataset.from_collection(
-            self.dataset.load(), self.chunker, self.store, fuzzy_threshold=self.evaluation.fuzzy_threshold
+            self.dataset.load(),
+            PageChunker() if is_system else self.chunker,
+            self.store,
+            fuzzy_threshold=self.evaluation.fuzzy_threshold,
         )
         for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
-            if not len(found):
+            if not len(found) and not (is_system and what == "documents"):
                 raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
-        level = self.evaluation.relevance_level
-        irrelevant = dataset.without_relevant(level)
-        unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist())
-        absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist())
-        graded = but_graded(dataset, irrelevant)
-        no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{graded}"
-        if dataset.left_out.number:
-            say_once(f"measured: {dataset.left_out.of_all(len(dataset.queries) - len(unjudged))}")
-        _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
-        _notice(dataset.skipped, "documents left out by dataset.skip")
-        _notice(dataset.empty_pages, "pages without text, never retrieved")
-        _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
-        _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
-        units = [dataset.units[unit] for unit in sorted(absent)]
-        _notice(units, f"judged {dataset.unit}s without a passage, never found")
-        _notice(tables.without_offsets(dataset), "references not at one place of their document, found by words")
+        say_unusual(dataset, self.evaluation.relevance_level, brings_passages=is_system)
         return dataset
 
     def check(self, items: Dataset) -> None:
         """Raise an error if this dataset cannot be searched or measured."""
-        with dealing(self._judgments(items)):
-            check_search(self._ranker, search_of(items))
+        if not isinstance(self.retriever, BringsPassages):
+            with dealing(self._judgments(items)):
+                check_search(self._ranker, search_of(items))
+        elif isinstance(self.retriever, ChecksItself):
+            self.retriever.check()
         check_spans(items, self.evaluation.metrics)
 
     @property
@@ -140,11 +144,19 @@ class RankingTask:
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
+        if isinstance(self.retriever, BringsPassages):
+            answered = self._returned(items, self.retriever)
+            measured = replace(self, retriever=answered.ranker).measure(answered.items)
+            return replace(measured, sections=answered.with_sections(measured.sections))
         ranking = self.rank(items)
         return self.measured(items, ranking, self.evaluate(items, ranking))
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the ranking of a query, line by line, for a terminal of `width` columns."""
+        if isinstance(self.retriever, BringsPassages):
+            answered = self._returned(items, self.retriever)
+            yield from replace(self, retriever=answered.ranker).explain(answered.items, query, record, width)
+            return
         row = find(query, items.queries)
         if row not in items.qrels.query:
             raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
@@ -170,10 +182,24 @@ class RankingTask:
             self.k,
             tuple(query.query_type for query in queries),
             tuple(query.query_id for query in queries),
+            groups=Groups.named([query.group for query in queries]),
             resamples=self.evaluation.resamples,
             seed=self.seed,
         )
         return replace(evaluation, judged=replace(judged, spans=None))  # their texts would go to the chart process, too
+
+    def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds:
+        """What is found for questions without an answer, and by which scores before a threshold."""
+        given = free = false_finds.JudgedRanking(ranking, evaluation.judged)
+        bare = without_threshold(self.retriever)
+        if self.reranker is None and bare is not self.retriever:  # else it decides what is reranked
+            found = replace(self, retriever=bare).rank(items)
+            free = given._replace(ranking=found, judged=learning.judged_ranking(items, found, self.evaluation, self.k))
+        return false_finds.false_finds(items, given, free, self.k)
+
+    def _returned(self, items: Dataset, retriever: BringsPassages) -> Returned:
+        threshold = self.evaluation.fuzzy_threshold
+        return returned(retriever, self.query, items, depth=self._depth, k=self.k, fuzzy_threshold=threshold)
 
     def _judgments(self, items: Dataset) -> Judgments | None:
         """The judgments for those stages that learn from them."""
@@ -213,13 +239,17 @@ class RankingTask:
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
-        generated = caution_of_generated([items.queries[row] for row in evaluation.judged.queries])
-        of_data = [generated] if generated else []
+        of_data = [*filter(None, [caution_of_generated([items.queries[row] for row in evaluation.judged.queries])])]
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
+        further: Sequence[Score] = ()
+        if nothing := self._false_finds(items, ranking, evaluation) if len(unanswerable(items)) else None:
+            further = nothing.scores(self.evaluation.resamples, self.seed)
+            sections[false_finds.HEADING] = [*nothing.sentences(further)]
+            facts |= {"false_finds": nothing.facts}
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
-            scores=[Score(metric, mean, *interval, row) for metric, mean, interval, row in values],
+            scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
             details={"retrieved": tables.retrieved(evaluation, items)} | details,
             curves={
                 name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
@@ -242,12 +272,14 @@ class RankingTask:
             },
             summary=next(iter(sections.values()), ()),
             method=self._method,
+            tables={"false_finds.csv": nothing.curve()} if nothing else {},
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
                 "qrels.trec": trec.qrels_lines(items),
+                **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
             },
             condition=f"at k = {self.k}" + (f", {asked}" if items.left_out.number else ""),
-            charts=(charts.draw, evaluation),
+            charts=(false_find_chart.draw, evaluation, nothing) if nothing else (charts.draw, evaluation),
         )
 
     @property
@@ -261,13 +293,8 @@ class RankingTask:
 
     def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
         """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""
-        counts = token_counts(items.texts, self.tokenizer, self.store, ranking.passages)
-        if counts is None:
+        if not any(items.texts):  # those that a system has not told
             return None
-        return costs.context_tokens(evaluation.judged, ranking.passages, counts, evaluation.values.shape[1])
-
-
-def _notice(names: Sequence[str], what: str) -> None:
-    if names:
-        shown = ", ".join(map(one_line, names[:SHOWN_NAMES])) + (", ..." if len(names) > SHOWN_NAMES else "")
-        say_once(f"{what}: {len(names)} ({shown})")
+        counts = token_counts(items.texts, self.tokenizer, self.store, ranking.passages)
+        cutoffs = evaluation.values.shape[1]
+        return None if counts is None else costs.context_tokens(evaluation.judged, ranking.passages, counts, cutoffs)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ragsweep.statistics import Groups, effective_queries, paired_p
+from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import COVERAGE, LEVEL, Array, Indices, wilson
 
 NOT_ANSWERED = -1  # in place of the position of the chosen option
@@ -38,25 +40,31 @@ class Share(NamedTuple):
     n: int
 
 
-def share(correct: Array) -> Share:
+def share(correct: Array, groups: Groups | None = None) -> Share:
     """The share of the questions with the value 1.
 
     Args:
         correct: 0 or 1, shape [questions], at least one.
+        groups: Those of the questions.
     """
-    low, high = wilson(correct.sum(), len(correct))
+    questions = float(effective_queries(correct, groups or Groups.none(len(correct))))
+    low, high = wilson(correct.sum() * (questions / len(correct)), questions)
     return Share(float(correct.mean()), float(low), float(high), len(correct))
 
 
-def accuracy_by_group(correct: Array, groups: Sequence[str | None]) -> list[tuple[str, Share]]:
+def accuracy_by_group(
+    correct: Array, groups: Sequence[str | None], dependent: Groups | None = None
+) -> list[tuple[str, Share]]:
     """The accuracy within each group of questions, such as a specialty, by name of the group.
 
     Args:
         correct: 0 or 1, shape [questions].
         groups: Group of each question, shape [questions]. Questions with None are left out.
+        dependent: Groups of questions that depend on each other, such as paraphrases.
     """
-    names = sorted({name for name in groups if name is not None})
-    return [(group, share(correct[[name == group for name in groups]])) for group in names]
+    names, dependent = sorted({name for name in groups if name is not None}), dependent or Groups.none(len(correct))
+    within = {group: np.array([name == group for name in groups]) for group in names}
+    return [(group, share(correct[rows], dependent.only(rows))) for group, rows in within.items()]
 
 
 class AgainstChance(NamedTuple):
@@ -101,26 +109,34 @@ class AgainstChance(NamedTuple):
         return self.p_worse <= LEVEL
 
 
-def against_chance(correct: Array, chance: Array, unread: Array | None = None) -> AgainstChance:
+def against_chance(
+    correct: Array, chance: Array, unread: Array | None = None, groups: Groups | None = None
+) -> AgainstChance:
     """Test whether another number of questions is answered correctly than by guessing. The test is exact.
 
     It is two-sided, as the interval is: answers can be worse than guesses, too. The number of lucky guesses has a
-    binomial distribution, or a Poisson binomial one if questions have different numbers of options (Hong 2013).
+    binomial distribution, or a Poisson binomial one if questions have different numbers of options (Hong 2013). An
+    answerer that guesses alike for the questions of a group guesses once, so that groups are tested by `bounded_mean`.
 
     Args:
         correct: 0 or 1, shape [questions], at least one.
         chance: Probability that a guess is correct, 1 / options, strictly between 0 and 1, shape [questions].
         unread: Whether the answer could not be read, so that it is not known to be wrong, 0 or 1, shape [questions];
             None if all could be read.
+        groups: Those of the questions.
     """
-    lucky, right = _lucky_guesses(chance), int(correct.sum())
-    missing = 0 if unread is None else int(unread.sum())
-    at_least, at_most = float(lucky[right:].sum()), float(lucky[: right + 1].sum())
-    expected, p_worse = float(chance.mean()), 1.0
-    if right + missing < expected * len(correct):
-        p_worse = min(1.0, 2 * float(lucky[: right + missing + 1].sum()))
-    p = min(1.0, 2 * min(at_least, at_most))
-    return AgainstChance(share(correct), expected, p, min(1.0, at_least), p_worse, missing)
+    groups, unread = groups or Groups.none(len(correct)), np.zeros(len(correct)) if unread is None else unread
+    if groups.in_use:
+        off = groups.totals(np.array([correct - chance, chance - correct, chance - correct - unread]))
+        at_least, at_most, at_most_if_read = p_above(off, 0.0, groups.widest(1)).tolist()
+    else:
+        lucky, right, missing = _lucky_guesses(chance), int(correct.sum()), int(unread.sum())
+        at_least, at_most = float(lucky[right:].sum()), float(lucky[: right + 1].sum())
+        at_most_if_read = float(lucky[: right + missing + 1].sum())
+    expected, p = float(chance.mean()), min(1.0, 2 * min(at_least, at_most))
+    below = correct.sum() + unread.sum() < expected * len(correct)
+    p_worse = min(1.0, 2 * at_most_if_read) if below else 1.0
+    return AgainstChance(share(correct, groups), expected, p, min(1.0, at_least), p_worse, int(unread.sum()))
 
 
 def chance_sentence(result: AgainstChance) -> str:
@@ -142,6 +158,7 @@ class Difference(NamedTuple):
         high: Upper bound.
         only_first: Number of questions that only the first answers correctly.
         only_second: Number of questions that only the second answers correctly.
+        p: P-value of McNemar's exact test, or of flips by group.
     """
 
     value: float
@@ -149,9 +166,10 @@ class Difference(NamedTuple):
     high: float
     only_first: int
     only_second: int
+    p: float
 
 
-def difference(first: Array, second: Array) -> Difference:
+def difference(first: Array, second: Array, groups: Groups | None = None) -> Difference:
     """The difference between the accuracies of two answerers, with Newcombe's interval for pairs.
 
     It is method 10 of Newcombe (1998, "Improved confidence intervals for the difference between binomial proportions
@@ -161,9 +179,10 @@ def difference(first: Array, second: Array) -> Difference:
     Args:
         first: Whether the first answers correctly, 0 or 1, shape [questions], at least one.
         second: The same for the second.
+        groups: Those of the questions.
     """
     n, value = len(first), float(first.mean() - second.mean())
-    one, other = share(first), share(second)
+    one, other = share(first, groups), share(second, groups)
     both = float(first @ second)
     neither = n - first.sum() - second.sum() + both
     only_first, only_second = int(first.sum() - both), int(second.sum() - both)
@@ -182,6 +201,7 @@ def difference(first: Array, second: Array) -> Difference:
         value + distance(one.high - one.value, other.value - other.low),
         only_first,
         only_second,
+        float(paired_p(first[None], second[None], groups)[0]),
     )
 
 

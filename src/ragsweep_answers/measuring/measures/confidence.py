@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ragsweep.core.terminal import counted
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, Array, Indices, resample_weights
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Measure, Score, mean_scores
@@ -174,6 +175,7 @@ class Confidence:
         bins: Bins of the calibration error.
         resamples: Number of bootstrap resamples.
         seed: Of the bootstrap.
+        groups: The groups of all cases; None if each is alone.
     """
 
     rows: Indices
@@ -183,14 +185,17 @@ class Confidence:
     bins: int
     resamples: int
     seed: int
+    groups: Groups | None = None
 
     @classmethod
-    def of(cls, confidence: Array, correct: Array, *, bins: int, resamples: int, seed: int) -> Confidence | None:
+    def of(
+        cls, confidence: Array, correct: Array, *, bins: int, groups: Groups | None = None, resamples: int, seed: int
+    ) -> Confidence | None:
         """The arguments are those of `confidence_scores`. None if no answer has a confidence."""
         rows = np.flatnonzero(~np.isnan(confidence))
         if not len(rows):
             return None
-        return cls(rows, len(correct), confidence[rows], correct[rows], bins, resamples, seed)
+        return cls(rows, len(correct), confidence[rows], correct[rows], bins, resamples, seed, groups)
 
     @cached_property
     def summary(self) -> ConfidenceSummary:
@@ -231,7 +236,7 @@ class Confidence:
 
         A resample without any of these answers is left out.
         """
-        for block in resample_weights(self.cases, self.resamples, self.seed):
+        for block in resample_weights(self.cases, self.resamples, self.seed, self.groups):
             if len(self.rows) == self.cases:
                 yield block
             else:
@@ -244,7 +249,7 @@ class Confidence:
 
 
 def confidence_scores(
-    confidence: Array, correct: Array, *, bins: int, resamples: int, seed: int
+    confidence: Array, correct: Array, *, bins: int, groups: Groups | None = None, resamples: int, seed: int
 ) -> tuple[Score, Score]:
     """Brier score and calibration error over all questions, with their intervals.
 
@@ -255,12 +260,13 @@ def confidence_scores(
         confidence: 0 to 1, shape [questions]; NaN if there is none.
         correct: 0 or 1, shape [questions].
         bins: Bins of the calibration error.
+        groups: Those of the questions.
         resamples: Number of bootstrap resamples.
         seed: Of the bootstrap.
     """
-    [score] = mean_scores([BRIER], brier(confidence, correct)[None], resamples=resamples, seed=seed)
+    [score] = mean_scores([BRIER], brier(confidence, correct)[None], groups=groups, resamples=resamples, seed=seed)
     gaps = gaps_by_bin(confidence, correct, bins=bins)
-    weights = resample_weights(len(correct), resamples, seed)
+    weights = resample_weights(len(correct), resamples, seed, groups)
     resampled = np.concatenate([gaps @ weight for weight in weights], axis=1)
     found = _ece(gaps.sum(axis=1) / len(correct), resampled)
     return score, Score(ECE, *found, resampled=np.abs(resampled).sum(axis=0))

@@ -10,12 +10,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 
 LOWEST, HIGHEST = 1e-3, 1e3  # temperature, in the unit of the scores
 
 
-def temperature_scaled(scores: Sequence[Sequence[float]], correct: Indices, *, folds: int = 5, seed: int = 0) -> Array:
+def temperature_scaled(
+    scores: Sequence[Sequence[float]],
+    correct: Indices,
+    *,
+    groups: Groups | None = None,
+    folds: int = 5,
+    seed: int = 0,
+) -> Array:
     """Probabilities of the options: softmax(scores / temperature), with the temperature fitted on other questions.
 
     The questions are divided into folds at random. The temperature of a fold is fitted on the other folds, so that no
@@ -25,6 +33,7 @@ def temperature_scaled(scores: Sequence[Sequence[float]], correct: Indices, *, f
         scores: Score of each option of each question, higher is better; at least one of a question is finite, and -inf
             means impossible. Questions may have different numbers of options.
         correct: Position of the correct option, shape [questions].
+        groups: Those of the questions; a fold holds whole groups.
         folds: Number of folds, at least 2.
         seed: Seed of the division.
 
@@ -37,7 +46,9 @@ def temperature_scaled(scores: Sequence[Sequence[float]], correct: Indices, *, f
     padded = np.full((len(scores), max(map(len, scores))), -np.inf)
     for row, of_question in zip(padded, scores, strict=True):
         row[: len(of_question)] = of_question
-    fold = np.random.default_rng(seed).permutation(np.arange(len(scores)) % folds)
+    if groups is None or groups.number < 2:  # a fold must leave questions to fit on
+        groups = Groups.none(len(scores))
+    fold = np.random.default_rng(seed).permutation(np.arange(groups.number) % folds)[groups.of]
     temperatures = [fit_temperature(padded[fold != number], correct[fold != number]) for number in range(folds)]
     probabilities: Array = softmax(padded / np.array(temperatures)[fold, None], axis=1)
     return probabilities

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -28,6 +28,8 @@ from ragsweep.datasets.readers.judgment_fields import (
     judgment_columns,
 )
 from ragsweep.datasets.readers.judgment_files import JudgmentFile, refuse_parquet, table_with
+
+Rows = Iterable[tuple[str, Entry]]
 
 QUERY, OTHER_QUERY = "query", "question"  # the other name is read where the usual one is missing
 RELEVANT, OTHER_RELEVANT = "relevant_docs", "relevant_pages"
@@ -81,18 +83,20 @@ class TableQuestions:
     id: Text | None = None
     type: Text | None = QUERY_TYPE
 
-    def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN) -> Asked:
+    def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN, rows: Rows | None = None) -> Asked:
         """Read the questions. The pages that they name must exist.
 
         Args:
             documents: The corpus.
             settings: Those that error messages name.
+            rows: The rows with their places, if they come from elsewhere; None reads the file.
         """
         documents = with_keys(documents, self.unit)
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
         faults = Faults(self.path)
-        questions = self._questions(settings, faults, documents)
+        rows = read_entries(Path(self.path), "queries", setting=settings.questions) if rows is None else rows
+        questions = self._questions(rows, settings, faults, documents)
         judgments: list[Judgment] = []
         for each in questions:
             try:
@@ -115,7 +119,7 @@ class TableQuestions:
         refuse_parquet(path)
         _, first = next(read_entries(path, "queries"), ("", {}))
         relevant = self._relevant_in(first)
-        questions = self._questions(OF_OWN, Faults(path), documents)
+        questions = self._questions(read_entries(path, "queries"), OF_OWN, Faults(path), documents)
         if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
             raise DatasetError(
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
@@ -123,7 +127,9 @@ class TableQuestions:
             )
         return table_with(path, relevant, self.id, added, f"{setting}={{path}}")
 
-    def _questions(self, settings: Settings, faults: Faults, documents: Sequence[Document]) -> list[_Question]:
+    def _questions(
+        self, rows: Rows, settings: Settings, faults: Faults, documents: Sequence[Document]
+    ) -> list[_Question]:
         """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
         sources = {document.source for document in documents}
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
@@ -133,7 +139,7 @@ class TableQuestions:
         differing: dict[str, None] = {}
         judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
         has_type = self.type in (None, QUERY_TYPE)
-        for where, row in read_entries(Path(self.path), "queries", setting=settings.questions):
+        for where, row in rows:
             has_type = has_type or self.type in row
             if self._relevant_in(row) is None and PAGE[0] not in row:
                 judging |= dict.fromkeys(judgment_columns(row))
@@ -163,12 +169,12 @@ class TableQuestions:
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
         other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
-        rows = sum(each.rows for each in questions.values())
+        read = sum(each.rows for each in questions.values())
         several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
         for is_so, what in (
             # A column `source` can also say where a question comes from.
             (judging, f"judgments are taken from {listed(judging)}{other}"),
-            (rows > len(questions), f"{rows:,} rows are {counted(len(questions), 'question')}, some with several rows"),
+            (read > len(questions), f"{read:,} rows are {counted(len(questions), 'question')}, some with several rows"),
             (ungraded, f"the grade in a column of its own is not read for {several}"),
             (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
         ):

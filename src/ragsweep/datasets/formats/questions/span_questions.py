@@ -40,9 +40,9 @@ class SpanQuestions:
     A reference without offsets gets those of the only place where its content occurs. If that occurs several times or
     never, the reference has no offsets and is compared by its words. Such a reference may be a plain string.
 
-    A question with `answerable` false has no references: the documents do not answer it. It is left out of the metrics,
-    and counted. `query_type` is the group by which results are broken down; without it, it is the document. All further
-    columns are in the table of queries.
+    A question with `answerable` false has no references: the documents do not answer it. It is left out of the metrics
+    of ranking; what is found for it is a false find. `query_type` is the group by which results are broken down;
+    without it, it is the document. All further columns are in the table of queries.
 
     Attributes:
         path: A CSV, TSV or Parquet file, a JSON list, or a file with one JSON object per line.
@@ -87,7 +87,8 @@ def _question(
         known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
         raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
     query_type = type_in(row, QUERY_TYPE, where) or (name if len(by_name) > 1 else None)
-    query = Query(str(number), text, query_type, further_fields(row, USED, where))
+    answerable = row.get(ANSWERABLE) not in FALSE
+    query = Query(str(number), text, query_type, further_fields(row, USED, where), answerable=answerable)
     spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
     ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file
     return query, [Reference(query.query_id, named[0].source, *span) for span in ordered]

@@ -1,0 +1,16 @@
+"""No documents: questions about what a system keeps to itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragsweep.datasets.model.collection import Document
+
+
+@dataclass(frozen=True)
+class NoCorpus:
+    """No documents, for a retriever that runs elsewhere. What judgments name is taken as it is written."""
+
+    def read(self) -> tuple[Document, ...]:
+        """No documents."""
+        return ()

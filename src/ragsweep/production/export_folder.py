@@ -1,0 +1,142 @@
+"""The files of an exported retriever: how they are written, and how they are read from anybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from omegaconf import OmegaConf
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.json_records import from_record
+from ragsweep.core.limits import Between, Text
+from ragsweep.core.parsing import MalformedError, from_yaml, read_text
+from ragsweep.core.terminal import one_line
+
+SETTINGS, CHECK, DECISION, CARD, INDEX = "retriever.yaml", "check.json", "decision.json", "README.md", "index"
+LARGEST_SETTINGS_MB = 10
+LARGEST_CHECK_MB = 10
+QUESTIONS_CHECKED = 20
+COMPONENTS = ("corpus", "chunker", "retriever")
+STAGES = ("query", "reranker", "dynamic_k")  # each may be absent
+LARGEST_K = 1000
+LARGEST_DEPTH = 100_000
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a retriever comes from, and what it was measured on.
+
+    Attributes:
+        run: Id of the run.
+        configuration: Name of the run.
+        dataset: Name of the dataset.
+        documents: How many documents there were.
+        digest: Digest of their names, texts and pages.
+    """
+
+    run: str
+    configuration: str
+    dataset: str
+    documents: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class RetrieverSettings:
+    """The content of `retriever.yaml`.
+
+    Attributes:
+        version: Of the format.
+        origin: Where it comes from.
+        k: How many passages are returned.
+        depth: How many passages are ranked at least before they are cut at `k`, as they were when it was measured.
+        corpus: Reads the documents.
+        chunker: Cuts them into passages.
+        retriever: Ranks the passages.
+        query: Changes the queries first; None leaves them as they are.
+        reranker: Reorders the first passages; None leaves their order.
+        dynamic_k: Drops the last passages; None leaves them.
+    """
+
+    version: Literal[1]
+    origin: Origin
+    k: Annotated[int, Between(1, LARGEST_K)]
+    depth: Annotated[int, Between(1, LARGEST_DEPTH)]
+    corpus: Mapping[str, Any]
+    chunker: Mapping[str, Any]
+    retriever: Mapping[str, Any]
+    query: Mapping[str, Any] | None = None
+    reranker: Mapping[str, Any] | None = None
+    dynamic_k: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and the ids of the passages that must come back, best first."""
+
+    query: Text
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """The content of `check.json`: questions that were asked with this `k`."""
+
+    version: Literal[1]
+    k: Annotated[int, Between(1, LARGEST_K)]
+    questions: Annotated[tuple[Question, ...], Len(1)]
+
+
+def write_settings(folder: Path, settings: RetrieverSettings) -> None:
+    """Write `retriever.yaml`."""
+    values = {name: value for name, value in asdict(settings).items() if value is not None}
+    head = f"# {one_line(settings.origin.configuration)}: ragsweep.load reads it, ragsweep check asks it again\n"
+    (folder / SETTINGS).write_text(head + OmegaConf.to_yaml(OmegaConf.create(values)), encoding="utf-8")
+
+
+def read_nodes(folder: Path) -> dict[str, Any]:
+    """The content of `retriever.yaml`, of which only the syntax is checked.
+
+    Raises:
+        ConfigError: It cannot be read, or is no mapping in plain YAML.
+    """
+    try:
+        nodes = from_yaml(read_text(folder / SETTINGS, LARGEST_SETTINGS_MB))
+    except (OSError, MalformedError) as error:
+        raise ConfigError(f"{folder / SETTINGS}: cannot be read ({_reason(error)})") from error
+    if not isinstance(nodes, dict):
+        raise ConfigError(f"{folder / SETTINGS}: found {type(nodes).__name__}, expected the settings of a retriever")
+    return nodes
+
+
+def settings_of(folder: Path, nodes: Mapping[str, Any]) -> RetrieverSettings:
+    """The settings in the content of `retriever.yaml`. Raises `ConfigError` where one is missing, wrong or unknown."""
+    if unknown := [name for name in map(str, nodes) if name not in RetrieverSettings.__dataclass_fields__]:
+        raise ConfigError(f"{folder / SETTINGS}: {one_line(unknown[0])}: no such setting")
+    try:
+        return from_record(RetrieverSettings, json.dumps(nodes))
+    except (MalformedError, TypeError, ValueError) as error:
+        raise ConfigError(f"{folder / SETTINGS}: {one_line(str(error))}") from error
+
+
+def write_check(folder: Path, k: int, questions: Sequence[Question]) -> None:
+    """Write `check.json`."""
+    text = json.dumps(asdict(Check(1, k, tuple(questions))), indent=1, ensure_ascii=False)
+    (folder / CHECK).write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_check(folder: Path) -> Check:
+    """The content of `check.json`. Raises `ConfigError` if it cannot be read."""
+    try:
+        return from_record(Check, read_text(folder / CHECK, LARGEST_CHECK_MB))
+    except (OSError, MalformedError) as error:
+        raise ConfigError(f"{folder / CHECK}: cannot be read ({_reason(error)})") from error
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)

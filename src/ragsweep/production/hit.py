@@ -1,0 +1,24 @@
+"""What an exported retriever returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A passage that was retrieved.
+
+    Attributes:
+        text: Its text.
+        source: Its document.
+        page: The number of the page on which it begins.
+        score: Its score; those of different questions cannot be compared.
+        passage_id: Its id: the document, the page, and which passage of this page it is.
+    """
+
+    text: str
+    source: str
+    page: str
+    score: float
+    passage_id: str

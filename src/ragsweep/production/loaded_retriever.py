@@ -1,0 +1,83 @@
+"""A retriever that answers questions in a program of yours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from ragsweep.core.arrays import NOTHING
+from ragsweep.core.digest import DigestedTexts
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.timing import without_timing
+from ragsweep.datasets import Passage
+from ragsweep.production import frameworks
+from ragsweep.production.export_folder import LARGEST_K
+from ragsweep.production.hit import Hit
+from ragsweep.retrieval import Names, Ranker, Search, rank
+
+_one_search = Lock()  # models and their tokenizers are shared by all retrievers of a process, and are not thread-safe
+
+
+class LoadedRetriever:
+    """Retrieves passages for questions; `ragsweep.load` makes it. Any thread may search, one at a time in a process.
+
+    Args:
+        ranker: The retriever with the stages around it.
+        passages: The passages of the corpus.
+        k: How many are returned unless a search says otherwise.
+        depth: How many are ranked at least.
+    """
+
+    def __init__(self, ranker: Ranker, passages: Sequence[Passage], k: int, depth: int) -> None:
+        self.k, self.passages = k, tuple(passages)
+        self._ranker, self._depth = ranker, depth
+        self._texts = DigestedTexts(passage.text for passage in self.passages)
+        ids = tuple(passage.chunk_id for passage in self.passages)
+        self._names = partial(Names, passages=ids, units=ids, documents=tuple(each.source for each in self.passages))
+
+    def search(self, query: str, k: int | None = None) -> list[Hit]:
+        """The best passages for a question, best first.
+
+        Args:
+            query: The question.
+            k: The most passages; None takes as many as were measured. There are fewer if no others are found.
+
+        Raises:
+            ConfigError: The question is blank, or `k` is not from 1 to 1000.
+        """
+        return self.search_all([query], k)[0]
+
+    def search_all(self, queries: Sequence[str], k: int | None = None) -> list[list[Hit]]:
+        """As `search`, for many questions at once, which is faster."""
+        k = self.k if k is None else k
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= LARGEST_K:
+            raise ConfigError(f"k: found {k!r}, expected a whole number from 1 to {LARGEST_K}")
+        texts = tuple(queries)
+        for text in texts:
+            if not isinstance(text, str) or not text.strip():
+                raise ConfigError(f"query: found {text!r:.80}, expected the text of a question")
+        if not texts:
+            return []
+        names = partial(self._names, queries=tuple(map(str, range(len(texts)))))
+        with _one_search, without_timing():
+            ranking = rank(self._ranker, Search(self._texts, texts, names), max(self._depth, k))
+        rows = zip(ranking.passages[:, :k].tolist(), ranking.scores[:, :k].tolist(), strict=True)
+        return [[self._hit(*pair) for pair in zip(*row, strict=True) if pair[0] != NOTHING] for row in rows]
+
+    def _hit(self, place: int, score: float) -> Hit:
+        passage = self.passages[place]
+        return Hit(passage.text, passage.source, passage.page_number, score, passage.chunk_id)
+
+    def as_langchain(self) -> Any:
+        """A retriever of LangChain: `invoke(question)` returns Documents."""
+        return frameworks.langchain_retriever(self.search)
+
+    def as_llama_index(self) -> Any:
+        """A retriever of LlamaIndex: `retrieve(question)` returns NodeWithScores."""
+        return frameworks.llama_index_retriever(self.search)
+
+    def as_haystack(self) -> Any:
+        """A component of Haystack: `run(query=question, top_k=5)` returns documents."""
+        return frameworks.haystack_component(self.search)

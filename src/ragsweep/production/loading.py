@@ -1,0 +1,199 @@
+"""Builds the retriever of an exported folder, which anybody may have written.
+
+Only what `reproduce` would build from a record is built: classes of ragsweep and of modules that the user allows, plain
+values, files in the folder or in the project, and the bundled models.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from omegaconf import OmegaConf
+
+from ragsweep.config.checking import build, check_component
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.project import placed, project
+from ragsweep.datasets import Document, Passage
+from ragsweep.datasets.model.chunking import cut
+from ragsweep.datasets.model.collection import Collection, digest_of_documents
+from ragsweep.datasets.model.dataset import passages_in
+from ragsweep.production.export_folder import COMPONENTS, INDEX, SETTINGS, STAGES, read_nodes, settings_of
+from ragsweep.production.loaded_retriever import LoadedRetriever
+from ragsweep.replay.trusted_record import check_node, placed_node, refuse_paths, resolved_path, set_setting
+from ragsweep.retrieval import LearnsFromJudgments
+from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.stage_capabilities import FindsByName
+from ragsweep.store.serving_store import ServingStore
+from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.tasks.search import components_within, in_stages
+
+CORPUS_PATH = "corpus.path"
+WARM_UP = "What is this about?"  # is asked at loading, so that everything but the model of queries is there
+
+_stores: dict[str, Store] = {}  # of retrievers that are being built
+
+
+def load(
+    folder: str | Path,
+    *,
+    corpus: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    allow: Sequence[str] = (),
+) -> LoadedRetriever:
+    """Load an exported retriever.
+
+        >>> ragsweep.load("retriever/").search("Who may see the records?", k=5)
+
+    Args:
+        folder: What `ragsweep export` has written. Nothing is written into it.
+        corpus: Other documents for the same pipeline: the value of `corpus.path`.
+        overrides: Settings of `retriever.yaml` by their names, such as `corpus.skip`. They may name models, servers
+            and paths that the file itself may not.
+        allow: Modules outside ragsweep whose classes `retriever.yaml` may name.
+
+    Raises:
+        ConfigError: The folder cannot be read, or holds something that is not allowed.
+        DatasetError: The documents cannot be read.
+    """
+    settings = {name: resolved_path(value) for name, value in (overrides or {}).items()}
+    if corpus is not None:
+        settings[CORPUS_PATH] = str(Path(corpus).resolve())
+    given = [value for value in settings.values() if isinstance(value, str)]
+    return load_with(Path(folder), settings, given, allow)
+
+
+def load_with(
+    folder: Path,
+    overrides: Mapping[str, Any],
+    given: Sequence[str],
+    allow: Sequence[str],
+    filled: Store | None = None,
+) -> LoadedRetriever:
+    """As `load`.
+
+    Args:
+        folder: The folder.
+        overrides: Settings by their names.
+        given: Texts that the user has given, which `retriever.yaml` may hold.
+        allow: Modules whose classes it may name.
+        filled: A store that takes what loading and a first answer need; None reads the index of the folder.
+    """
+    nodes = read_nodes(folder)
+    for name, value in overrides.items():
+        set_setting(nodes, name, value)
+    settings = settings_of(folder, nodes)
+    path = nodes["corpus"].get("path")
+    if isinstance(path, str) and CORPUS_PATH not in overrides and (inside := _inside(folder, path)):
+        nodes["corpus"]["path"] = path = str(inside)
+        given = [*given, path]
+    nodes = {name: nodes[name] for name in (*COMPONENTS, *STAGES) if nodes.get(name) is not None}
+    _check(nodes, given, allow)
+    index = folder / INDEX
+    source = Store(str(index), enabled=index.is_dir())
+    serving = filled or ServingStore(source=source)
+    reading = filled or ServingStore(source=source, most_kept=0)  # what is read once
+    if isinstance(path, str):
+        nodes["corpus"]["path"] = str(_existing(path, folder))
+    documents = documents_of(nodes["corpus"], reading)
+    is_measured = digest_of_documents(documents) == settings.origin.digest
+    if not is_measured:
+        was, now = settings.origin.documents, len(documents)
+        changed = f"there were {was}, now {now}" if was != now else "other texts or names"
+        warnings.warn(
+            f"{folder}: the documents in {path} are not those that were measured ({changed}): rankings may differ",
+            stacklevel=3,
+        )
+    parts = {name: _with_store(node, name, serving) for name, node in nodes.items() if name != "corpus"}
+    ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
+    refuse_if_not_alone(ranker, folder / SETTINGS)
+    found = LoadedRetriever(ranker, passages_of(documents, parts["chunker"], reading), settings.k, settings.depth)
+    found.search(WARM_UP)
+    computed = serving.built if isinstance(serving, ServingStore) else set()
+    if computed and source.enabled and is_measured and {*overrides} <= {CORPUS_PATH}:
+        warnings.warn(
+            f"{index}: it is not complete, or other versions or another CPU have written it: "
+            f"computed again ({', '.join(sorted(computed))})",
+            stacklevel=3,
+        )
+    return found
+
+
+def _check(nodes: Mapping[str, Any], given: Sequence[str], allow: Sequence[str]) -> None:
+    """Raise `ConfigError` for what may not be built, before anything is."""
+    outside: dict[str, str] = {}
+    for name, node in nodes.items():
+        check_node(name, node, given, allow, outside)
+    refuse_paths(outside)
+    for name, node in nodes.items():
+        check_component(name, node)
+
+
+def _existing(path: str, folder: Path) -> Path:
+    """The place of the documents. Raises `ConfigError` where there is nothing."""
+    if not placed(path).exists():
+        where = "not there" if Path(path).is_absolute() else f"neither in {folder} nor in the project {project()}"
+        raise ConfigError(f"{CORPUS_PATH}: the documents {path!r} are {where}; say where: {CORPUS_PATH}=PATH")
+    return placed(path)
+
+
+def documents_of(node: Mapping[str, Any], store: Store = NO_STORE) -> tuple[Document, ...]:
+    """The documents that a node `corpus` reads."""
+    documents: tuple[Document, ...] = _with_store(node, "corpus", store).read()
+    return documents
+
+
+def _with_store(node: Mapping[str, Any], name: str, store: Store) -> Any:
+    """The component of a node, with this store wherever it has one."""
+    key = uuid4().hex
+    _stores[key] = store
+    try:
+        complete = placed_node(node, {"_target_": f"{__name__}.store_of", "key": key}, name)
+        return build(OmegaConf.create(complete), name)
+    finally:
+        del _stores[key]
+
+
+def store_of(key: str) -> Store:
+    """The store of the retriever that is being built."""
+    return _stores[key]
+
+
+def _inside(folder: Path, path: str) -> Path | None:
+    """The place of a relative path within a folder; None if there is nothing, or a link leads out of it."""
+    try:
+        place, root = (folder / path).resolve(), folder.resolve()
+        return place if place.exists() and place.is_relative_to(root) else None
+    except (OSError, ValueError):  # no file can have such a path
+        return None
+
+
+def passages_of(documents: Sequence[Document], chunker: Any, store: Store) -> list[Passage]:
+    """The passages of documents, with the ids that a run gives them."""
+    collection = Collection("corpus", "page", tuple(documents), (), ())
+    spans = zip(documents, cut(collection, chunker, store), strict=True)
+    passages = [passage for document, its in spans for passage, _ in passages_in(document, its)]
+    if not passages:
+        raise DatasetError("corpus: the documents contain no text, so nothing can be retrieved")
+    return passages
+
+
+def refuse_if_not_alone(parts: object, where: object) -> None:
+    """Raise `ConfigError` for a retriever that needs more than documents and a question.
+
+    Args:
+        parts: The retriever, or a list of the classes of which one would be built.
+        where: Where it is named.
+    """
+    for part in components_within(parts):
+        if isinstance(part, BringsPassages) or (isinstance(part, FindsByName) and part.finds_by_name):
+            why = "what it searches runs or lies elsewhere"
+        elif isinstance(part, LearnsFromJudgments):
+            why = "it learns from judgments, and was measured on folds of them"
+        else:
+            continue
+        kind = part if isinstance(part, type) else type(part)
+        raise ConfigError(f"{where}: {kind.__module__}.{kind.__qualname__} cannot be exported: {why}")

@@ -1,0 +1,45 @@
+"""What questions a choice before it is read: the data, the judgments, runs that are missing."""
+
+from __future__ import annotations
+
+from ragsweep.core.terminal import counted
+from ragsweep.sweeps import Decision
+
+RUNS_NAMED = 3
+MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
+
+
+def news(decision: Decision) -> str:
+    """That every configuration fails for most queries."""
+    queries, lost = len(decision.sweep.queries), len(decision.unanswered)
+    if lost <= MOST_UNANSWERED * queries:
+        return ""
+    unread = decision.unread is not None and min(decision.unread.counts.values()) >= lost
+    return (
+        f"Look at the {'responses' if unread else 'data'} first: every configuration gives {lost} of {queries} queries "
+        f"the worst possible {decision.sweep.metric_title}. No choice between them matters as much."
+    )
+
+
+def missing(decision: Decision) -> str:
+    """How many runs the decision lacks."""
+    lost = len(decision.sweep.unfinished)
+    if not lost:
+        return ""
+    runs, names = counted(lost + len(decision.sweep.outcomes), "run"), list(decision.sweep.unfinished)
+    listed = ", ".join(names[:RUNS_NAMED]) + (f" and {lost - RUNS_NAMED} more" if lost > RUNS_NAMED else "")
+    return f"{lost} of {runs} did not finish and {'is' if lost == 1 else 'are'} missing: {listed}."
+
+
+def not_shown(decision: Decision) -> list[str]:
+    """What the measurement cannot show of settings that were swept."""
+    swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
+    return [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
+
+
+def doubted(decision: Decision) -> bool:
+    """Whether nothing should be shipped: most queries fail, or the judgments cannot compare what was swept."""
+    sweep, blind = decision.sweep, decision.named.facts.if_swept
+    axes = [name for name in sweep.axes if name != sweep.cutoff]
+    unseen = bool(axes) and all(name in blind or name.partition(".")[0] in blind for name in axes)
+    return unseen or bool(news(decision))

@@ -1,0 +1,72 @@
+"""What is said, and what is shipped, where nothing can be told apart."""
+
+from __future__ import annotations
+
+from ragsweep.core.terminal import counted
+from ragsweep.report.doubt_words import doubted
+from ragsweep.report.power_words import queries_for_more
+from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, measured, queries_in_words, rough
+from ragsweep.sweeps import Choice, Decision, Outcome, not_shipped, requirements_exclude
+
+
+def no_winner(decision: Decision) -> str:
+    """That nothing can be told apart, and what was measured, so that it does not sound like a winner."""
+    sweep, choice, several = decision.sweep, decision.headline, len(decision.choices) > 1
+    meeting = {cutoff: each for cutoff, each in decision.choices.items() if each.meets}
+    number = max(len(each.allowed.outcomes) for each in meeting.values())
+    if number == 1 and any(each.named.configuration != choice.named.configuration for each in meeting.values()):
+        return (
+            f"Only one configuration was measured at each {sweep.cutoff}, and not the same one: nothing can be "
+            f"compared. Measure all of them at the same {sweep.cutoff}."
+        )
+    if number == 1:
+        return f"One configuration at {counted(len(meeting), 'cutoff')}: only {sweep.cutoff} is to be chosen."
+    those = " that meet the requirements" if requirements_exclude(decision, *meeting.values()) else ""
+    none = [cutoff for cutoff in decision.choices if cutoff not in meeting]
+    nowhere = f"At {sweep.cutoff} {cutoffs_in_words(none)} none meets the requirements." if none else ""
+    if not_shipped(decision) == "same values":
+        only_k = f"Only {sweep.cutoff} is to be chosen." if several else "Choose by cost."
+        which = "both" if number == 2 else f"all {number}"
+        value = f"{measured(sweep, choice.named)}{at(sweep, choice)}"
+        effect = "Check that what was swept takes effect."
+        return (
+            f"No winner: {which} configurations{those} measure the same, {value}. {effect} {only_k} {nowhere}".strip()
+        )
+    some = f"{sweep.cutoff} {cutoffs_in_words([*meeting])}" if none else f"any {sweep.cutoff}"
+    anywhere = f" at {some}" if several else ""
+    apart = f"Your {queries_in_words(sweep)} cannot tell the {number} configurations{those} apart{anywhere}."
+    sentences = (apart, _shipped(decision, choice), nowhere, queries_for_more(choice.allowed))
+    return " ".join(filter(None, sentences))
+
+
+def _shipped(decision: Decision, choice: Choice) -> str:
+    """What to ship where nothing can be told apart; nothing where no configuration is better than guessing."""
+    guessing = decision.against_guessing.values()
+    if guessing and not any(each.better for each in guessing):
+        return "There is nothing to ship."
+    sweep, label, value = choice.allowed, choice.allowed.label(choice.named), measured(choice.allowed, choice.named)
+    chance = ", measured best, perhaps by chance" if choice.distinct > 1 else ""
+    if doubted(decision):
+        return f"Measured{chance.removeprefix(', measured')}: {label}, {value}."
+    if choice.prefer is None:
+        same = decision.cost is not None and choice.costs_the_same(decision.cost)
+        price = f"; they cost the same{_price(choice, choice.named, decision.cost)}" if same else ""
+        best = f"{label}{chance}: {value}"
+        return f"Ship {best}{price}." if same else f"Choose by cost, or {best}."
+    metric = sweep.metric_info[choice.prefer]
+    title = in_sentence(metric.title)
+    cheapest = "the fastest" if metric.unit == "ms" else "the cheapest"
+    which = f"the one with the best {title}" if metric.higher_is_better else cheapest
+    mean, best = (f"{sweep.statistic(each, sweep.decided_by):.3f}" for each in (choice.named, choice.best))
+    ahead = f"{sweep.label(choice.best)}, {best}{_price(choice, choice.best, choice.prefer)}"
+    also = f"; measured best, perhaps by chance: {ahead}" if best != mean else ""
+    return f"Ship {which}: {label}{_price(choice, choice.named, choice.prefer)}, {value}{also}."
+
+
+def _price(choice: Choice, outcome: Outcome, cost: str | None) -> str:
+    """What a configuration costs, in brackets after a space; empty if that is not known."""
+    value = outcome.value(cost) if cost else None
+    if cost is None or value is None:
+        return ""
+    metric = choice.allowed.metric_info[cost]
+    return f" ({rough(value)} {metric.unit or in_sentence(metric.title)}{at(choice.allowed, choice)})"

@@ -1,0 +1,66 @@
+"""Values, costs and cutoffs in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragsweep.core.style import INTERVALS
+from ragsweep.core.terminal import counted
+from ragsweep.sweeps import Choice, Outcome, Sweep
+
+
+def queries_in_words(sweep: Sweep) -> str:
+    """How many queries were measured, and in how many groups, if they have any: `133 queries in 27 groups`."""
+    groups = f" in {counted(sweep.groups.number, 'group')}" if sweep.groups.in_use else ""
+    return f"{counted(len(sweep.queries), 'query')}{groups}"
+
+
+def interval(sweep: Sweep, outcome: Outcome, metric: str) -> str:
+    """The 95 % interval of a metric; why there is none where resamples of the queries cannot differ."""
+    low, high = (sweep.statistic(outcome, metric, end) for end in ("_low", "_high"))
+    if low == high:
+        kind, number = ("group", sweep.groups.number) if sweep.groups.in_use else ("query", len(sweep.queries))
+        return f"(no interval: {f'only 1 {kind}' if number == 1 else f'the same for all {counted(number, kind)}'})"
+    return f"[{low:.3f}, {high:.3f}]"
+
+
+def kind_of_interval(sweep: Sweep, *metrics: str) -> str:
+    """What the intervals of some metrics are, for a chart."""
+    wilson = {sweep.metric_info[name].wilson for name in metrics}
+    if True not in wilson:
+        return INTERVALS
+    return "95 % Wilson interval" if len(wilson) == 1 else "95 % interval, Wilson's or by bootstrap over queries"
+
+
+def p_value(p: float) -> str:
+    """A p-value, with more digits if it is small or close to 0.05."""
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.4f}" if abs(p - 0.05) < 0.0005 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def rough(number: float) -> str:
+    """A number in two significant digits."""
+    return f"{float(f'{number:.2g}'):,.10g}"
+
+
+def measured(sweep: Sweep, outcome: Outcome) -> str:
+    """The deciding metric of a configuration, with its interval."""
+    metric = sweep.decided_by
+    return f"{sweep.title(metric)} {sweep.statistic(outcome, metric):.3f} {interval(sweep, outcome, metric)}"
+
+
+def at(sweep: Sweep, choice: Choice) -> str:
+    """The cutoff of a choice, for a sentence."""
+    return f" at {sweep.cutoff} {choice.cutoff}" if choice.cutoff is not None else ""
+
+
+def in_sentence(title: str) -> str:
+    """A title within a sentence: abbreviations such as NDCG and F1 stay as they are."""
+    return title if not title[1:2].islower() else title[:1].lower() + title[1:]
+
+
+def cutoffs_in_words(cutoffs: Sequence[int | None]) -> str:
+    """Some cutoffs: `3`, `3 and 5`, `3, 5 and 10`."""
+    texts = list(map(str, cutoffs))
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

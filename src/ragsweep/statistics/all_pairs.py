@@ -1,0 +1,119 @@
+"""All pairs of configurations, with a correction for their number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ragsweep.statistics.comparison import (
+    Paired,
+    enough_patterns,
+    holm,
+    paired,
+    sign_patterns,
+    without_rounding,
+)
+from ragsweep.statistics.groups import Groups
+from ragsweep.statistics.intervals import EQUAL, Array, Indices
+
+PairTest = Literal["randomisation", "t"]
+Correction = Literal["holm", "max_t", "benjamini_hochberg"]
+
+
+class AllPairs(NamedTuple):
+    """Every pair of configurations, each array of shape [pairs].
+
+    Attributes:
+        first: Position of the first.
+        second: Position of the second, which comes later.
+        paired: First minus second: the intervals are not corrected for the number of pairs, and `p` is that of the
+            test that was asked for.
+        corrected: The p-values, corrected for the number of pairs.
+    """
+
+    first: Indices
+    second: Indices
+    paired: Paired
+    corrected: Array
+
+
+def compare_all_pairs(
+    scores: Array,
+    *,
+    groups: Groups | None = None,
+    test: PairTest = "randomisation",
+    correction: Correction = "holm",
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> AllPairs:
+    """Compare every pair of configurations, query by query.
+
+    Args:
+        scores: One metric of every configuration, shape [configurations, queries]; at least two configurations.
+        groups: Those of the queries; tests are then of the sums of groups, and intervals those of groups.
+        test: The paired randomisation test, or Student's paired t test (`scipy.stats.ttest_rel`).
+        correction: Holm's (1979) or the step-down max-T (Westfall and Young 1993, algorithm 2.8) keep the probability
+            of any false claim at the level; the latter finds more where pairs depend on each other, as they do here.
+            Benjamini and Hochberg (1995) keep the expected share of false claims at it.
+        resamples: Number of sign patterns, and of bootstrap resamples of the intervals.
+        seed: Seed of both.
+
+    Raises:
+        ValueError: The step-down max-T is asked for with the t test: it is a randomisation test of its own.
+    """
+    if correction == "max_t" and test != "randomisation":
+        raise ValueError("max_t needs the randomisation test: it corrects by the same sign patterns")
+    first, second = np.triu_indices(len(scores), 1)
+    differences = scores[first] - scores[second]
+    found = paired(differences, groups, resamples, seed)
+    by_group = differences if groups is None else without_rounding(groups.totals(differences))
+    if test == "t":
+        found = replace(found, p=_t_test(by_group))
+    if correction == "max_t":
+        corrected = _step_down_max_t(by_group, resamples, seed)
+    else:
+        corrected = holm(found.p) if correction == "holm" else _benjamini_hochberg(found.p)
+    return AllPairs(first, second, found, corrected)
+
+
+def _t_test(differences: Array) -> Array:
+    """P-values of Student's paired t test. Where all queries differ by the same: 0, or 1 if that is nothing."""
+    from scipy.stats import ttest_1samp
+
+    if differences.shape[1] < 2:
+        return np.ones(len(differences))
+    p: Array = (differences.mean(axis=1) == 0).astype(float)
+    varied = np.ptp(differences, axis=1) > EQUAL
+    p[varied] = ttest_1samp(differences[varied], 0, axis=1).pvalue
+    return p
+
+
+def _benjamini_hochberg(p: Array) -> Array:
+    from scipy.stats import false_discovery_control
+
+    corrected: Array = false_discovery_control(p)
+    return corrected
+
+
+def _step_down_max_t(differences: Array, resamples: int, seed: int) -> Array:
+    """P-values by the largest statistic of all pairs that are left, under random signs of the queries.
+
+    The statistic is the sum of the differences over the root of the sum of their squares, which grows with |t| and
+    which no sign changes.
+    """
+    norms = np.sqrt((differences**2).sum(axis=1, keepdims=True))
+    rows = np.divide(differences, norms, out=np.zeros_like(differences), where=norms > EQUAL)
+    observed = np.abs(rows.sum(axis=1))
+    order = np.argsort(-observed, kind="stable")
+    rows, observed = rows[order], observed[order] - EQUAL
+    as_far, patterns = np.zeros(len(rows)), 0
+    for signs in sign_patterns(rows.shape[1], resamples, seed, enough_patterns(len(rows))):
+        statistics = np.abs(rows @ signs)
+        largest_left = np.maximum.accumulate(statistics[::-1], axis=0)[::-1]
+        as_far += (largest_left >= observed[:, None]).sum(axis=1)
+        patterns += signs.shape[1]
+    p = np.empty(len(rows))
+    p[order] = np.maximum.accumulate(as_far / patterns)
+    return p

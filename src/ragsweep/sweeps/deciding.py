@@ -1,0 +1,37 @@
+"""Decides a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ragsweep.sweeps.choice import choose_at_each
+from ragsweep.sweeps.decision import Decision
+from ragsweep.sweeps.shipping import not_shipped
+from ragsweep.sweeps.sweep import Sweep
+
+
+def decide(sweep: Sweep) -> Decision:
+    """Decide a sweep: its runs must be on the same data, and at least one must have finished.
+
+    Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
+    cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next.
+    """
+    decision = Decision(sweep, choose_at_each(sweep))
+    settings, cost = sweep.settings, cost_of_all(sweep)
+    if cost is None or settings.prefer or settings.margin is not None or not_shipped(decision) != "tied":
+        return decision
+    by_cost = {
+        cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
+        for cutoff, choice in decision.choices.items()
+    }
+    return Decision(sweep, by_cost)
+
+
+def cost_of_all(sweep: Sweep) -> str | None:
+    """The first of `decision.costs` that was measured; None if a configuration lacks it, or if it was timed."""
+    for name in sweep.settings.costs:
+        values = [run.value(name) for run in sweep.outcomes]
+        if any(value is not None for value in values):
+            timed = any(name in run.facts.measures and run.facts.measures[name].sample for run in sweep.outcomes)
+            return None if timed or None in values else name
+    return None

@@ -1,0 +1,1 @@
+"""Systems: retrievers that run elsewhere, whose results are matched to what is judged."""

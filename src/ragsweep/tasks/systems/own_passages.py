@@ -1,0 +1,226 @@
+"""A dataset whose passages are what a retriever of elsewhere has returned, and the ranking that it has returned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ragsweep.core.arrays import NOTHING
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.terminal import counted, one_line, some_of
+from ragsweep.core.trec_files import strictly_falling
+from ragsweep.datasets import Dataset
+from ragsweep.datasets.model.dataset import Passage
+from ragsweep.datasets.model.numbered_words import LEAST_HELD
+from ragsweep.datasets.model.other_passages import only_asked, with_passages
+from ragsweep.retrieval import Ranking, Rewriter, Search
+from ragsweep.retrieval.method import Method, method_of
+from ragsweep.retrieval.ranking import Expander
+from ragsweep.retrieval.results import Answers, BringsPassages, Result
+from ragsweep.retrieval.returned import FILE, lines_of
+from ragsweep.retrieval.stages import rewrite
+from ragsweep.retrieval.trace import Trace
+from ragsweep.store.code import name_of
+from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
+from ragsweep.tasks.systems.places import Place, Places, passage_of
+from ragsweep.tasks.systems.shifted import misnamed_pages, shifted_pages
+
+LONGEST_NAME = 80  # characters of the text that names a result without an id
+
+
+class Returned(NamedTuple):
+    """What a system has returned.
+
+    Attributes:
+        items: Its passages, as a dataset.
+        ranker: Ranks them as it did.
+        about: What a report says of it: how its results were matched, and what is not known.
+    """
+
+    items: Dataset
+    ranker: ReturnedRanking
+    about: tuple[str, ...]
+
+    def with_sections(self, sections: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+        """The sections of a report with what is said of the system."""
+        return {RETURNED: [*self.about, *sections.get(RETURNED, ())]} | {
+            heading: sentences for heading, sentences in sections.items() if heading != RETURNED
+        }
+
+
+@dataclass(frozen=True)
+class ReturnedRanking:
+    """Ranks the passages of a dataset as the system had returned them, for the queries of this dataset.
+
+    Attributes:
+        ranking: What it had returned.
+        sentences: What is unusual about it.
+        method: What the system says of its method.
+        files: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
+    """
+
+    ranking: Ranking
+    sentences: tuple[str, ...]
+    method: Method
+    files: Mapping[str, Sequence[str]]
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """The first passages that it had returned for each query."""
+        return replace(self.ranking, passages=self.ranking.passages[:, :depth], scores=self.ranking.scores[:, :depth])
+
+    def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
+        """What is unusual about what it had returned."""
+        return {RETURNED: self.sentences} if self.sentences else {}
+
+    def trace(self, search: Search, query: int) -> Trace:
+        """How a query got its ranking."""
+        return Trace(formula=f"as {self.method.name or 'the system'} returned it")
+
+
+def returned(
+    retriever: BringsPassages,
+    rewriter: Rewriter | None,
+    items: Dataset,
+    *,
+    depth: int,
+    k: int,
+    fuzzy_threshold: float = LEAST_HELD,
+) -> Returned:
+    """Ask a system the queries that have judgments, and match what it returns to what is judged.
+
+    Args:
+        retriever: Asks the system.
+        rewriter: Changes the queries first; None leaves them as they are.
+        items: The dataset; its passages are its pages.
+        depth: The most results of a query.
+        k: The cutoff.
+        fuzzy_threshold: As of `relevant_passages`.
+
+    Raises:
+        ConfigError: The rewriter works on a corpus, which the system keeps to itself.
+        DatasetError: Nothing of what came back is anything that the dataset knows, or it was never asked any query.
+    """
+    if isinstance(rewriter, Expander):
+        raise ConfigError(f"query: {name_of(rewriter)} needs passages to search, which a system keeps to itself")
+    texts = tuple(query.text for query in items.queries)
+    texts = rewrite(rewriter, texts).queries if rewriter is not None else texts
+    judged = np.unique(items.qrels.query).tolist()
+    answers = retriever.answers([texts[row] for row in judged], depth)
+    answered = {row: found for row, found in zip(judged, answers.results, strict=True) if found is not None}
+    rows, results = [*answered], [*answered.values()]
+    never = [row for row in judged if row not in answered]
+    if not rows:
+        there_is = some_of(answers.others) or "none"
+        raise DatasetError(
+            f"{items.name}: none of its {counted(len(never), 'judged question')} was asked (such as "
+            f"{some_of(texts[row] for row in never)}); questions that were: {there_is}"
+        )
+    items = only_asked(items, rows)
+    places = Places(items, retriever.matching)
+    found = _Passages(items)
+    ranked = [found.rows([(each, places.of(each)) for each in of_query]) for of_query in results]
+    if found.by and not found.known:
+        judged = some_of(items.units)
+        raise DatasetError(
+            f"nothing of what came back is anything that {items.name} knows ({some_of(found.strangers)}); expected "
+            f"what is judged, such as {judged}: set retriever.id, retriever.source and retriever.page to its fields"
+        )
+    dataset = with_passages(items, found.passages, found.units, fuzzy_threshold)
+    ranking = _ranking(dict(zip(rows, zip(ranked, results, strict=True), strict=True)), len(texts))
+    shifted = misnamed_pages(results, places) or shifted_pages(items, rows, results, places)
+    said, files = only_some(items, rows, [texts[row] for row in never], answers.others)
+    sentences = [*answers.notices, *said, *found.sentences(), *too_few(results, k), *shifted]
+    files[FILE] = [
+        *lines_of([texts[row] for row in rows], answers._replace(results=results)),
+        *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
+    ]
+    ranking = replace(ranking, latency_ms=answers.latency_ms)
+    method = method_of(retriever)
+    said_of = about(method.name, found.by, len(rows), answers.kept)
+    return Returned(dataset, ReturnedRanking(ranking, tuple(sentences), method, files), said_of)
+
+
+class _Passages:
+    """Collects results as passages: each once, but a result that a query got twice takes two ranks."""
+
+    def __init__(self, items: Dataset) -> None:
+        self.passages: list[Passage] = []
+        self.units: list[tuple[str, ...]] = []
+        self.by: Counter[str] = Counter()
+        self.strangers: Counter[str] = Counter()
+        self._unit = items.unit
+        self._unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
+        self._repeated = 0
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._names: Counter[str] = Counter()
+
+    @property
+    def known(self) -> int:
+        """How many results were matched."""
+        return self.by.total() - self.by["nothing"]
+
+    def rows(self, results: Sequence[tuple[Result, Place]]) -> list[int]:
+        """The positions of the passages of a query."""
+        seen: Counter[tuple[object, ...]] = Counter()
+        found = []
+        for result, place in results:
+            self.by[place.by] += 1
+            if place.by == "nothing":
+                self.strangers[_name(result)] += 1
+            key = (result._replace(score=None), place)
+            seen[key] += 1
+            same_text = result.text not in ("", *result.ids)  # chunks of a page, or of a document, can share its id
+            self._repeated += same_text and seen[key] > 1
+            found.append(self._number(result, place, seen[key]))
+        return found
+
+    def _number(self, result: Result, place: Place, time: int) -> int:
+        key = (result._replace(score=None), place, time)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.passages)
+            name = next(iter(result.ids), "") or (place.units[0] if place.units else _name(result))
+            self._names[name] += 1
+            number = self._names[name]
+            passage = passage_of(result, place, f"{name}/{number}" if number > 1 else name)
+            self.passages.append(passage)
+            self.units.append((passage.chunk_id,) if self._unit == "passage" else place.units or (_name(result),))
+        return self._numbers[key]
+
+    def sentences(self) -> list[str]:
+        """What is unusual about the results."""
+        said = []
+        if strangers := self.by["nothing"]:
+            said.append(
+                f"{strangers:,} of {counted(self.by.total(), 'result')} are {self._unknown} "
+                f"({some_of(self.strangers)}): they count as not relevant."
+            )
+        if self._repeated:
+            said.append(f"{counted(self._repeated, 'result')} came back twice for a query: each takes a rank.")
+        return said
+
+
+def _name(result: Result) -> str:
+    """What a result is called that nothing knows."""
+    named = [
+        *result.ids[:1],
+        "#".join(filter(None, (result.source, result.page))),
+        one_line(result.text)[:LONGEST_NAME],
+    ]
+    return next(filter(None, named), "a result without id, source and text")
+
+
+def _ranking(rows: Mapping[int, tuple[Sequence[int], Sequence[Result]]], queries: int) -> Ranking:
+    """The ranking in the order in which results came; their scores if these fall."""
+    depth = max(1, *(len(passages) for passages, _ in rows.values()))
+    passages = np.full((queries, depth), NOTHING)
+    scores = np.full((queries, depth), -np.inf)
+    for row, (found, results) in rows.items():
+        passages[row, : len(found)] = found
+        given = np.array([np.nan if each.score is None else each.score for each in results])
+        falls = np.isfinite(given).all() and (np.diff(given) <= 0).all()
+        scores[row, : len(found)] = given if falls else -np.arange(1.0, len(found) + 1)
+    return Ranking(passages, np.where(passages == NOTHING, -np.inf, strictly_falling(scores)))

@@ -1,0 +1,174 @@
+"""What a result of a system is, among what is judged: found by its ids, its source and page, or its text."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+
+from ragsweep.datasets import Dataset
+from ragsweep.datasets.model.dataset import Passage
+from ragsweep.retrieval.results import Matching, Result
+from ragsweep.tasks.systems.document_texts import DocumentTexts, Spot
+from ragsweep.text.normalisation import composed
+
+By = Literal["id", "page", "text", "nothing"]
+
+
+class Place(NamedTuple):
+    """What a result was matched to.
+
+    Attributes:
+        units: What is judged of it: its pages or its document, in their order; empty if it is nothing that is known.
+        by: What of the result says so.
+        source: Its document; empty if that is not known.
+        start: Offset of its first character in the text of the document; 0 if that is not known.
+        end: Offset after its last character; 0 if that is not known.
+    """
+
+    units: tuple[str, ...] = ()
+    by: By = "nothing"
+    source: str = ""
+    start: int = 0
+    end: int = 0
+
+
+class _Page(NamedTuple):
+    start: int
+    end: int
+    unit: str
+
+
+class Places:
+    """Finds the places of results in a dataset.
+
+    Args:
+        dataset: Its passages are its pages; without a corpus it has none, and its units are those that are judged.
+        matching: How results are matched.
+        texts: Those of its documents, if they were read before.
+    """
+
+    def __init__(self, dataset: Dataset, matching: Matching, texts: DocumentTexts | None = None) -> None:
+        self._dataset, self.matching = dataset, matching
+        self._units = {composed(unit): unit for unit in dataset.units}
+        self._texts = texts or DocumentTexts(dataset)
+        self._found: dict[Result, Place] = {}
+
+    def of(self, result: Result) -> Place:
+        """The place of a result; results that differ in their score alone have one."""
+        known = result._replace(score=None)
+        if known not in self._found:
+            self._found[known] = self._place(known)
+        return self._found[known]
+
+    def counted_from(self, first_page: int) -> Places:
+        """The places of results whose pages are counted otherwise."""
+        return Places(self._dataset, self.matching._replace(first_page=first_page), self._texts)
+
+    def standing_on(self, result: Result) -> set[str]:
+        """The pages on which the text of a result stands in the document that it names; empty if it stands nowhere."""
+        source = next((each for each in self._sources(result.source) if each in self._pages), "")
+        spots = self._texts.spots(result.text, 1.0, source) if source and result.text else ()
+        return {unit for spot in spots for unit in self._units_at(spot)}
+
+    def _place(self, result: Result) -> Place:
+        if self._dataset.references:  # a span is judged: what counts is where the text stands
+            return self._of_text(result)
+        for name in map(composed, result.ids):
+            if name in self._units:
+                return Place((self._units[name],), "id", self._source_of_unit.get(self._units[name], ""))
+        bare = result.ids[0] if result.ids and result == Result(result.ids, text=result.text) else ""
+        page = result.page or (bare if result.text in ("", bare) else "")  # a number alone is that of a page
+        for source in self._sources(result.source):
+            for name in self._names(source, page):
+                if name in self._units:
+                    return Place((self._units[name],), "page", source)
+            if self._counts_pages(source, page):  # it lacks this one; its text would mix two ways of counting
+                return Place()
+        return self._of_text(result)
+
+    def _counts_pages(self, source: str, page: str) -> bool:
+        """Whether a page is a number, and a document has numbers for pages."""
+        units = (each.unit.removeprefix(f"{source}#") for each in self._pages.get(source, ()))
+        return self._counted_from_1(page).isdecimal() and any(map(str.isdecimal, units))
+
+    def _names(self, source: str, page: str) -> Iterator[str]:
+        """The names that the unit of a page, or of a document, can have."""
+        if self._dataset.unit == "document":
+            yield source
+        elif page:
+            number = self._counted_from_1(page)
+            yield f"{source}#{number}"
+            yield number  # of a page of any document
+
+    def _counted_from_1(self, page: str) -> str:
+        whole = page.removesuffix(".0")
+        return str(int(whole) + 1 - self.matching.first_page) if whole.isdecimal() else composed(page.strip())
+
+    def _of_text(self, result: Result) -> Place:
+        """The pages on which the text of a result stands, if it stands in the documents."""
+        if not result.text or not self._pages:
+            return Place()
+        source = next((each for each in self._sources(result.source) if each in self._pages), "")
+        spots = self._texts.spots(result.text, self.matching.fuzzy_threshold, source)
+        found = [Place(self._units_at(spot), "text", *spot) for spot in spots]
+        named = {name for each in self._sources(result.source) for name in self._names(each, result.page)}
+        return next((each for each in found if named & {*each.units}), found[0] if found else Place())
+
+    def _units_at(self, spot: Spot) -> tuple[str, ...]:
+        pages = self._pages[spot.source]
+        first = max(0, bisect_right([page.start for page in pages], spot.start) - 1)
+        units = [page.unit for page in pages[first:] if page.start < spot.end and page.end > spot.start]
+        return tuple(dict.fromkeys(units))
+
+    def _sources(self, source: str) -> Iterator[str]:
+        """The names that a document can have in the dataset; that of the only one if the result names none."""
+        if not source:
+            yield from self._documents if len(self._documents) == 1 else ()
+            return
+        path = PurePosixPath(source.replace("\\", "/"))
+        for name in map(composed, (source, path.name, unquote(path.name))):
+            if name in self._documents:
+                yield self._documents[name]
+        alike = self._of_stem.get(composed(path.stem), ())
+        if len(alike) == 1:
+            yield self._documents[alike[0]]
+
+    @cached_property
+    def _documents(self) -> Mapping[str, str]:
+        """The names of the documents: of the corpus, or those in the units that are judged."""
+        names = dict.fromkeys(passage.source for passage in self._dataset.passages)
+        if not names:
+            units = self._dataset.units
+            names = dict.fromkeys(
+                each if self._dataset.unit == "document" else each.rpartition("#")[0] for each in units
+            )
+        return {composed(name): name for name in names if name}
+
+    @cached_property
+    def _of_stem(self) -> Mapping[str, Sequence[str]]:
+        """The documents by their names without endings."""
+        found: dict[str, list[str]] = {}
+        for name in self._documents:
+            found.setdefault(PurePosixPath(name).stem, []).append(name)
+        return found
+
+    @cached_property
+    def _pages(self) -> Mapping[str, Sequence[_Page]]:
+        pages: dict[str, list[_Page]] = {}
+        for passage, unit in zip(self._dataset.passages, self._dataset.passage_units.tolist(), strict=True):
+            pages.setdefault(passage.source, []).append(_Page(passage.start, passage.end, self._dataset.units[unit]))
+        return pages
+
+    @cached_property
+    def _source_of_unit(self) -> Mapping[str, str]:
+        return {page.unit: source for source, pages in self._pages.items() for page in pages}
+
+
+def passage_of(result: Result, place: Place, name: str) -> Passage:
+    """A result as a passage of this name."""
+    text = "" if place.by == "id" and result.text in result.ids else result.text  # the name alone came back
+    return Passage(text, place.source or result.source, 0, result.page, name, place.start, place.end)

@@ -1,0 +1,211 @@
+"""The model registry of the tracking store: registers exported retrievers, finds their runs, moves their aliases.
+
+What it returns is data: a name leads to the id of a run, and never to a path.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+os.environ.setdefault("MLFLOW_UV_AUTO_DETECT", "false")  # else files of the current folder get into a model
+
+import pandas as pd
+from mlflow import pyfunc
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.models import Model, ModelSignature
+from mlflow.types.schema import Array, ColSpec, DataType, Object, ParamSchema, ParamSpec, Property, Schema
+from omegaconf import DictConfig
+
+from ragsweep.core.errors import RefusedError, TrackingError, first_line
+from ragsweep.tracking.client import Client
+from ragsweep.tracking.fetching import Recorded
+from ragsweep.tracking.model_addresses import model_address
+from ragsweep.tracking.names import RUN_ID, tags_of
+from ragsweep.tracking.recorded_environment import requirements
+from ragsweep.tracking.tracked_job import DIGEST
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
+
+CANDIDATE = "candidate"  # alias of the newest version that was registered
+REGISTERED_BY = "ragsweep.version"  # tag of a version: marks those of ragsweep
+LONGEST_DESCRIPTION = 5000  # characters that MLflow keeps of a version
+
+
+@dataclass(frozen=True)
+class RegisteredRetriever:
+    """A version of a registered model.
+
+    Attributes:
+        name: Of the model.
+        number: Of the version.
+        run_id: The run that was measured.
+        alias: The alias by which it was found; None if it was found otherwise.
+    """
+
+    name: str
+    number: str
+    run_id: str
+    alias: str | None = None
+
+
+def register(
+    tracking: DictConfig, run: Recorded, folder: Path, name: str, *, loader: str, k: int, card: str
+) -> RegisteredRetriever:
+    """Make an exported folder the newest version of a model, with the alias `CANDIDATE`.
+
+    Args:
+        tracking: The store.
+        run: The run that was measured.
+        folder: The exported folder.
+        name: Of the model, which is created if it is new.
+        loader: The module that MLflow loads the folder with.
+        k: How many passages are returned unless a request says otherwise.
+        card: What MLflow shows of the version, as Markdown.
+
+    Raises:
+        TrackingError: The store refuses it, or cannot be reached.
+    """
+    with _registry(tracking, f"models:/{name}") as client:
+        experiment = client.get_run(run.run_id).info.experiment_id
+        tags = {REGISTERED_BY: version_of("ragsweep"), "configuration": run.name, "dataset.digest": run.dataset}
+        tags = tags_of({**tags, **({DIGEST: run.tags[DIGEST]} if DIGEST in run.tags else {})})
+        model = client.create_logged_model(experiment, "retriever", run.run_id, tags, model_type="retriever")
+        try:
+            with tempfile.TemporaryDirectory() as draft:
+                files = Path(draft) / "model"
+                pyfunc.save_model(
+                    files,
+                    loader_module=loader,
+                    data_path=str(folder),
+                    signature=signature(k),
+                    input_example=(pd.DataFrame({"query": ["What is this about?"]}), {"k": k}),
+                    pip_requirements=requirements().split(),
+                    mlflow_model=Model(run_id=run.run_id, model_id=model.model_id),
+                )
+                client.log_model_artifacts(model.model_id, str(files))
+            client.finalize_logged_model(model.model_id, "READY")
+        except BaseException:
+            with suppress(*UNREACHABLE):
+                client.finalize_logged_model(model.model_id, "FAILED")
+            raise
+        with suppress(MlflowException):  # it is there already; if it is not, the next request fails
+            client.create_registered_model(name)
+        place = model.artifact_location  # an SQLite store looks up models:/ID in MLflow's default store instead
+        about = card[:LONGEST_DESCRIPTION]
+        made = client.create_model_version(name, place, run.run_id, tags, description=about, model_id=model.model_id)
+        client.set_registered_model_alias(name, CANDIDATE, made.version)
+        return RegisteredRetriever(name, str(made.version), run.run_id, CANDIDATE)
+
+
+def signature(k: int) -> ModelSignature:
+    """What a registered retriever takes, a query a row and the number of passages, and what it returns."""
+    fields = {"text": DataType.string, "source": DataType.string, "page": DataType.string, "score": DataType.double}
+    hit = Object([Property(name, kind) for name, kind in {**fields, "passage_id": DataType.string}.items()])
+    query = Schema([ColSpec(DataType.string, "query")])
+    return ModelSignature(query, Schema([ColSpec(Array(hit))]), ParamSchema([ParamSpec("k", DataType.long, k)]))
+
+
+def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
+    """The version that an address names: `models:/NAME@ALIAS` or `models:/NAME/VERSION`.
+
+    Raises:
+        ConfigError: It is no such address.
+        TrackingError: There is no such model, alias or version; or ragsweep did not register it, or its run is gone.
+    """
+    name, alias, number = model_address(address)
+    with _registry(tracking, address) as client:
+        if alias:
+            aliases = _aliases(client, name, address)
+            if alias not in aliases:
+                raise _no_alias(address, aliases, tracking.uri)
+            number = aliases[alias]
+        with _expected(f"{address}: the registry has no such version"):
+            found = client.get_model_version(name, number)
+        return replace(_measured(client, found, address), alias=alias)
+
+
+def version_of_run(tracking: DictConfig, name: str, run_id: str) -> RegisteredRetriever:
+    """The newest version of a model that was measured as this run. Raises `TrackingError` if there is none."""
+    address = f"models:/{name}"
+    with _registry(tracking, address) as client:
+        of_run = client.search_model_versions(f"run_id = '{run_id}'")
+        found = [each for each in of_run if each.name == name and REGISTERED_BY in each.tags]
+        if not found:
+            raise RefusedError(
+                f"{run_id}: is no version of {address}; register it: ragsweep export {run_id} --register {name!r}"
+            )
+        return _measured(client, max(found, key=lambda each: int(each.version)), address)
+
+
+def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRetriever) -> None:
+    """Move the alias of one version to another one, if the first one still has it.
+
+    Raises:
+        TrackingError: The alias has been moved meanwhile, or the store cannot be reached.
+    """
+    assert was.alias is not None
+    address = f"models:/{was.name}@{was.alias}"
+    with _registry(tracking, address) as client:
+        now = _aliases(client, was.name, address).get(was.alias)
+        if now != was.number:
+            raise RefusedError(f"{address}: was version {was.number}, and is {now} now: compare with that one")
+        client.set_registered_model_alias(was.name, was.alias, to.number)
+
+
+def _aliases(client: Client, name: str, address: str) -> dict[str, str]:
+    """The aliases of a model, with the numbers of their versions."""
+    with _expected(
+        f"{address}: the registry has no model {name!r}; ragsweep export RUN_ID --register {name!r} makes it"
+    ):
+        return {alias: str(number) for alias, number in client.get_registered_model(name).aliases.items()}
+
+
+def _no_alias(address: str, aliases: Mapping[str, str], uri: str) -> RefusedError:
+    """Says how a person gives the first version its alias: no comparison can decide that."""
+    name, alias, _ = model_address(address)
+    known = ", ".join(f"{each} is version {number}" for each, number in sorted(aliases.items()))
+    code = f"from mlflow import MlflowClient; MlflowClient({uri!r}).set_registered_model_alias({name!r}, {alias!r}, "
+    return RefusedError(
+        f"{address}: no version has this alias ({known or 'the model has none'}); the first one is the decision of a "
+        f'person: python -c "{code}VERSION)"'
+    )
+
+
+def _measured(client: Client, found: ModelVersion, address: str) -> RegisteredRetriever:
+    """A version of ragsweep's whose run is there."""
+    what = f"{address}: version {found.version}"
+    if REGISTERED_BY not in found.tags or not RUN_ID.fullmatch(str(found.run_id)):
+        raise RefusedError(f"{what} was not registered by ragsweep: nothing says which run was measured")
+    with _expected(f"{what} was measured as run {found.run_id}, which is gone"):
+        run = client.get_run(found.run_id)
+    if run.info.lifecycle_stage == "deleted":
+        raise RefusedError(f"{what} was measured as run {found.run_id}, which was deleted; MLflow can restore it")
+    return RegisteredRetriever(found.name, str(int(found.version)), found.run_id)
+
+
+@contextmanager
+def _expected(otherwise: str) -> Iterator[None]:
+    """Raise `RefusedError` with this text where the store has not got what it is asked for in the block."""
+    try:
+        yield
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        raise RefusedError(otherwise) from error
+
+
+@contextmanager
+def _registry(tracking: DictConfig, address: str) -> Iterator[Client]:
+    """A client of the store. Errors within the block become a `TrackingError` about this address."""
+    try:
+        yield existing_store(tracking.uri, tracking.artifacts)
+    except TrackingError:
+        raise
+    except (*UNREACHABLE, ValueError, TypeError) as error:  # anything may have been written into it
+        raise TrackingError(f"{address}: cannot be used in {tracking.uri} ({first_line(error)})") from error

@@ -1,0 +1,76 @@
+"""What the decision of a sweep says of each of its runs, as tags of the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from mlflow.entities import RunTag
+
+from ragsweep.core.errors import TrackingError
+from ragsweep.report.markup import markdown
+from ragsweep.report.value_words import at, p_value
+from ragsweep.sweeps import SHIPPED, AcrossDatasets, Choice, Decision, Outcome, not_shipped
+from ragsweep.tracking.description import NOTE
+from ragsweep.tracking.sweep_runs import StoredSweep
+from ragsweep.tracking.tracking_store import UNREACHABLE
+
+DECISION, RANK = "decision", "decision.rank"
+
+
+def tag_runs(sweep: StoredSweep, decisions: Sequence[Decision], across: AcrossDatasets | None = None) -> None:
+    """Tag every run with what was decided of it: `tags.decision = 'chosen'` finds the one to ship.
+
+    Of several datasets, it finds the one for all. A store that refuses loses nothing: the parent run has the decision.
+    """
+    stored = {each.run_id: each.run.data.tags for each in sweep.runs}
+    with suppress(ValueError, TrackingError, *UNREACHABLE):
+        for decision in decisions:
+            for outcome, tags in _verdicts(decision, across):
+                if outcome.run_id in stored:
+                    own = stored[outcome.run_id]
+                    kept = {NOTE} if NOTE in own and DECISION not in own else set()  # somebody else has written it
+                    some = [RunTag(name, value) for name, value in tags.items() if name not in kept]
+                    sweep.client.log_batch(outcome.run_id, tags=some)
+
+
+def _verdicts(decision: Decision, across: AcrossDatasets | None = None) -> Iterator[tuple[Outcome, dict[str, str]]]:
+    for_all = across.runs[across.named] if across and not across.problem else ()
+    for choice in decision.choices.values():
+        level = decision.sweep.at(choice.cutoff)
+        for rank, position in enumerate(level.table["outcome"], start=1):
+            outcome = level.outcomes[position]
+            verdict = _verdict(decision, choice, outcome)
+            about = f"Rank {rank} of {len(level.outcomes)} by {level.metric_title}{at(level, choice)}."
+            why = f"{verdict[:1].upper()}{verdict[1:]}{_against_best(decision, choice, outcome)}."
+            if outcome in for_all:
+                guessing = decision.against_guessing.get(outcome)
+                why = f"Chosen for all datasets. On this one: {why}"
+                verdict = "not shipped: guessing" if guessing and not guessing.better else "chosen"
+            elif for_all and verdict == "chosen":
+                verdict = "chosen for this dataset alone"
+            yield outcome, {DECISION: verdict, RANK: str(rank), NOTE: f"{markdown(why)}  \n{markdown(about)}"}
+
+
+def _verdict(decision: Decision, choice: Choice, outcome: Outcome) -> str:
+    """One or a few words: `chosen`, `tied`, `worse`, `control`, `left out`, or `not shipped: ` and the reason."""
+    if outcome.facts.control:
+        return "control"
+    if outcome.name in choice.excluded:
+        return "left out"
+    if outcome is choice.named:
+        if (why := not_shipped(decision)) not in SHIPPED:
+            return f"not shipped: {why}"
+        return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
+    return "tied" if outcome in choice.tied else "worse"
+
+
+def _against_best(decision: Decision, choice: Choice, outcome: Outcome) -> str:
+    """Why it is left out, or how it compares with the best one, after a colon."""
+    if outcome.name in choice.excluded:
+        return f": {choice.excluded[outcome.name]}"
+    found = decision.compared[outcome]
+    if outcome is choice.best:
+        return f": the best measured {decision.sweep.metric_title}"
+    interval = f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+    return f": {decision.sweep.metric_title} {interval} against the best, p {p_value(found.p)}"

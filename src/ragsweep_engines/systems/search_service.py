@@ -1,0 +1,178 @@
+"""Sends queries to a search service over HTTP, and reads what comes back within limits of size and time."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ragsweep.core.errors import RetrieverError
+from ragsweep.core.parsing import MB, MalformedError, from_json
+from ragsweep.core.terminal import one_line, shortened
+from ragsweep.models.language.endpoint_access import Access, hidden
+from ragsweep.models.language.refusals import ABOUT_KEYS, about_keys, read_refusal
+from ragsweep.models.language.sending import LONGEST_MESSAGE, retry_after_s
+from ragsweep_engines.systems.asking import PassingError, passes
+
+if TYPE_CHECKING:
+    import requests
+
+LARGEST_RESPONSE_MB = 10  # also of what is unzipped
+ZIPPED = ("gzip", "x-gzip", "deflate")
+GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # what zlib tells from the first bytes
+
+
+class _Reply(NamedTuple):
+    """What a service has sent; of a body that is too large, a little more than may be."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True)
+class SearchService:
+    """A service that answers requests with JSON.
+
+    Attributes:
+        verb: GET or POST.
+        url: Its address.
+        access: The headers of every request, with the keys.
+        timeout_s: How long a response may take, in seconds.
+        session: Keeps connections open.
+    """
+
+    verb: str
+    url: str
+    access: Access
+    timeout_s: float
+    session: requests.Session
+
+    def answer(self, parameters: Mapping[str, Any], body: Mapping[str, Any] | None) -> Any:
+        """The value of the JSON that a request is answered with, without the keys that a service may repeat.
+
+        Args:
+            parameters: Those of the address.
+            body: What is sent as JSON; None sends none.
+
+        Raises:
+            PassingError: There is no answer; there may be one later.
+            RetrieverError: The service refuses, or its answer is too large or is no JSON.
+        """
+        reply = self._reply(parameters, body)
+        if reply.status >= 300:
+            raise self._refused(reply)
+        text = _unzipped(reply).decode("utf-8-sig", errors="replace")
+        try:
+            return _without_keys(from_json(text, allow_nan=True), self.access.secrets)
+        except MalformedError as error:
+            shown = self._shown(text) or "it is empty"
+            raise RetrieverError(f"the response cannot be read: {error}: {shown}") from None
+
+    def said(self, answer: object) -> str:
+        """The error in an answer of status 200, as GraphQL sends it, after a colon; empty if it has none."""
+        message = read_refusal(json.dumps(answer).encode()).message
+        return f": {self._shown(message)}" if message else ""
+
+    def _reply(self, parameters: Mapping[str, Any], body: Mapping[str, Any] | None) -> _Reply:
+        """Send a request and read the reply: a service may send it byte by byte, or without end."""
+        ends = time.monotonic() + self.timeout_s
+        status, content = 0, bytearray()
+        try:
+            with self.session.request(
+                *(self.verb, self.url),
+                params=parameters,
+                json=body,
+                headers=self.access.headers,
+                timeout=self.timeout_s,
+                allow_redirects=False,  # it would carry the query to a server that the configuration does not name
+                stream=True,
+            ) as response:
+                status = response.status_code
+                while chunk := response.raw.read1(MB, decode_content=False):
+                    content += chunk
+                    if len(content) > LARGEST_RESPONSE_MB * MB:
+                        break
+                    if time.monotonic() > ends:
+                        raise TimeoutError(f"no whole response within {self.timeout_s:g} s (retriever.timeout_s)")
+        except TimeoutError:
+            raise
+        except Exception as error:  # of requests, or of what is below it; its text may have the query in an address
+            what = "the response broke off" if status else "cannot be reached"
+            if "SSL" in type(error).__name__:
+                raise RetrieverError(
+                    "does not speak TLS as https:// expects, or its certificate is not trusted (REQUESTS_CA_BUNDLE "
+                    "names a file with those that are)"
+                ) from None
+            raise PassingError(f"{what} ({type(error).__name__})") from None
+        return _Reply(status, response.headers, bytes(content))
+
+    def _refused(self, reply: _Reply) -> RetrieverError:
+        """What a status of 300 or above means."""
+        status = reply.status
+        if status in ABOUT_KEYS:
+            return RetrieverError(f"status {status}: {about_keys(status, self.access.settings, 'retriever')}")
+        if status < 400:
+            return RetrieverError(f"status {status}, a redirect, which is not followed; set retriever.url to its end")
+        try:
+            content = _unzipped(reply)
+            shown = self._shown(read_refusal(content).message or content.decode(errors="replace"))
+            said = f": {shown}" if shown else ""
+        except RetrieverError:  # too large, and so cut off, maybe within a key
+            said = ""
+        reason = f"status {status}{said}"
+        return PassingError(reason, retry_after_s(reply.headers)) if passes(status) else RetrieverError(reason)
+
+    def _shown(self, text: str) -> str:
+        """The first line of what a service says, without the keys that it may repeat."""
+        line = next(iter(hidden(text, *self.access.secrets).strip().splitlines()), "")
+        return shortened(one_line(line), LONGEST_MESSAGE)
+
+
+@contextmanager
+def connections(number: int) -> Iterator[requests.Session]:
+    """Connections that stay open; without cookies, and without the passwords of a file `.netrc`."""
+    import requests
+
+    with requests.Session() as session:
+        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
+        session.auth = lambda request: request
+        session.headers.update({"Accept": "application/json", "Accept-Encoding": "identity"})
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=2 * number))  # some wait for late answers
+        yield session
+
+
+def _unzipped(reply: _Reply) -> bytes:
+    """The content of a reply. Raises `RetrieverError` if it is too large, or packed as nobody has asked for."""
+    content, most = reply.content, LARGEST_RESPONSE_MB * MB
+    packed = reply.headers.get("Content-Encoding", "identity").lower()
+    if packed not in (*ZIPPED, "identity"):
+        raise RetrieverError(f"the response is packed as {one_line(packed)!r}, which was not asked for")
+    if packed in ZIPPED and len(content) <= most:
+        unzipping = zlib.decompressobj(GZIP_OR_ZLIB)
+        try:
+            content = unzipping.decompress(content, most + 1)
+        except zlib.error:
+            raise RetrieverError("the response cannot be unzipped") from None
+        if not unzipping.eof and len(content) <= most:
+            raise RetrieverError("the response cannot be unzipped to its end")
+    if len(content) > most:
+        raise RetrieverError(f"the response is larger than {LARGEST_RESPONSE_MB} MB")
+    return content
+
+
+def _without_keys(value: Any, secrets: tuple[str, ...]) -> Any:
+    """A value of JSON whose texts do not have the keys."""
+    if isinstance(value, str):
+        return hidden(value, *secrets)
+    if isinstance(value, list):
+        return [_without_keys(each, secrets) for each in value]
+    if isinstance(value, dict):
+        return {hidden(name, *secrets): _without_keys(each, secrets) for name, each in value.items()}
+    return value

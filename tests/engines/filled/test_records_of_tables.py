@@ -1,0 +1,36 @@
+"""No record of a run chooses what is read from a database with the user's own login."""
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import CONF, portable, register_resolvers
+from ragsweep.replay.trusted_record import trusted
+
+
+def composed(*overrides):
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(overrides))
+
+
+@pytest.mark.parametrize(
+    ("choice", "name"),
+    [
+        ("retriever=postgres", "retriever.table"),
+        ("retriever=chroma", "retriever.collection"),
+        ("retriever=milvus", "retriever.collection"),
+        ("retriever=qdrant", "retriever.collection"),
+        ("questions=mlflow", "questions.dataset"),
+    ],
+)
+def test_a_record_reads_nothing_that_the_user_does_not_name(choice, name):
+    own = ["corpus=text", "corpus.path=texts"] if choice.startswith("questions") else []
+    today = composed()
+    recorded = composed(*own, choice, f"{name}=customers")
+    text = yaml.safe_dump(portable(OmegaConf.to_container(recorded, resolve=True)))
+    with pytest.raises(ConfigError, match=rf"{name}: found 'customers'; a record names nothing of yours"):
+        trusted(text, today, {}, ())
+    assert OmegaConf.select(trusted(text, today, {name: "customers"}, ()), name) == "customers"

@@ -1,0 +1,174 @@
+"""A retriever that runs elsewhere, measured, swept, replayed without it, and never called by a record."""
+
+import json
+
+import pytest
+import small
+
+SYSTEM = '''
+import os
+from pathlib import Path
+
+PAGES = {pages!r}
+LOG = Path({log!r})
+
+
+class Words:
+    """Ranks pages by the words that they share with a query."""
+
+    def __init__(self, letters=3, first_page=1):
+        self.letters, self.first_page = letters, first_page
+
+    def search(self, query, k):
+        with LOG.open("a") as log:
+            log.write(query + "\\n")
+        wanted = {{word[: self.letters] for word in query.lower().split()}}
+        found = []
+        for source, texts in PAGES.items():
+            for at, text in enumerate(texts):
+                shared = len(wanted & {{word[: self.letters] for word in text.lower().split()}})
+                found.append({{"text": text, "source": source, "page": at + self.first_page, "score": shared}})
+        return sorted(found, key=lambda each: -each["score"])[:k]
+
+
+def breaks(query, k):
+    if "worms" in query:
+        raise ValueError("the index is gone")
+    return Words().search(query, k)
+'''
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory):
+    """A folder with a module of a user's, and the file in which it notes what it is asked."""
+    folder = tmp_path_factory.mktemp("system")
+    (folder / "mine.py").write_text(SYSTEM.format(pages=small.PAGES, log=str(folder / "asked.txt")))
+    (folder / "asked.txt").write_text("")
+    return folder
+
+
+def asked(system):
+    return (system / "asked.txt").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def swept(shared_application, dataset, system, tmp_path_factory):
+    """A sweep over a setting of the system, on a store of its own."""
+    store = f"store.path={tmp_path_factory.mktemp('store')}"
+    settings = ["retriever=callable", "retriever.call=mine:Words", "retriever.settings.letters=1,9", "k=2", store]
+    process = shared_application.run("-m", *dataset, *settings, PYTHONPATH=str(system))
+    assert process.returncode == 0, process.stderr
+    return process, [*dataset, *settings]
+
+
+def test_a_sweep_over_a_setting_of_a_system_asks_each_query_once_a_value(swept, shared_application, system):
+    runs = {run.data.params["retriever.settings.letters"]: run for run in shared_application.children()}
+    assert len(asked(system)) == 2 * len(small.QUERIES)
+    assert runs["9"].data.metrics["ndcg"] != runs["1"].data.metrics["ndcg"]
+    assert runs["9"].data.metrics["latency/mean_ms"] > 0
+    assert "coverage/units" not in runs["9"].data.metrics
+    again = shared_application.run("-m", *swept[1], "tracking.experiment=again", PYTHONPATH=str(system))
+    assert again.returncode == 0, again.stderr
+    assert len(asked(system)) == 2 * len(small.QUERIES)
+    measured = [run for run in shared_application.children() if run.data.params["retriever.settings.letters"] == "9"]
+    assert len({json.dumps(run.data.metrics, sort_keys=True) for run in measured}) == 1  # latency included
+
+
+def test_a_run_is_compared_without_its_system(swept, shared_application, dataset, system):
+    before = len(asked(system))
+    [run, *_] = shared_application.children()
+    again = ["reproduce", run.info.run_id, "--no-log", *dataset[2:]]
+    gone = shared_application.script(*again)
+    assert gone.returncode == 0, gone.stderr
+    assert "by what the system had returned" in gone.stdout
+    assert "identical: " in gone.stdout
+    assert len(asked(system)) == before
+    there = shared_application.script(*again, "--allow", "mine", PYTHONPATH=str(system))
+    assert there.returncode == 0, there.stdout
+    assert "by what" not in there.stdout
+    assert len(asked(system)) == before + len(small.QUERIES)
+    explained = shared_application.script("explain", run.info.run_id, small.QUERIES[0][0], *dataset[2:])
+    assert explained.returncode == 0, explained.stderr
+    assert "by what the system had returned" in explained.stdout
+
+
+def test_the_export_of_a_system_is_refused_before_it_may_be_called(swept, shared_application, tmp_path):
+    parent, *_ = shared_application.parents()
+    refused = shared_application.script("export", parent.info.run_id, "--out", str(tmp_path / "out"))
+    assert refused.returncode == 2
+    assert "CallableRetriever cannot be exported" in refused.stderr
+    assert "--allow" not in refused.stderr
+
+
+@pytest.fixture
+def harmful(swept, shared_application, tmp_path):
+    """Let the record of a run call something else, with an argument that would leave a file."""
+    [run, *_] = shared_application.children()
+    config = shared_application.artifacts(run) / "config" / "config.yaml"
+    returned = shared_application.artifacts(run) / "results" / "returned.jsonl"
+    text, hidden = config.read_text(), returned.rename(tmp_path / "returned.jsonl")
+
+    def to(call):
+        argument = f"letters: 'touch {tmp_path}/called_by_a_record'"
+        config.write_text(text.replace("mine:Words", call).replace("letters: 1", argument))
+        return run.info.run_id
+
+    yield to
+    config.write_text(text)
+    hidden.rename(returned)
+
+
+@pytest.mark.parametrize("call", ["os:system", "mine:os.system", "mine:os", "subprocess:run"])
+def test_no_record_chooses_what_is_called(harmful, shared_application, dataset, system, call):
+    again = ["reproduce", harmful(call), "--no-log", *dataset[2:], "--allow", "mine"]
+    process = shared_application.script(*again, PYTHONPATH=str(system))
+    assert process.returncode == 2
+    assert "retriever.call: " in process.stderr
+    assert not any(system.parent.rglob("called_by_a_record"))
+
+
+def test_a_system_and_ours_are_decided_between(application, dataset, system, tmp_path):
+    (tmp_path / "conf" / "retriever").mkdir(parents=True)
+    (tmp_path / "conf/retriever/mine.yaml").write_text("defaults: [callable]\ncall: mine:Words\n")
+    own = [f"hydra.searchpath=[{tmp_path}/conf]", "retriever=mine,sparse", "k=2"]
+    process = application.run("-m", *dataset, *own, PYTHONPATH=str(system))
+    assert process.returncode == 0, process.stderr
+    assert {run.data.params["retriever"] for run in application.children()} == {"CallableRetriever", "SparseRetriever"}
+    [parent] = application.parents()
+    assert parent.data.tags["best.configuration"] in ("retriever=mine", "retriever=sparse")
+
+
+def test_a_query_that_fails_for_good_is_named_and_the_run_failed(application, dataset, system, tmp_path):
+    settings = ["retriever=callable", "retriever.call=mine:breaks", f"store.path={tmp_path}"]
+    process = application.run(*dataset, *settings, PYTHONPATH=str(system))
+    assert process.returncode == 1
+    said = process.stderr.splitlines()[-1]
+    assert 'mine:breaks: query "What clears worms?" failed (ValueError: the index is gone)' in said
+    assert [run.info.status for run in application.runs()] == ["FAILED"]
+    before = len(asked(system))
+    application.run(*dataset, *settings, PYTHONPATH=str(system))
+    assert len(asked(system)) == before  # those that came before are kept
+
+
+def test_questions_and_judged_ids_are_enough(application, system, tmp_path):
+    rows = ["id,query,relevant_docs"]
+    rows += [f'{at},"{query}","{"; ".join(pages)}"' for at, (query, pages, _) in enumerate(small.QUERIES)]
+    (tmp_path / "questions.csv").write_text("\n".join(rows))
+    questions = ["corpus=none", "questions=table", f"questions.path={tmp_path}/questions.csv", "dataset.name=bare"]
+    settings = ["retriever=callable", "retriever.call=mine:Words", "k=2"]
+    process = application.run(*questions, *settings, PYTHONPATH=str(system))
+    assert process.returncode == 0, process.stderr
+    [run] = application.runs()
+    assert run.data.metrics["recall"] > 0.5
+    assert run.data.metrics["context/tokens"] > 0  # of the texts that came back
+    refused = application.run(*questions, "retriever=sparse")
+    assert refused.returncode == 2
+    assert "has no documents" in refused.stderr
+
+
+def test_pages_from_0_are_said(application, dataset, system):
+    settings = ["retriever=callable", "retriever.call=mine:Words", "retriever.settings={first_page:0,letters:5}"]
+    process = application.run(*dataset, *settings, PYTHONPATH=str(system))
+    assert "set retriever.first_page=0" in process.stdout + process.stderr
+    right = application.run(*dataset, *settings, "retriever.first_page=0", PYTHONPATH=str(system))
+    assert "set retriever.first_page" not in right.stdout + right.stderr

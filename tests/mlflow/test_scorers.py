@@ -1,0 +1,208 @@
+"""`ragsweep.mlflow.scorers`: equal to trec_eval, on real traces of MLflow, and never a silent 0."""
+
+import shutil
+
+import mlflow
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.mlflow import scorers
+from ragsweep.mlflow.scorers import expected_grades, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking import metrics
+
+OF_TREC_EVAL = {
+    metrics.ndcg: "ndcg_cut_{}",
+    metrics.recall: "recall_{}",
+    metrics.precision: "P_{}",
+    metrics.hit_rate: "success_{}",
+}
+UNITS = st.sampled_from([f"manual.pdf#{page}" for page in range(8)])
+
+
+@given(
+    ranking=st.lists(UNITS, max_size=12),
+    grades=st.dictionaries(UNITS, st.integers(0, 3), min_size=1),
+    k=st.integers(1, 8),
+)
+def test_values_are_those_of_trec_eval(ranking, grades, k):
+    """Repeated units get a name of their own there, which nobody judges: they take a rank and earn nothing."""
+    names = [unit if unit not in ranking[:at] else f"again{at}" for at, unit in enumerate(ranking)]
+    run = {name: float(len(names) - at) for at, name in enumerate(names)}
+    of_run = {name: score for name, score in run.items() if score > len(names) - k}  # for recip_rank
+    for measure, pattern in OF_TREC_EVAL.items():
+        name = pattern.format(k)
+        found = pytrec_eval.RelevanceEvaluator({"q": grades}, {name}).evaluate({"q": run})
+        expected = found["q"][name] if run else 0.0
+        assert scorers.value_of(ranking, grades, measure, k) == pytest.approx(expected, abs=1e-12)
+    found = pytrec_eval.RelevanceEvaluator({"q": grades}, {"recip_rank"}).evaluate({"q": of_run})
+    expected = found["q"]["recip_rank"] if of_run else 0.0
+    assert scorers.value_of(ranking, grades, metrics.mrr, k) == pytest.approx(expected, abs=1e-12)
+
+
+def document(page, **metadata):
+    return {"page_content": "...", "metadata": {"source": "/data/manual.pdf", "page": page, **metadata}}
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory, empty_database, processes):
+    """A store for traces, and a function that traces a retriever which returns these documents."""
+    database = tmp_path_factory.mktemp("traces") / "mlflow.db"
+    shutil.copy(empty_database, database)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
+        patch.setenv("MLFLOW_GENAI_EVAL_MAX_WORKERS", "1")
+        patch.setenv("MLFLOW_ENABLE_ASYNC_TRACE_LOGGING", "false")
+        mlflow.set_tracking_uri(f"sqlite:///{database}")
+        mlflow.create_experiment("traces", (database.parent / "artifacts").as_uri())
+        mlflow.set_experiment("traces")
+
+        def trace(*retrieved, nested=False):
+            with mlflow.start_span("answer") as root:
+                for outputs in retrieved:
+                    with mlflow.start_span("search", span_type="RETRIEVER") as span:
+                        if nested:
+                            with mlflow.start_span("inner", span_type="RETRIEVER") as inner:
+                                inner.set_outputs([])
+                        span.set_outputs(outputs)
+            return mlflow.get_trace(root.trace_id)
+
+        yield trace
+        mlflow.set_tracking_uri(None)
+
+
+def values(scorer, trace, expected):
+    return [each.value for each in scorer(trace=trace, expectations={"expected_documents": expected})]
+
+
+def test_the_golden_values(traced):
+    trace = traced([document(page) for page in (34, 78, 35, 102, 45)])
+    expected = ["manual.pdf#34", "manual.pdf#35"]
+    assert values(precision(5), trace, expected) == [0.4]
+    assert values(recall(5), trace, expected) == [1]
+    assert values(mrr(5), trace, expected) == [1]
+    assert values(hit_rate(1), trace, ["manual.pdf#35"]) == [0]
+    assert values(ndcg(5), trace, expected) == [pytest.approx(0.919721, abs=1e-6)]
+    graded = {"manual.pdf#34": 1, "manual.pdf#35": 3}
+    assert values(ndcg(5), trace, graded) == [pytest.approx((1 + 3 / 2) / (3 + 0.6309297536), abs=1e-9)]
+    [feedback] = ndcg(5)(trace=trace, expectations={"expected_documents": expected})
+    assert feedback.name == "ndcg_at_5"
+    assert "manual.pdf#34" in feedback.rationale
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "expected"),
+    [
+        ({"id": "d7"}, ["d7"]),
+        ({"metadata": {"doc_uri": "https://a.org/b"}}, ["https://a.org/b"]),
+        ({"metadata": {"chunk_id": "c1", "doc_uri": "d"}}, {"c1": 2}),
+        ({"metadata": {"chunk_id": "c1", "doc_uri": "d"}}, ["d"]),
+        ({"metadata": {"source": "C:\\data\\a.pdf", "page_label": "iv"}}, ["a.pdf#iv"]),
+        ({"metadata": {"source": "a.pdf"}}, [{"source": "a.pdf"}]),
+        ({"metadata": {"source": "a.pdf", "page": 3}}, [{"source": "a.pdf", "page": 3, "grade": 2}]),
+        ({"metadata": {"id": 7}}, [7]),
+        ({"metadata": {"source": "A\u0308rzte.pdf", "page": 1}}, ["\u00c4rzte.pdf#1"]),
+        ({"metadata": {"source": "a.pdf", "page": "3"}}, '["a.pdf#3"]'),
+    ],
+)
+def test_what_a_document_is_called(retrieved, expected, traced):
+    assert values(recall(1), traced([retrieved]), expected) == [1]
+
+
+def test_pages_can_be_counted_from_0(traced):
+    trace = traced([document(0, page_label="2")])
+    assert values(recall(1, first_page=0), trace, ["manual.pdf#1"]) == [1]
+    assert values(recall(1), trace, ["manual.pdf#1"]) == [0]
+    assert values(recall(1), trace, ["manual.pdf#2"]) == [0]
+
+
+def test_mlflows_own_expectations_are_read():
+    context = [{"content": "...", "doc_uri": "a"}, {"content": "...", "doc_uri": "b"}]
+    assert expected_grades({"expected_retrieved_context": context}) == {"a": 1, "b": 1}
+    assert expected_grades({"expected_documents": None, "expected_retrieved_context": context}) == {"a": 1, "b": 1}
+
+
+def test_a_unit_earns_credit_once(traced):
+    trace = traced([document(34, chunk_id=f"c{number}") for number in range(5)])
+    assert values(precision(5), trace, ["manual.pdf#34"]) == [0.2]
+    assert values(ndcg(5), trace, ["manual.pdf#34"]) == [1]
+
+
+def test_each_outer_span_has_a_value(traced):
+    assert values(recall(1), traced([document(1)], [document(2)], nested=True), ["manual.pdf#1"]) == [1, 0]
+    assert values(recall(1), traced([]), ["manual.pdf#1"]) == [0]
+
+
+@pytest.mark.parametrize("expectations", [None, {}, {"expected_facts": ["a fact"]}, {"expected_documents": []}])
+def test_a_row_without_expectations_gets_no_value(expectations, traced):
+    with pytest.raises(DatasetError, match=r"^expectations: found"):
+        recall(1)(trace=traced([document(1)]), expectations=expectations)
+
+
+@pytest.mark.parametrize("outputs", [None, "text", {"documents": []}, ["a"], [{"page_content": "..."}]])
+def test_what_cannot_be_read_gets_no_value(outputs, traced):
+    with pytest.raises(DatasetError):
+        recall(1)(trace=traced(outputs), expectations={"expected_documents": ["a"]})
+
+
+@pytest.mark.parametrize("arguments", [{"k": 0}, {"k": True}, {"k": 1001}, {"first_page": 2}])
+def test_settings_are_checked(arguments):
+    with pytest.raises(ConfigError, match=r"^(k|first_page): found"):
+        ndcg(**arguments)
+
+
+def test_mlflow_evaluates_with_them(traced):
+    """The mean is over rows that have a value; the others carry an error."""
+
+    @mlflow.trace(span_type="RETRIEVER")
+    def search(query):
+        return [document(page) for page in {"one": (1, 2), "two": (3, 2), "three": (2,)}[query]]
+
+    @mlflow.trace
+    def answer(query):
+        return len(search(query)) if query != "none" else 0
+
+    rows = {"one": ["manual.pdf#1"], "two": {"manual.pdf#2": 2}, "none": ["manual.pdf#1"]}
+    data = [{"inputs": {"query": query}, "expectations": {"expected_documents": rows[query]}} for query in rows]
+    data.append({"inputs": {"query": "three"}, "expectations": {"expected_facts": ["a fact"]}})
+    result = mlflow.genai.evaluate(data=data, predict_fn=answer, scorers=[mrr(2), recall(1)])
+    assert result.metrics["mrr_at_2/mean"] == 0.75
+    assert result.metrics["recall_at_1/mean"] == 0.5
+    table = result.tables["eval_results"]
+    assert sorted(table["mrr_at_2/value"].dropna()) == [0.5, 1]
+    errors = table["mrr_at_2/error_message"].dropna()
+    assert sum("no span of the type RETRIEVER" in error for error in errors) == 1
+    assert sum("expected_facts" in error for error in errors) == 1
+
+
+@pytest.mark.extra("frameworks")
+def test_spans_of_langchain_and_llama_index_are_read(traced):
+    """As their autologging leaves them."""
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from llama_index.core.retrievers import BaseRetriever as LlamaRetriever
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    pages = [document(page)["metadata"] for page in (1, 2)]
+
+    class Chain(BaseRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            return [Document(page_content="...", metadata=each) for each in pages]
+
+    class Index(LlamaRetriever):
+        def _retrieve(self, query_bundle):
+            return [NodeWithScore(node=TextNode(text="...", metadata=each), score=1.0) for each in pages]
+
+    for autolog, ask in (
+        (mlflow.langchain.autolog, lambda: Chain().invoke("one")),
+        (mlflow.llama_index.autolog, lambda: Index().retrieve("one")),
+    ):
+        autolog()
+        try:
+            ask()
+        finally:
+            autolog(disable=True)
+        trace = mlflow.get_trace(mlflow.get_last_active_trace_id())
+        assert values(mrr(2), trace, ["manual.pdf#2"]) == [0.5]

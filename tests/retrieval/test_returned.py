@@ -1,0 +1,86 @@
+"""What a system has returned, as a file."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from ragsweep.core.errors import RetrieverError
+from ragsweep.retrieval import Answers, Result, ReturnedRetriever
+from ragsweep.retrieval.returned import lines_of
+from ragsweep.testing import SystemContract
+
+RESULTS = ((Result(("a", "b"), "m.pdf", "3", "text\nof é", 0.5), Result(("c",), score=0.25)), ())
+
+
+def written(path, *lines):
+    path.write_text("".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
+    return ReturnedRetriever(str(path))
+
+
+class TestReturned(SystemContract):
+    component = ReturnedRetriever
+
+    @pytest.fixture(autouse=True)
+    def file(self, tmp_path):
+        answers = Answers([RESULTS[0]] * 2, np.array([1.0, 2.0]))
+        written(tmp_path / "returned.jsonl", *lines_of(self.queries, answers))
+        type(self).settings = {"path": str(tmp_path / "returned.jsonl")}
+
+
+def test_what_is_written_is_read_as_it_was(tmp_path):
+    answers = Answers(RESULTS, np.array([1.5, 2.5]))
+    found = written(tmp_path / "x.jsonl", *lines_of(["one", "two"], answers)).answers(["two", "one"], 9)
+    assert [*found.results] == [RESULTS[1], RESULTS[0]]
+    assert found.latency_ms.tolist() == [2.5, 1.5]
+
+
+def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
+    lines = [
+        *lines_of(["nothing", "one"], Answers([(), RESULTS[0]], np.array([1.0, 2.0]))),
+        *lines_of(["never"], Answers([None], np.empty(0))),
+    ]
+    found = written(tmp_path / "x.jsonl", *lines).answers(["never", "one", "nothing"], 9)
+    assert [*found.results] == [None, RESULTS[0], ()]
+    assert found.latency_ms.tolist() == [2.0, 1.0]
+
+
+def test_a_score_that_is_no_number_is_none(tmp_path):
+    [line] = lines_of(["one"], Answers([(Result(("a",), score=math.nan),)], np.empty(0)))
+    assert json.loads(line)["results"][0]["score"] is None
+    assert json.loads(line)["ms"] is None
+
+
+def test_fields_that_are_not_known_may_be_left_out(tmp_path):
+    found = written(tmp_path / "x.jsonl", '{"query": "one", "results": [{"ids": ["a"]}]}').answers(["one"], 9)
+    assert [*found.results] == [(Result(("a",)),)]
+    assert len(found.latency_ms) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[1]", "line 2: "),
+        ("{", "line 2: "),
+        ('{"results": []}', "line 2: query is missing"),
+        ('{"query": "one", "results": [{"ids": [3]}]}', "line 2: "),
+        ('{"query": "one", "results": [{"id": "a"}]}', "line 2: "),
+        ('{"query": "one", "results": [{"ids": ["a"], "score": NaN}]}', "line 2: "),
+        ('{"query": 3, "results": []}', "line 2: query"),
+    ],
+)
+def test_a_line_that_is_malformed_is_named(tmp_path, line, said):
+    with pytest.raises(RetrieverError, match=f"x.jsonl, {said}"):
+        written(tmp_path / "x.jsonl", '{"query": "first", "results": []}', line).check()
+
+
+def test_a_file_that_is_not_there_or_lacks_a_query_is_named(tmp_path):
+    with pytest.raises(RetrieverError, match=r"retriever\.path: .*nosuch\.jsonl cannot be read"):
+        ReturnedRetriever(str(tmp_path / "nosuch.jsonl")).check()
+    with pytest.raises(RetrieverError, match='has no line of the query "two"'):
+        written(tmp_path / "x.jsonl", '{"query": "one", "results": []}').answers(["two"], 9)
+
+
+def test_what_matching_says_is_set(tmp_path):
+    assert ReturnedRetriever("x", first_page=0, fuzzy_threshold=0.5).matching == (0, 0.5)

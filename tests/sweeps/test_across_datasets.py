@@ -1,0 +1,271 @@
+"""One decision over several datasets: what takes part, what is chosen, and what keeps them apart."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from outcomes import QUERY_GROUP, SETTINGS, as_guesses, of_scores
+
+from ragsweep.report.across_record import across_as_record
+from ragsweep.report.across_words import across_in_words, across_table
+from ragsweep.sweeps import AcrossDatasets, Sweep, decide
+from ragsweep.tracking.finishing import folder_names
+from ragsweep.tracking.verdicts import _verdicts
+
+NOISE = np.random.default_rng(1).normal(0, 0.1, (3, 100))
+NOISE -= NOISE.mean(axis=1, keepdims=True)
+TIED, APART = [0.5, 0.5, 0.5], [0.3, 0.6, 0.5]
+
+
+def run(dataset, alpha, mean, *, queries=100, k=5, latency=20.0, swept=None, settings=None, **facts):
+    """A run on a dataset with F1 values around a mean, and its own noise."""
+    noise = NOISE[[0, 0.5, 1].index(alpha), :queries]
+    made = of_scores(
+        f"dataset={dataset} alpha={alpha}",
+        np.clip(mean + noise, 0, 1),
+        {"dataset": dataset, "retriever.alpha": alpha, "k": k} if swept is None else swept,
+        facts=facts,
+        latency=latency,
+        k=str(k),
+        **{"retriever.alpha": str(alpha), **(settings or {})},
+    )
+    texts = made.per_query.assign(query=dataset + made.per_query["query"])
+    return replace(made, per_query=texts, facts=replace(made.facts, dataset=dataset, digest=dataset))
+
+
+def on(means, settings=SETTINGS, unfinished=(), **more):
+    """The runs of three values of alpha on each dataset, by its name."""
+    runs = [
+        run(name, alpha, mean, **more)
+        for name, own in means.items()
+        for alpha, mean in zip((0, 0.5, 1), own, strict=True)
+    ]
+    return across(runs, settings, unfinished)
+
+
+def across(runs, settings=SETTINGS, unfinished=()):
+    lost = dict(unfinished)
+    return AcrossDatasets([decide(each) for each in Sweep(runs, lost, settings).by_dataset], lost)
+
+
+def test_the_configuration_is_the_same_whatever_the_dataset_is_called():
+    found = on({"a": APART, "b": APART})
+    assert (found.names, found.labels) == (["a", "b"], ["alpha 0", "alpha 0.5", "alpha 1"])
+    assert found.named == "alpha 0.5"
+    assert found.means == pytest.approx(np.array([[run.value("f1") for run in runs] for runs in found.runs.values()]).T)
+
+
+def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
+    runs = [run("large", alpha, mean) for alpha, mean in ((0, 0.45), (0.5, 0.6))]
+    runs += [run("small", alpha, mean, queries=4) for alpha, mean in ((0, 0.8), (0.5, 0.4))]
+    found = across(runs)
+    assert found.regrets.measured[1, 1] > found.regrets.measured[0, 0]  # the smallest largest regret is of alpha 0
+    assert found.labels[found.least] == "alpha 0"
+    assert found.named == "alpha 0.5"
+    assert found.standings == ["best", "tied"]
+    assert found.cannot_choose == ["small"]
+
+
+@pytest.mark.parametrize(("prefer", "named"), [(None, "alpha 1"), ("latency/mean_ms", "alpha 0.5")])
+def test_a_cost_chooses_among_what_cannot_be_told_apart(prefer, named):
+    means = {"a": [0.3, 0.5, 0.505], "b": [0.3, 0.5, 0.505]}
+    runs = [
+        run(name, alpha, mean, latency=cost)
+        for name, own in means.items()
+        for alpha, mean, cost in zip((0, 0.5, 1), own, (1.0, 10.0, 20.0), strict=True)
+    ]
+    noisy = [replace(each, per_query=shuffled(each.per_query, place)) for place, each in enumerate(runs)]
+    found = across(noisy, replace(SETTINGS, prefer=prefer))
+    assert found.as_good.all(axis=0).tolist() == [False, True, True]
+    assert found.named == named
+
+
+def shuffled(table, seed):
+    order = np.random.default_rng(seed).permutation(len(table))
+    return table.assign(f1=table["f1"].to_numpy()[order])
+
+
+def test_what_was_not_measured_or_is_not_allowed_on_all_takes_no_part():
+    runs = [run("a", alpha, 0.5) for alpha in (0, 0.5, 1)] + [run("b", 0.5, 0.5), run("b", 1, 0.6, control="cheats")]
+    found = across(runs)
+    assert found.labels == ["alpha 0.5"]
+    assert found.left_out == {"alpha 0": "not measured on b", "alpha 1": "cheats"}
+    settings = replace(SETTINGS, require={"latency/mean_ms": 30})
+    slow = across([run("a", 0, 0.5), run("a", 1, 0.5), run("b", 0, 0.5, latency=90), run("b", 1, 0.5)], settings)
+    assert slow.labels == ["alpha 1"]
+    assert slow.left_out == {"alpha 0": "latency/mean_ms 90, required at most 30 on b"}
+
+
+def test_the_cutoff_is_one_that_all_datasets_have():
+    runs = [run(name, alpha, 0.5, k=k) for name, k in (("a", 3), ("a", 5), ("b", 5), ("b", 10)) for alpha in (0, 1)]
+    assert across(runs).cutoff == 5
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ({"k": 10}, "no k was measured on all of them"),
+        ({"settings": {"evaluation.gain": "exp"}}, "evaluation.gain is null and exp on a and b"),
+        ({"decided_by": "recall"}, "a is decided by f1, b by recall"),
+    ],
+)
+def test_numbers_that_mean_other_things_are_not_put_together(other, expected):
+    runs = [run("a", alpha, 0.5) for alpha in (0, 1)] + [run("b", alpha, 0.5, **other) for alpha in (0, 1)]
+    settings = replace(SETTINGS, metric="") if "decided_by" in other else SETTINGS
+    found = across(runs, settings)
+    assert found.problem == expected
+    assert across_as_record(found, "")["across_datasets"] == {"problem": expected}
+    assert across_table(found) == []
+
+
+def test_a_dataset_is_named_by_what_chooses_it_if_its_name_is_not_its_own():
+    runs = [
+        replace(run("x", alpha, 0.5, swept={"dataset.split": split, "retriever.alpha": alpha}), name=f"{split} {alpha}")
+        for split in ("train", "test")
+        for alpha in (0, 1)
+    ]
+    runs = [replace(each, facts=replace(each.facts, digest=each.name.split()[0])) for each in runs]
+    found = across(runs)
+    assert found.names == ["x (split train)", "x (split test)"]
+    assert found.labels == ["alpha 0", "alpha 1"]
+
+
+def test_one_configuration_on_several_datasets_has_a_mean():
+    found = across([run(name, 1, mean, swept={"dataset": name}) for name, mean in (("a", 0.4), ("b", 0.6))])
+    assert found.problem == ""
+    block = json.loads(json.dumps(across_as_record(found, "")))["across_datasets"]
+    assert [each["mean"] for each in block["configurations"]] == pytest.approx([0.5])
+    assert "0.500 [" in across_in_words(found)[0]
+    assert block["disagreement_p"] is None
+
+
+def test_a_failed_run_is_missing_on_its_own_dataset():
+    found = on({"a": APART, "b": APART}, unfinished={"dataset=b alpha=7": "FAILED"})
+    assert [dict(each.sweep.unfinished) for each in found.decisions] == [{}, {"dataset=b alpha=7": "FAILED"}]
+    assert "1 of 7 runs did not finish." in across_in_words(found)
+
+
+def test_a_dataset_of_which_nothing_finished_is_not_forgotten():
+    found = on({"a": APART, "b": APART}, unfinished={"dataset=c alpha=0": "FAILED"})
+    assert [dict(each.sweep.unfinished) for each in found.decisions] == [{}, {}]
+    assert "1 of 7 runs did not finish." in across_in_words(found)
+
+
+def test_the_record_has_every_value_and_regret():
+    found = on({"a": APART, "b": APART, "c": [0.5, 0.4, 0.45]})
+    record = json.loads(json.dumps(across_as_record(found, "s1"), allow_nan=False))
+    block = record["across_datasets"]
+    assert list(record["datasets"]) == ["a", "b", "c"]
+    assert record["datasets"]["a"]["choice"]["label"] == "alpha 0.5"
+    [chosen] = [each for each in block["configurations"] if each["label"] == block["choice"]["label"]]
+    assert block["choice"]["largest_regret"] == max(chosen["regrets"].values())
+    best = max(each["values"]["c"] for each in block["configurations"])
+    assert chosen["regrets"]["c"] == pytest.approx(best - chosen["values"]["c"])
+    assert block["choice"]["interval"][0] <= block["choice"]["largest_regret"] <= block["choice"]["interval"][1]
+    assert block["disagreement_p"] < 0.05
+    assert set(block["another_dataset"]["losses"]) == {"a", "b", "c"}
+
+
+def test_one_query_has_no_bound_in_the_record():
+    runs = [run(name, alpha, 0.5, queries=queries) for name, queries in (("a", 100), ("b", 1)) for alpha in (0, 1)]
+    block = json.loads(json.dumps(across_as_record(across(runs), ""), allow_nan=False))["across_datasets"]
+    assert block["configurations"][0]["regrets_at_most"]["b"] == 1.0  # the range of F1
+    assert block["best_mean"]["expected"] is None
+
+
+def test_a_lower_value_can_be_the_better_one():
+    wrong = {"metrics": {"f1": {"title": "Error", "higher_is_better": False, "lowest": 0.0, "highest": 1.0}}}
+    found = on({"a": APART, "b": APART}, replace(SETTINGS, gains=[]), **wrong)
+    assert found.named == "alpha 0"
+    assert found.regrets.measured[0, 1] == pytest.approx(found.means[0, 1] - found.means[0, 0])
+    low, high = found.mean_intervals
+    assert (low <= found.means.mean(axis=0)).all()
+    assert (found.means.mean(axis=0) <= high).all()
+
+
+def test_datasets_that_share_questions_are_named():
+    runs = [run(name, alpha, 0.5) for name in ("a", "b") for alpha in (0, 1)]
+    same = [replace(each, per_query=runs[0].per_query.assign(f1=each.per_query["f1"])) for each in runs]
+    assert across(runs).in_common == {}
+    assert across(same).in_common == {("a", "b"): 100}
+
+
+def test_chosen_is_what_all_datasets_share():
+    found = on({"a": [0.3, 0.6, 0.55], "b": [0.6, 0.3, 0.5]})
+    assert found.named == "alpha 1"
+    tags = [{run.name: tags["decision"] for run, tags in _verdicts(each, found)} for each in found.decisions]
+    assert tags[0]["dataset=a alpha=1"] == tags[1]["dataset=b alpha=1"] == "chosen"
+    assert tags[0]["dataset=a alpha=0.5"] == "chosen for this dataset alone"
+
+
+def test_what_guesses_on_a_dataset_is_not_chosen_there():
+    decisions = on({"a": APART, "b": APART}).decisions
+    found = AcrossDatasets(
+        [as_guesses(each, 0.2, p) for each, p in zip(decisions, ([0.001] * 3, [0.9] * 3), strict=True)]
+    )
+    tags = [{run.name[-9:]: tags["decision"] for run, tags in _verdicts(each, found)} for each in found.decisions]
+    assert [each["alpha=0.5"] for each in tags] == ["chosen", "not shipped: guessing"]
+
+
+def test_any_name_of_a_dataset_gives_a_folder_of_its_own():
+    names = ["a/b", "a b", "x" * 600, "..", "mine"]
+    folders = folder_names(names)
+    assert len(set(folders)) == len(names)
+    assert all(0 < len(each) <= 100 and "/" not in each and each != ".." for each in folders)
+    assert folders[-1] == "mine"
+
+
+def test_copies_of_queries_in_groups_tell_what_each_tells_once():
+    def copied(made):
+        table = made.per_query.loc[made.per_query.index.repeat(3)].reset_index(drop=True)
+        return replace(made, per_query=table.assign(**{QUERY_GROUP: table["query_id"]}))
+
+    places = [
+        (name, alpha, mean)
+        for name, own in (("a", APART), ("b", TIED))
+        for alpha, mean in zip((0, 0.5, 1), own, strict=True)
+    ]
+    plain = [run(*place) for place in places]
+    once, grouped = across(plain), across([copied(each) for each in plain])
+    assert np.allclose(grouped.means, once.means)
+    assert np.allclose(grouped.regrets.high, once.regrets.high)
+    assert grouped.disagreement == pytest.approx(once.disagreement)
+    assert grouped.expected == pytest.approx(once.expected)
+
+
+def test_a_cost_chooses_nothing_where_no_configuration_may_be_the_best_on_each():
+    prefer = replace(SETTINGS, prefer="latency/mean_ms")
+    found = on({"a": [0.3, 0.9, 0.6], "b": [0.9, 0.3, 0.6]}, prefer)
+    assert found.by_cost is None
+    assert found.named == "alpha 1"  # it loses least, and is not the first
+    assert "cheapest" not in across_in_words(found)[0]
+
+
+def test_no_time_chooses_unless_it_is_preferred():
+    def timed(made):
+        latency = replace(made.facts.measures["latency/mean_ms"], sample=(19.0, 21.0))
+        return replace(made, facts=replace(made.facts, measures={"latency/mean_ms": latency}))
+
+    runs = [timed(run(name, alpha, 0.5)) for name in ("a", "b") for alpha in (0, 0.5, 1)]
+    found = across(runs, replace(SETTINGS, costs=["latency/mean_ms"]))
+    assert (found.told_apart, found.by_cost) == (False, None)
+    assert across(runs, replace(SETTINGS, prefer="latency/mean_ms")).by_cost == "latency/mean_ms"
+
+
+def test_equal_means_are_not_the_same_measurements():
+    swapped = run("a", 0, 0.5), run("a", 0.5, 0.5), run("b", 0, 0.5), run("b", 0.5, 0.5)
+    assert not across(swapped).same_values
+    alike = [replace(each, per_query=each.per_query.assign(f1=0.5, recall=0.5)) for each in swapped]
+    assert across(alike).same_values
+
+
+def test_nothing_is_shipped_where_every_configuration_fails_for_most_queries():
+    runs = [run(name, alpha, 0.5) for name in ("a", "b") for alpha in (0, 0.5)]
+    lost = [
+        replace(each, per_query=each.per_query.assign(f1=[0.0] * 70 + [0.5 + each.swept["retriever.alpha"] / 5] * 30))
+        for each in runs
+    ]
+    first = across_in_words(across(lost))[0]
+    assert "Look at the data first" in first
+    assert "ship" not in first.lower()

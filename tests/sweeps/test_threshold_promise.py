@@ -1,0 +1,121 @@
+"""Promises, requirements and gates about questions that should find nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from outcomes import SETTINGS, decided, of_scores
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.replay.gating import Gate, GateRequest, Verdict
+from ragsweep.report import headline
+from ragsweep.report.record import as_record
+from ragsweep.statistics import against_baseline
+from ragsweep.sweeps import Sweep
+from ragsweep.sweeps.decision_settings import check_measured
+from ragsweep.sweeps.threshold_promise import threshold_promise
+from ragsweep.tasks.metric import Metric
+
+RATE = "false_find_rate"
+HITS = np.linspace(0.51, 1, 100)  # scores of something relevant; questions without an answer score lower
+FOUND = [None] * 20 + HITS.tolist()
+
+
+def run(name, unanswerable, threshold=None, f1=0.5, found=FOUND):
+    """A run with these first scores for questions without an answer, and a score threshold."""
+    given = [0.0 if score is None else float(threshold is None or score >= threshold) for score in unanswerable]
+    kept = [float(score is not None and (threshold is None or score >= threshold)) for score in found]
+    about = {"title": "False find rate", "higher_is_better": False, "lowest": 0.0, "highest": 1.0, "binary": True}
+    rate = float(np.mean(given))
+    outcome = of_scores(name, np.array(kept) * f1, {"retriever.score_threshold": threshold or 0.0}, recall=kept)
+    fact = {"metric": RATE, "metrics": [RATE], "false_finds": given, "scores": unanswerable, "answerable": found}
+    return of_scores(
+        name,
+        np.array(kept) * f1,
+        outcome.swept,
+        recall=kept,
+        facts={
+            "metrics": {
+                "f1": {"title": "F1", "lowest": 0.0, "highest": 1.0},
+                "recall": {"title": "Recall", "lowest": 0.0, "highest": 1.0},
+                RATE: {**about, "aggregate": True, "mean": rate, "ci_low": rate, "ci_high": rate},
+            },
+            "false_finds": {**fact, "found": found},
+        },
+    )
+
+
+def low_scores(number):
+    return np.linspace(0, 0.5, number).tolist()
+
+
+def promised(*runs, rate=0.05, **settings):
+    return decided(*runs, settings=replace(SETTINGS, target={RATE: rate}, **settings))
+
+
+def test_the_headline_says_below_which_score_to_return_nothing():
+    decision = promised(run("a", low_scores(60)))
+    found = threshold_promise(decision)
+    assert found.certificate.shown
+    assert 0.5 < found.certificate.threshold <= 0.51
+    assert (found.hits, found.kept) == pytest.approx((100 / 120, 100 / 120))
+    assert f"Below a score of {found.certificate.threshold:g} return nothing: at most 5 %" in headline(decision)[-1]
+    assert as_record(decision, "")["threshold"]["score_threshold"] == found.certificate.threshold
+
+
+def test_too_few_questions_are_told_how_many_it_takes():
+    decision = promised(run("a", low_scores(20)))
+    assert not threshold_promise(decision).certificate.shown
+    assert "13.9 % at best; 59 without a false find would show it." in headline(decision)[-1]
+    assert as_record(decision, "")["threshold"]["score_threshold"] is None
+
+
+def test_a_threshold_that_leaves_nothing_is_said_to_be_useless():
+    decision = promised(run("a", [2.0] * 60))
+    assert threshold_promise(decision).kept == 0
+    assert "cannot tell the two apart" in headline(decision)[-1]
+
+
+def test_only_a_choice_by_these_questions_is_corrected():
+    """Configurations that differ in their threshold alone have the same scores, and count once."""
+    runs = [run("a", low_scores(60)), run("b", low_scores(60), 0.2), run("c", (np.array(low_scores(60)) / 2).tolist())]
+    assert threshold_promise(promised(*runs)).certificate.level == 0.05
+    assert threshold_promise(promised(*runs, require={RATE: 1.0})).certificate.level == 0.025
+
+
+def test_without_such_questions_or_a_promise_nothing_is_said():
+    assert threshold_promise(decided(run("a", low_scores(60)))) is None
+    assert "threshold" not in as_record(decided(run("a", low_scores(60))), "")
+
+
+def test_neither_always_nor_never_meets_both_requirements():
+    runs = [run("always", low_scores(60)), run("never", low_scores(60), 9), run("some", low_scores(60), 0.505)]
+    choice = decided(*runs, settings=replace(SETTINGS, metric="recall", require={RATE: 0.05, "recall": 0.5})).headline
+    assert choice.named.name == "some"
+    assert set(choice.excluded) == {"always", "never"}
+
+
+@pytest.mark.parametrize(
+    ("name", "threshold", "verdicts"),
+    [("always", None, {"recall": 0, RATE: 1}), ("never", 9, {"recall": 1, RATE: 0}), ("same", 0.505, {})],
+)
+def test_neither_always_nor_never_passes_both_gates(name, threshold, verdicts):
+    candidate, baseline = run(name, low_scores(60), threshold), run("baseline", low_scores(60), 0.505)
+    sweep = Sweep([candidate, baseline], {})
+    for metric in ("recall", RATE):
+        gains = sweep.sign(metric) * (candidate.values(metric) - baseline.values(metric))
+        gate = Gate(GateRequest("", "", metric, 0.1, ()), sweep, against_baseline(gains, 0.1, 1.0, resamples=1000))
+        assert gate.verdict == Verdict(verdicts.get(metric, 0))
+        assert f"{len(gains)} queries" in list(gate.sentences())[1]
+
+
+def test_runs_that_differ_in_false_finds_alone_do_not_measure_the_same():
+    assert run("a", low_scores(60), 0.1).measured != run("b", low_scores(60), 0.4).measured
+
+
+@pytest.mark.parametrize(
+    "settings", [{"metric": RATE}, {"target": {RATE: 0.05}}, {"require": {RATE: 0.05}}, {"costs": [RATE]}]
+)
+def test_what_no_question_is_marked_for_is_refused_in_one_line(settings):
+    with pytest.raises(ConfigError, match=rf"^decision\.\w+: {RATE} is not measured: no question is marked$"):
+        check_measured(replace(SETTINGS, **settings), [Metric(RATE, RATE)], "no question is marked")

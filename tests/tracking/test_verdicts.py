@@ -1,0 +1,26 @@
+"""The tag `decision` of the run that a sweep names."""
+
+import numpy as np
+import pytest
+from outcomes import as_guesses, over_alpha
+
+from ragsweep.sweeps import decide
+from ragsweep.tracking.verdicts import _verdicts
+
+SCORES = np.linspace(0.2, 0.8, 40)
+ALIKE = np.array([SCORES, SCORES, SCORES])
+ONE_IS_BETTER = np.array([SCORES, SCORES + 0.1, SCORES])
+
+
+@pytest.mark.parametrize(
+    ("scores", "p", "verdict"),
+    [
+        (ALIKE, None, "chosen"),
+        (ONE_IS_BETTER, None, "chosen"),
+        (ONE_IS_BETTER, (0.5, 0.5, 0.5), "not shipped: guessing"),
+    ],
+)
+def test_the_named_run_is_chosen_unless_it_is_not_to_be_shipped(scores, p, verdict):
+    decision = decide(over_alpha(scores, (0, 0.5, 1)))
+    decision = as_guesses(decision, 0.25, p) if p else decision
+    assert dict(_verdicts(decision))[decision.named]["decision"] == verdict
