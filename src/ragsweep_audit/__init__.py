@@ -12,6 +12,10 @@ PLUGIN = Plugin(
         "audit": Command(
             "say what is wrong with a dataset before a sweep is wasted on it", "ragsweep_audit.commands.audit:main"
         ),
+        "judge": Command(
+            "judge only what can change the decision between configurations, and stop when it is decided",
+            "ragsweep_audit.commands.judge:main",
+        ),
         "review": Command(
             "judge pages that nobody judged and that retrievers agree on, and see what that changes",
             "ragsweep_audit.commands.review:main",

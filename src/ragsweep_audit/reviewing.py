@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -132,6 +132,20 @@ class _Loaded:
 
     def load(self) -> Collection:
         return self.collection
+
+
+def write_judgments(dataset: object, judgments: Sequence[Judgment], out: Path) -> str:
+    """Write further judgments of a dataset into a copy of its own file, and say how to use it.
+
+    Raises:
+        ConfigError: The copy exists, has another ending, or cannot be written.
+        DatasetError: The dataset cannot take judgments.
+    """
+    if not isinstance(dataset, AddsJudgments):
+        raise DatasetError(f"dataset: {type(dataset).__name__} cannot add judgments to its files")
+    made = dataset.with_judgments(judgments, dataset.load().documents)
+    _check_ending(out, made.path)
+    return _write(made, out)
 
 
 def listed_of(task: RankingTask, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:

@@ -15,8 +15,8 @@ from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import plain_words
 
 
-def check(collection: Collection) -> None:
-    """Raise `DatasetError` if the collection cannot be measured or recorded."""
+def check(collection: Collection, *, may_lack_judgments: bool = False) -> None:
+    """Raise `DatasetError` if the collection cannot be measured or recorded; or only ranked, if it may lack judgments."""
     documents, queries = collection.documents, collection.queries
     if collection.unit not in get_args(Unit):
         expected = ", ".join(get_args(Unit))
@@ -50,7 +50,8 @@ def check(collection: Collection) -> None:
     for document in documents:
         _check_pages(collection.name, document)
     check_cases(collection.name, collection.cases, names["query id"])
-    _check_judgments(collection)
+    if collection.judgments or not may_lack_judgments:
+        _check_judgments(collection)
     _check_references(collection)
 
 

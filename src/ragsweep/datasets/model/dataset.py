@@ -95,7 +95,13 @@ class Dataset:
 
     @classmethod
     def from_collection(
-        cls, collection: Collection, chunker: Chunker, store: Store = NO_STORE, *, fuzzy_threshold: float = LEAST_HELD
+        cls,
+        collection: Collection,
+        chunker: Chunker,
+        store: Store = NO_STORE,
+        *,
+        fuzzy_threshold: float = LEAST_HELD,
+        may_lack_judgments: bool = False,
     ) -> Dataset:
         """Split the documents into passages and number the units.
 
@@ -104,11 +110,12 @@ class Dataset:
             chunker: Splits the pages.
             store: Caches the spans of the chunkers of ragsweep. Those of user chunkers are not cached.
             fuzzy_threshold: As of `relevant_passages`.
+            may_lack_judgments: Whether it is only ranked, so that judgments can be made.
 
         Raises:
             DatasetError: There is nothing to retrieve, to measure or to answer, or the collection is invalid.
         """
-        check(collection)
+        check(collection, may_lack_judgments=may_lack_judgments)
         passages: list[Passage] = []
         keys: list[str] = []
         further: list[tuple[int, str]] = []

@@ -1,0 +1,96 @@
+"""Judge only what can change the decision between configurations, and stop when it is decided.
+
+ragsweep judge retriever.alpha=0,0.3,0.5,0.7,1 k=10 dataset=pdf dataset.documents=manuals dataset.queries=questions.json
+ragsweep judge SWEEP_ID                          # what nobody judged yet of a sweep that has been run
+ragsweep judge SWEEP_ID --margin 0.02            # stop once the leader loses less than that to the best
+ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgments, and look each answer up
+ragsweep judge SWEEP_ID --verify                 # compute the decision again from the journal alone
+ragsweep judge SWEEP_ID --out reviewed.json      # write the judgments into a copy of the file of questions
+
+A pair of a question and a page is asked at a time, drawn so that it tells most between the configurations that are
+still open. Each answer is kept in the journal before the next question is shown: stop at any time, and go on by the
+same command. Keys: a grade, ? for "cannot tell", u to take the last answer back, q to stop. Questions without judgments
+have an empty list of them: {"query": "...", "relevant_docs": []}.
+
+Exit status: 0 where it is decided, 1 where it is not yet, 2 where something cannot be read.
+"""
+
+from __future__ import annotations
+
+import getpass
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from ragsweep.app.commands import add_allow, check_ids, parser_of
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.terminal import FAILED
+
+DEFAULT_LEVEL = 0.05
+HIDDEN = "dataset"
+
+
+def main() -> int:
+    """Judge until it is decided."""
+    arguments = _parser().parse_intermixed_args()
+    ids = [each for each in arguments.arguments if "=" not in each]
+    overrides = [each for each in arguments.arguments if "=" in each]
+    check_ids(ids)
+    if len(ids) > 1:
+        raise ConfigError(f"found {len(ids)} ids, expected that of one sweep")
+    _check(arguments)
+    from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided
+
+    simulated = arguments.source is not None
+    request = JudgeRequest(
+        sweep_id=ids[0] if ids else "",
+        overrides=overrides,
+        modules=arguments.allow,
+        metric=arguments.metric,
+        margin=arguments.margin,
+        level=arguments.level,
+        highest=arguments.grades,
+        budget=0 if arguments.verify else arguments.budget,
+        journal=arguments.journal or Path("simulated.jsonl" if simulated else "judged.jsonl"),
+        source=arguments.source,
+        judge=arguments.judge or ("file" if simulated else getpass.getuser()),
+        seed=arguments.seed,
+        out=arguments.out,
+    )
+    return 0 if judge_until_decided(request) else FAILED
+
+
+def _parser() -> ArgumentParser:
+    parser = parser_of("judge", __doc__)
+    parser.add_argument(
+        "arguments", nargs="*", metavar="name=value", help="settings as of ragsweep run -m, or a sweep's id"
+    )
+    parser.add_argument(
+        "--metric", choices=("dcg", "precision", "rbp"), default="dcg", help="what decides (default dcg)"
+    )
+    parser.add_argument("--margin", type=float, default=0.0, help="how much worse than the best is good enough")
+    parser.add_argument("--level", type=float, default=DEFAULT_LEVEL, help="probability of an error (default 0.05)")
+    parser.add_argument("--grades", type=int, default=1, metavar="HIGHEST", help="the highest grade (default 1)")
+    parser.add_argument("--budget", type=int, metavar="N", help="stop after so many judgments")
+    parser.add_argument("--journal", type=Path, metavar="FILE", help="the file of answers (default judged.jsonl)")
+    parser.add_argument(
+        "--from", dest="source", metavar="FILE", help="judgments in TREC format that stand for a judge, or 'dataset'"
+    )
+    parser.add_argument("--verify", action="store_true", help="ask nothing: run the race again from the journal")
+    parser.add_argument("--judge", metavar="NAME", help="who judges (default: your login)")
+    parser.add_argument("--seed", type=int, default=42, help="of the draws (default 42)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the judgments into a copy of the dataset's own file"
+    )
+    add_allow(parser)
+    return parser
+
+
+def _check(arguments: Namespace) -> None:
+    if not arguments.margin >= 0:
+        raise ConfigError(f"--margin: found {arguments.margin:g}, expected 0 or more")
+    if not 0 < arguments.level < 1:
+        raise ConfigError(f"--level: found {arguments.level:g}, expected a number between 0 and 1")
+    if not 1 <= arguments.grades <= 9:
+        raise ConfigError(f"--grades: found {arguments.grades}, expected 1 to 9")
+    if arguments.out and arguments.out.exists():
+        raise ConfigError(f"--out: {arguments.out} exists; name a new file")

@@ -1,0 +1,1 @@
+"""Judges only what can change a decision, and stops when it is decided."""

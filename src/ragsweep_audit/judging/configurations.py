@@ -1,0 +1,99 @@
+"""What the configurations of a sweep rank, before anything is judged or after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import chdir
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+
+from ragsweep import tracking
+from ragsweep.app.commands import composed
+from ragsweep.app.naming import name_and_settings, values_shown
+from ragsweep.app.plan import jobs_of
+from ragsweep.config.checking import build_around
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import project
+from ragsweep.datasets import Dataset
+from ragsweep.experiment import Experiment, checked
+from ragsweep.replay.comparing import CompareRequest, compare_runs
+from ragsweep.replay.trusted_record import composed_today, trusted
+from ragsweep.retrieval.judgments import learners_in
+from ragsweep.retrieval.results import BringsPassages
+from ragsweep.tasks.ranking.ranking_task import RankingTask
+from ragsweep.tasks.search import STAGE_SETTINGS
+from ragsweep_audit.judging.pool import Ranked
+
+RANKS = "expected task=ranking"
+
+
+def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
+    """The cutoff, and what each configuration that the overrides list ranks.
+
+    Raises:
+        ConfigError: An override is wrong, or sweeps k.
+    """
+    parser = OverridesParser.create()
+    try:
+        parsed = parser.parse_overrides(list(overrides))
+        jobs = jobs_of(parsed)
+        of_jobs = [parser.parse_overrides(job) for job in jobs]
+    except HydraException as error:
+        raise ConfigError(" ".join(str(error).split())) from error
+    swept = [override.key_or_group for override in parsed if override.is_sweep_override()]
+    if "k" in swept:
+        raise ConfigError("k: found several values; judging decides at one cutoff, such as k=10")
+    shown = values_shown(of_jobs, swept)
+    labels = [name_and_settings(each, swept, shown)[0] for each in of_jobs]
+    cutoff = int(composed(jobs[0]).k)
+    return cutoff, _ranked(jobs, labels)
+
+
+def _ranked(jobs: Sequence[Sequence[str]], labels: Sequence[str]) -> Iterator[Ranked]:
+    for job, label in zip(jobs, labels, strict=True):
+        task = _expect_ranking(build_around(checked(composed(job)), "task"), label)
+        items = Dataset.from_collection(task.dataset.load(), task.chunker, task.store, may_lack_judgments=True)
+        yield Ranked(label, task.dataset, items, task.rank(items).passages[:, : task.k])
+
+
+def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
+    """The cutoff, and what each configuration of a recorded sweep ranks at its largest one.
+
+    Args:
+        sweep_id: The sweep.
+        overrides: `name=value`: the places of stores and data on this machine.
+        modules: Modules outside ragsweep whose classes a record may name.
+
+    Raises:
+        ConfigError: A run does not rank, or its dataset is not what it was.
+    """
+    sweep = compare_runs(CompareRequest([sweep_id], None, [])).sweep
+    cutoff = max(outcome.cutoff or 0 for outcome in sweep.outcomes)
+    outcomes = [outcome for outcome in sweep.outcomes if (outcome.cutoff or 0) == cutoff]
+
+    def ranked() -> Iterator[Ranked]:
+        today, settings = composed_today(overrides)
+        with chdir(project()):  # paths in a record are relative to the project
+            for outcome in outcomes:
+                run = tracking.fetch_run(today.tracking, outcome.run_id)
+                experiment = Experiment.of(trusted(run.config, today, settings, modules))
+                task, items = _expect_ranking(experiment.task, outcome.name), experiment.items
+                if items.digest != outcome.facts.digest:
+                    what = f"{outcome.name}: {outcome.facts.dataset} is not the dataset that was measured"
+                    raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
+                yield Ranked(sweep.label(outcome), task.dataset, items, task.rank(items).passages[:, :cutoff])
+
+    return cutoff, ranked()
+
+
+def _expect_ranking(task: object, label: str) -> RankingTask:
+    """The task of a run that ranks passages of ours, without learning from judgments."""
+    if not isinstance(task, RankingTask):
+        raise ConfigError(f"{label}: {RANKS}")
+    if isinstance(task.retriever, BringsPassages):
+        raise ConfigError(f"{label}: a system brings passages of its own; {RANKS} with a corpus")
+    stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}
+    if any(learners_in(part, name) for name, part in stages.items()):
+        raise ConfigError(f"{label}: learns from judgments, which are what is asked for here")
+    return task

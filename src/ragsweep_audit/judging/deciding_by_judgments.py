@@ -1,0 +1,122 @@
+"""Asks a judge until a race is decided, and writes the judgments where a sweep finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.terminal import counted
+from ragsweep.datasets import Dataset, Judgment
+from ragsweep.datasets.formats.questions.trec_topics import read_trec_qrels
+from ragsweep.datasets.model.dataset import Qrels
+from ragsweep_audit.judging.configurations import of_overrides, of_sweep
+from ragsweep_audit.judging.journal import Journal
+from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
+from ragsweep_audit.judging.pool import Pool, Ranked
+from ragsweep_audit.judging.state import decision, state_line
+from ragsweep_audit.reviewing import write_judgments
+
+OF_DATASET = "dataset"  # the judgments of the dataset stand for the judge
+
+
+@dataclass(frozen=True)
+class JudgeRequest:
+    """What to judge; the attributes are the options of `ragsweep judge`.
+
+    Attributes:
+        budget: How many judgments there may be in the journal; None if any number.
+        source: A file of judgments, or `dataset`, that stands for the judge; None asks at the terminal.
+    """
+
+    sweep_id: str
+    overrides: Sequence[str]
+    modules: Sequence[str]
+    metric: str
+    margin: float
+    level: float
+    highest: int
+    budget: int | None
+    journal: Path
+    source: str | None
+    judge: str
+    seed: int
+    out: Path | None
+
+
+def judge_until_decided(request: JudgeRequest) -> bool:
+    """Ask until it is decided, print what is known after each judgment, and return whether it is decided."""
+    if request.sweep_id:
+        k, configurations = of_sweep(request.sweep_id, request.overrides, request.modules)
+    else:
+        k, configurations = of_overrides(request.overrides)
+    ranked = [*configurations]
+    judge: Judge = TerminalJudge(request.highest)
+    if request.source is not None:
+        judge = FileJudge(_grades(request.source, ranked[0].items), request.highest)
+    hidden = map(_hidden, ranked) if request.source is not None else ranked
+    pool = Pool.of(hidden, request.metric, k, request.highest)
+    about = (request.margin, request.level, request.seed, request.highest, request.judge)
+    journal = Journal(request.journal, pool, *about)
+    left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {ranked[0].items.unit}"
+    print(f"{counted(len(pool.labels), 'configuration')}; {left} can change the decision.")
+    if journal.grades:
+        print(f"{request.journal}: {counted(len(journal.grades), 'judgment')} so far.")
+    all_judged = _ask(journal, judge, request.budget)
+    print(*decision(journal, all_judged=all_judged), f"Judgments: {request.journal}", sep="\n")
+    if request.out is not None:
+        print(write_judgments(ranked[0].dataset, _judgments(journal), request.out))
+    return all_judged or _is_decided(journal)
+
+
+def _ask(journal: Journal, judge: Judge, budget: int | None) -> bool:
+    """Ask until it is decided, the budget is spent or the judge stops; returns whether nothing is left to ask."""
+    while not _is_decided(journal) and (budget is None or len(journal.grades) < budget):
+        asked = journal.ask()
+        if asked is None:
+            return True
+        answer = judge.answer(asked)
+        if answer == QUIT:
+            break
+        if answer == UNDO:
+            print("taken back" if journal.undo() else "nothing can be taken back: another judge has gone on")
+            continue
+        out = journal.answer(asked, None if answer is None else int(answer))
+        if out or isinstance(judge, TerminalJudge):
+            print(state_line(journal, out), flush=True)
+    return journal.race.differing == 0
+
+
+def _is_decided(journal: Journal) -> bool:
+    race = journal.race
+    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough)
+
+
+def _hidden(ranked: Ranked) -> Ranked:
+    """The ranking of a configuration without the judgments of its dataset."""
+    nothing = np.empty(0, dtype=np.int64)
+    return ranked._replace(items=replace(ranked.items, qrels=Qrels(nothing, nothing, nothing)))
+
+
+def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
+    """The judgments that stand for a judge."""
+    if source == OF_DATASET:
+        columns = (column.tolist() for column in vars(items.qrels).values())
+        return {
+            (items.queries[query].query_id, items.units[unit]): grade
+            for query, unit, grade in zip(*columns, strict=True)
+        }
+    if not Path(source).is_file():
+        raise ConfigError(f"--from: {source} is not a file; expected judgments in TREC format, or {OF_DATASET}")
+    return {(each.query_id, each.unit): each.grade for each in read_trec_qrels(Path(source))}
+
+
+def _judgments(journal: Journal) -> list[Judgment]:
+    """What was judged, without what the judge could not tell."""
+    pairs, grades = journal.pairs, journal.grades.items()
+    return [
+        Judgment(pairs[number].query_id, pairs[number].unit, grade) for number, grade in grades if grade is not None
+    ]

@@ -1,0 +1,261 @@
+"""The file of what was asked and answered, from which the whole race can be run again.
+
+Each line is a JSON object: first what is judged, then each draw, before it is shown, and each answer. Lines are only
+added, under a lock and one at a time, so that a killed process loses at most the answer that was being typed, and that
+several judges can share a file. Answers are taken in in the order of the draws.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import Timeout
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.whole_files import locked
+from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.race import Draw, Race
+
+VERSION = 1
+LONGEST_WAIT_S = 60  # seconds, for another judge who writes a line
+HELD_S = 900  # seconds after which a pair that was shown, and not answered, is shown to another judge
+ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
+LONGEST_LINE = 10_000  # characters
+NEAR = 1e-9  # relative difference of two chances that are the same one
+
+
+class Asked(NamedTuple):
+    """A question for the judge.
+
+    Attributes:
+        number: Of the draw.
+        pair: What is asked.
+        again: Whether it was judged before, and is asked to see how often judgments differ.
+    """
+
+    number: int
+    pair: Pair
+    again: bool
+
+
+@dataclass(eq=False)
+class Journal:
+    """A race with the file that keeps it.
+
+    Attributes:
+        path: The file; it is made if it does not exist.
+        pool: What may be asked.
+        margin: As of `Race`.
+        level: As of `Race`.
+        seed: As of `Race`.
+        highest: The highest grade.
+        judge: Who judges.
+        race: What is known.
+        grades: The judgments by the number of the draw, None where the judge could not tell.
+        repeats: For the draws that were asked twice, whether the judgments were the same.
+        dropped: The configurations that dropped out, each with the number of judgments after which it did.
+    """
+
+    path: Path
+    pool: Pool
+    margin: float
+    level: float
+    seed: int
+    highest: int
+    judge: str
+    race: Race = field(init=False)
+    grades: dict[int, int | None] = field(init=False)
+    repeats: dict[int, bool] = field(init=False)
+    dropped: dict[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._start()
+        self._lines: list[Mapping[str, Any]] = []
+        self._offset = 0
+        with self._locked():
+            self.path.touch()
+            self._read()
+            if not self._lines:
+                self._add(self._head)
+                self._read()
+
+    def _start(self) -> None:
+        self.race = Race(self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
+        self.grades, self.repeats, self.dropped = {}, {}, {}
+        self._draws: dict[int, Draw] = {}
+        self._shown: dict[int, tuple[str, datetime]] = {}  # to whom and when, for draws without an answer
+
+    @property
+    def _head(self) -> dict[str, Any]:
+        """What a journal is about; another one cannot be gone on with."""
+        pool, race = self.pool, self.race
+        settings = {"margin": race.margin, "level": race.level, "seed": race.seed, "highest": self.highest}
+        return {"version": VERSION, "metric": pool.metric, "k": pool.k, **settings, "pool": pool.digest}
+
+    @property
+    def pairs(self) -> dict[int, Pair]:
+        """The pairs that were judged, by the number of the draw."""
+        return {number: self.pool.pairs[self._draws[number].pair] for number in self.grades}
+
+    def ask(self) -> Asked | None:
+        """The next question, written down before it is returned; None if nothing is left that could matter."""
+        with self._locked():
+            self._read()
+            now = datetime.now(UTC)
+            for number, (judge, since) in self._shown.items():
+                if judge == self.judge or (now - since).total_seconds() > HELD_S:
+                    return self._asked(number)
+            if len(self.repeats) < int(ASKED_AGAIN * len(self.grades)):
+                rest = [number for number in self.grades if number not in self.repeats]
+                return self._asked(rest[(len(self.repeats) * 7919) % len(rest)], again=True)
+            draw = self._drawn()
+            if draw is None:
+                return None
+            number, pair = self.race.drawn, self.pool.pairs[draw.pair]
+            chance = float(draw.chances[draw.pair])
+            self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": chance, **self._signed})
+            return self._asked(number)
+
+    def answer(self, asked: Asked, grade: int | None) -> list[int]:
+        """Write a judgment down, take it in, and return the configurations that drop out.
+
+        Nothing is counted twice: where another judge has answered meanwhile, the first answer counts.
+        """
+        before = set(self.dropped)
+        with self._locked():
+            self._read()
+            if asked.again or asked.number not in self.grades:
+                self._add({"answer": asked.number, "grade": grade, "again": asked.again, **self._signed})
+                self._read()
+        return [each for each in self.dropped if each not in before]
+
+    def undo(self) -> bool:
+        """Take the last judgment back, so that its pair is asked again; False where another judge has gone on."""
+        with self._locked():
+            self._read()
+            if not self.grades:
+                return False
+            last = max(self.grades)
+            if any(number > last and judge != self.judge for number, (judge, _) in self._shown.items()):
+                return False
+            self._add({"undone": last, **self._signed})
+            self._read()
+            return True
+
+    @property
+    def _signed(self) -> dict[str, str]:
+        return {"judge": self.judge, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+
+    def _asked(self, number: int, *, again: bool = False) -> Asked:
+        self._shown.setdefault(number, (self.judge, datetime.now(UTC))) if not again else None
+        return Asked(number, self.pool.pairs[self._draws[number].pair], again)
+
+    def _drawn(self) -> Draw | None:
+        draw = self.race.draw()
+        if draw is not None:
+            self._draws[self.race.drawn] = draw
+        return draw
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            with locked(self.path, LONGEST_WAIT_S):
+                yield
+        except (OSError, Timeout) as error:
+            raise ConfigError(f"{self.path}: cannot be written ({error})") from error
+
+    def _add(self, line: Mapping[str, Any]) -> None:
+        """Add a line after the last whole one, and wait until it is on the disk."""
+        with self.path.open("r+b") as file:
+            file.truncate(self._offset)
+            file.seek(self._offset)
+            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+            end = file.tell()
+        if "draw" in line:  # it is drawn already
+            self._lines.append(line)
+            self._offset = end
+
+    def _read(self) -> None:
+        """Take in the lines that were added since."""
+        with self.path.open("rb") as file:
+            file.seek(self._offset)
+            for content in file:
+                if not content.endswith(b"\n"):  # a process was killed while it wrote this
+                    break
+                self._take_in(content)
+                self._offset += len(content)
+
+    def _take_in(self, content: bytes) -> None:
+        where = f"{self.path}, line {len(self._lines) + 1}"
+        try:
+            line = from_json(content[:LONGEST_LINE].decode())
+            if not self._lines:
+                self._expect_same(line)
+            elif "undone" in line:
+                self._rebuild(int(line["undone"]))
+            elif "answer" in line:
+                self._judged(int(line["answer"]), line)
+            else:
+                self._draw_as(line, where)
+        except (MalformedError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"{where}: cannot be read ({error})") from error
+        self._lines.append(line)
+
+    def _expect_same(self, line: Mapping[str, Any]) -> None:
+        for name, value in self._head.items():
+            if line.get(name) != value:
+                what = "other configurations, data or judgments" if name == "pool" else f"{name} {line.get(name)}"
+                raise ConfigError(
+                    f"{self.path}: was begun with {what}; name another file, or repeat the command as it was"
+                )
+
+    def _draw_as(self, line: Mapping[str, Any], where: str) -> None:
+        """Draw again what a line says, which must be the same."""
+        draw = self._drawn()
+        pair = None if draw is None else self.pool.pairs[draw.pair]
+        same = pair is not None and (pair.query_id, pair.unit) == (line["query_id"], line["unit"])
+        if draw is None or not same or abs(draw.chances[draw.pair] / float(line["chance"]) - 1) > NEAR:
+            raise ConfigError(f"{where}: this pair, with this chance, is not what is drawn here; the file was changed")
+        self._shown[int(line["draw"])] = str(line["judge"]), datetime.fromisoformat(line["time"])
+
+    def _judged(self, number: int, line: Mapping[str, Any]) -> None:
+        """Take a judgment in, and those that were waiting for it."""
+        grade = line["grade"]
+        if grade is not None and not 0 <= int(grade) <= self.highest:
+            raise ValueError(f"found the grade {grade}, expected 0 to {self.highest}")
+        if line.get("again"):
+            self.repeats[number] = self.grades[number] == grade
+            return
+        if number in self.grades:
+            return
+        self._shown.pop(number)
+        self.grades[number] = grade
+        while (following := self.race.learnt + 1) in self.grades:
+            given = self.grades[following]
+            share = None if given is None else given / self.highest
+            for out in self.race.learn(self._draws[following], share):
+                self.dropped[out] = following
+
+    def _rebuild(self, undone: int) -> None:
+        """Run the race again without a judgment and without what was drawn after it."""
+        lines = [*self._kept(undone)]
+        first = self._lines[0]
+        self._start()
+        self._lines = [first]
+        for line in lines:
+            self._take_in(json.dumps(line).encode())
+
+    def _kept(self, undone: int) -> Iterator[Mapping[str, Any]]:
+        for line in self._lines[1:]:
+            if "undone" not in line and line.get("answer") != undone and line.get("draw", 0) <= undone:
+                yield line

@@ -1,0 +1,160 @@
+"""The pairs of a query and a unit that could be judged, and what each counts for in every configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.digest import digest
+from ragsweep.core.errors import ConfigError
+from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.statistics.intervals import Array
+from ragsweep.tasks.ranking.units import units_of_ranking
+
+PERSISTENCE = 0.8  # of the reader of rank-biased precision (Moffat and Zobel 2008)
+
+DISCOUNTS: Mapping[str, Callable[[int], Array]] = {  # what a relevant unit at each rank adds, shape [k]
+    "dcg": lambda k: 1 / np.log2(np.arange(k) + 2),
+    "precision": lambda k: np.full(k, 1 / k),
+    "rbp": lambda k: (1 - PERSISTENCE) * PERSISTENCE ** np.arange(k),
+}
+
+
+class Ranked(NamedTuple):
+    """What a configuration ranks.
+
+    Attributes:
+        label: Its name.
+        dataset: Reads the data.
+        items: What is searched, with the judgments that there are.
+        passages: Position of the passage at each rank, shape [queries, k]; `NOTHING` after the last one.
+    """
+
+    label: str
+    dataset: DatasetFormat
+    items: Dataset
+    passages: Indices
+
+
+class Pair(NamedTuple):
+    """What may be asked: is this unit relevant for this query?
+
+    Attributes:
+        query_id: Id of the query.
+        query: Its text.
+        unit: The unit.
+        text: The passage of the unit that is ranked highest.
+        where: Its document and page.
+    """
+
+    query_id: str
+    query: str
+    unit: str
+    text: str
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """All pairs that some configuration ranks among its first k.
+
+    Attributes:
+        labels: The configurations.
+        pairs: The pairs, queries in their order, those of the best ranks first.
+        weights: What a fully relevant unit adds to the metric, the mean over queries, shape [configurations, pairs].
+        judged: The grade that the dataset has, divided by the highest grade, shape [pairs]; NaN where it has none.
+        queries: How many queries the metric is the mean of.
+        metric: Name of the metric.
+        k: The cutoff.
+    """
+
+    labels: Sequence[str]
+    pairs: Sequence[Pair]
+    weights: Array
+    judged: Array
+    queries: int
+    metric: str
+    k: int
+
+    @classmethod
+    def of(cls, configurations: Iterable[Ranked], metric: str, k: int, highest: int) -> Pool:
+        """Gather what configurations rank. Grades above the highest one count as that.
+
+        Raises:
+            ConfigError: Fewer than two configurations, other queries or units, or a grade above the highest.
+        """
+        discounts = DISCOUNTS[metric](k)
+        found: dict[tuple[int, str], tuple[int, Pair]] = {}  # with the best rank so far
+        entries: list[tuple[int, tuple[int, str], int]] = []  # configuration, pair, rank
+        labels: list[str] = []
+        first: Dataset | None = None
+        for label, _, items, passages in configurations:
+            first = first or items
+            _expect_alike(first, items, label)
+            units = units_of_ranking(passages, items)
+            for row, rank in zip(*(each.tolist() for each in np.nonzero(_first_of_unit(units))), strict=True):
+                key = row, items.units[units[row, rank]]
+                entries.append((len(labels), key, rank))
+                if key not in found or rank < found[key][0]:
+                    found[key] = rank, _pair(items, row, key[1], int(passages[row, rank]))
+            labels.append(label)
+        if first is None or len(labels) < 2:
+            raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
+        order = sorted(found, key=lambda key: (key[0], found[key][0]))
+        place = {key: position for position, key in enumerate(order)}
+        weights = np.zeros((len(labels), len(order)))
+        for configuration, key, rank in entries:
+            weights[configuration, place[key]] = discounts[rank] / len(first.queries)
+        judged = np.full(len(order), np.nan)
+        qrels = first.qrels
+        for query, unit, grade in zip(qrels.query.tolist(), qrels.unit.tolist(), qrels.grade.tolist(), strict=True):
+            if (key := (query, first.units[unit])) in place:
+                judged[place[key]] = min(max(grade, 0), highest) / highest
+        pairs = [found[key][1] for key in order]
+        return cls(labels, pairs, weights, judged, len(first.queries), metric, k)
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that the order of the questions depends on, besides the judgments."""
+        rows = [[pair.query_id, pair.unit] for pair in self.pairs]
+        return digest(
+            [
+                self.metric,
+                self.k,
+                self.queries,
+                rows,
+                self.weights.tolist(),
+                np.nan_to_num(self.judged, nan=-1).tolist(),
+            ]
+        )
+
+    @property
+    def metric_at_k(self) -> str:
+        """The metric as it is written: `DCG@10`."""
+        return f"{self.metric.upper() if self.metric != 'precision' else 'precision'}@{self.k}"
+
+
+def _first_of_unit(units: Indices) -> Indices:
+    """Whether each rank is the first of its unit, shape [queries, k]."""
+    earlier = np.tril(np.ones((units.shape[1],) * 2, dtype=bool), -1)
+    repeated = ((units[:, :, None] == units[:, None, :]) & earlier).any(axis=2)
+    first: Indices = (units != NOTHING) & ~repeated
+    return first
+
+
+def _pair(items: Dataset, row: int, unit: str, passage: int) -> Pair:
+    query, shown = items.queries[row], items.passages[passage]
+    where = f"{shown.source}, page {shown.page_number}" if items.unit == "page" else shown.source
+    return Pair(query.query_id, query.text, unit, shown.text, where)
+
+
+def _expect_alike(first: Dataset, items: Dataset, label: str) -> None:
+    """Raise `ConfigError` unless a configuration answers the same queries with the same kind of units."""
+    if [query.query_id for query in items.queries] != [query.query_id for query in first.queries]:
+        raise ConfigError(f"{label}: has other queries than the first configuration; expected one dataset")
+    if items.unit == "passage" and items.digest_of_passages != first.digest_of_passages:
+        raise ConfigError(f"{label}: cuts other passages, which are what is judged; judge pages or documents instead")

@@ -1,0 +1,73 @@
+"""The state of a race, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ragsweep.core.terminal import counted
+from ragsweep_audit.judging.journal import Journal
+
+NAMED = 5  # configurations in a sentence
+
+
+def state_line(journal: Journal, out: Sequence[int]) -> str:
+    """What is known after the last judgment, in one line.
+
+    Args:
+        journal: The race.
+        out: The configurations that dropped out by it.
+    """
+    labels = journal.pool.labels
+    parts = [f"{_named(journal, out)} {'is' if len(out) == 1 else 'are'} out"] if out else []
+    running = np.flatnonzero(journal.race.running)
+    if len(running) == 1:
+        parts.append(f"{labels[running[0]]} is the best")
+    else:
+        parts.append(f"{labels[journal.race.leader]} leads, {counted(len(running) - 1, 'other')} open")
+    return f"after {len(journal.grades)}: {'; '.join(parts)}"
+
+
+def decision(journal: Journal, *, all_judged: bool) -> Iterator[str]:
+    """What is decided, and with which error, in sentences.
+
+    Args:
+        journal: The race.
+        all_judged: Whether nothing is left that could change it.
+    """
+    race, pool = journal.race, journal.pool
+    leader, judged = pool.labels[race.leader], counted(len(journal.grades), "judgment")
+    others = [each for each in np.flatnonzero(race.running).tolist() if each != race.leader]
+    about = f"of these {counted(pool.queries, 'query')} by {pool.metric_at_k}"
+    at = f"decided after {judged} at {race.level:.0%}"
+    if not others:
+        yield f"Ship {leader}: the best {about}, {at}."
+    elif all_judged:
+        yield f"{leader} and {_named(journal, others)} measure the same {about}: every pair that could tell is judged."
+    elif race.is_close_enough:
+        yield f"Ship {leader}: it loses less than {race.margin:g} to the best {about}, {at}."
+        yield f"Still open: {_named(journal, others)}."
+    else:
+        yield f"Not decided after {judged}: {leader} leads {about}; still open: {_named(journal, others)}."
+    if journal.dropped:
+        yield f"Out: {_named(journal, [*journal.dropped])}."
+    if left := race.differing:
+        yield f"{left:,} more pairs could be judged that tell between what is open."
+    yield "All this is about these queries; whether it holds for others like them is not tested."
+    yield from _disagreement(journal)
+
+
+def _disagreement(journal: Journal) -> Iterator[str]:
+    """How often judgments differed where a pair was asked twice, and what that does to the margin."""
+    if not journal.repeats:
+        return
+    differing = sum(not same for same in journal.repeats.values())
+    yield f"{differing} of {counted(len(journal.repeats), 'judgment')} that were asked for twice differed."
+
+
+def _named(journal: Journal, configurations: Sequence[int]) -> str:
+    """The names of configurations, at most five."""
+    names = [journal.pool.labels[each] for each in configurations]
+    more = f" and {counted(len(names) - NAMED, 'other')}" if len(names) > NAMED else ""
+    return "; ".join(names[:NAMED]) + more

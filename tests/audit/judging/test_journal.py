@@ -1,0 +1,156 @@
+"""The journal: nothing that was judged is lost or counted twice, and the race can be run again from the file alone."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from ragsweep.core.errors import ConfigError
+from ragsweep_audit.judging.journal import ASKED_AGAIN, HELD_S, Journal
+from ragsweep_audit.judging.pool import Pair, Pool
+
+QUERIES, DOCUMENTS = 20, 12
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A pool of three configurations, and the true grades."""
+    generator = np.random.default_rng(7)
+    grades = (np.arange(DOCUMENTS) < 2).astype(int) * np.ones((QUERIES, 1), dtype=int)
+    weights = np.zeros((3, QUERIES, DOCUMENTS))
+    for configuration, quality in enumerate((0.2, 0.6, 1.2)):
+        top = np.argsort(-(2 * quality * grades + generator.normal(size=grades.shape)), axis=1)[:, :5]
+        np.put_along_axis(weights[configuration], top, 1 / np.log2(np.arange(5) + 2) / QUERIES, axis=1)
+    pairs = [
+        Pair(f"q{query}", f"question {query}?", f"d{document}", f"text {document}", "a.pdf")
+        for query in range(QUERIES)
+        for document in range(DOCUMENTS)
+    ]
+    weights = weights.reshape(3, -1)
+    return Pool(["a", "b", "c"], pairs, weights, np.full(len(pairs), np.nan), QUERIES, "dcg", 5), grades.ravel()
+
+
+@pytest.fixture
+def journal_of(tmp_path, made):
+    def opened(judge="jo", **settings):
+        given = {"margin": 0.0, "level": 1e-6, "seed": 1, "highest": 1, **settings}
+        return Journal(tmp_path / "judged.jsonl", made[0], judge=judge, **given)
+
+    return opened
+
+
+def judged(journal, made, times):
+    """Answer so many questions by the true grades."""
+    pool, grades = made
+    for _ in range(times):
+        asked = journal.ask()
+        journal.answer(asked, int(grades[pool.pairs.index(asked.pair)]))
+    return journal
+
+
+def state(journal):
+    kept = [dict(each) for each in (journal.grades, journal.repeats, journal.dropped)]
+    return [*kept, journal.race._against_best.tolist()]
+
+
+def test_the_race_is_the_same_when_it_is_read_again(journal_of, made):
+    journal = judged(journal_of(), made, 60)
+    assert state(journal_of("another")) == state(journal)
+
+
+def test_a_share_of_the_judgments_is_asked_for_twice(journal_of, made):
+    journal = judged(journal_of(), made, 84)
+    assert len(journal.repeats) == int(ASKED_AGAIN * 80)
+    assert all(journal.repeats.values())
+
+
+def test_a_line_that_a_killed_process_has_not_finished_is_written_anew(journal_of, made, tmp_path):
+    before = state(judged(journal_of(), made, 10))
+    with (tmp_path / "judged.jsonl").open("ab") as file:
+        file.write(b'{"answer": 11, "gra')
+    journal = journal_of()
+    assert state(journal) == before
+    judged(journal, made, 1)
+    assert state(journal_of()) == state(journal) != before
+
+
+def test_a_pair_that_was_shown_and_not_answered_is_shown_again(journal_of):
+    asked = journal_of().ask()
+    assert journal_of().ask() == asked
+
+
+def test_two_judges_at_once_get_different_pairs_and_each_counts_once(journal_of, made):
+    one, other = journal_of("jo"), journal_of("kim")
+    for _ in range(20):
+        first, second = one.ask(), other.ask()
+        assert first.number != second.number or first.again
+        other.answer(second, int(made[1][made[0].pairs.index(second.pair)]))
+        one.answer(first, int(made[1][made[0].pairs.index(first.pair)]))
+    lines = map(json.loads, one.path.read_text().splitlines())
+    first_answers = [line["answer"] for line in lines if "answer" in line and not line["again"]]
+    assert len(first_answers) == len(set(first_answers)) == len(journal_of().grades)
+    assert state(journal_of("kim")) == state(journal_of("jo"))
+
+
+def test_a_pair_that_its_judge_has_left_is_given_to_another_one(journal_of, tmp_path):
+    asked = journal_of("jo").ask()
+    path = tmp_path / "judged.jsonl"
+    head, draw = map(json.loads, path.read_text().splitlines())
+    draw["time"] = (datetime.now(UTC) - timedelta(seconds=HELD_S + 1)).isoformat()
+    path.write_text("".join(json.dumps(line) + "\n" for line in (head, draw)))
+    assert journal_of("kim").ask() == asked
+
+
+def test_what_is_taken_back_is_asked_again_and_leaves_no_trace_in_the_race(journal_of, made):
+    journal = judged(journal_of(), made, 10)
+    before = state(journal)
+    asked = journal.ask()
+    journal.answer(asked, 1)
+    journal.ask()
+    assert journal.undo()
+    assert state(journal) == before
+    assert journal.ask() == asked
+    judged(journal, made, 3)
+    assert state(journal_of()) == state(journal)
+
+
+def test_nobody_takes_back_what_another_judge_goes_on_from(journal_of, made):
+    journal = judged(journal_of("jo"), made, 5)
+    journal_of("kim").ask()
+    assert not journal.undo()
+
+
+@pytest.mark.parametrize("changed", [{"seed": 2}, {"margin": 0.1}, {"highest": 3}])
+def test_a_journal_with_other_settings_is_refused(journal_of, changed):
+    journal_of()
+    with pytest.raises(ConfigError, match="was begun with"):
+        journal_of(**changed)
+
+
+def test_a_judgment_that_was_changed_by_hand_is_noticed(journal_of, made):
+    path = judged(journal_of(), made, 30).path
+    lines = path.read_text().splitlines()
+    place = next(number for number, line in enumerate(lines) if '"grade": 1' in line)
+    lines[place] = lines[place].replace('"grade": 1', '"grade": 0')
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ConfigError, match="the file was changed"):
+        journal_of()
+
+
+@pytest.mark.parametrize(
+    "line", ["[]", "{", '{"answer": 1}', '{"answer": 99, "grade": 1}', '{"draw": 1}', '{"undone": "x"}']
+)
+def test_a_line_that_is_none_of_ours_is_named(journal_of, line):
+    path = journal_of().path
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(ConfigError, match="line 2"):
+        journal_of()
+
+
+def test_a_grade_above_the_highest_is_refused(journal_of):
+    journal = journal_of()
+    asked = journal.ask()
+    journal.path.write_text(journal.path.read_text() + json.dumps({"answer": asked.number, "grade": 2}) + "\n")
+    with pytest.raises(ConfigError, match="found the grade 2"):
+        journal_of()

@@ -1,0 +1,90 @@
+"""`ragsweep judge` from the questions to a decision, and the judgments back in a file that a sweep runs on."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ragsweep.core.errors import RagsweepError
+from ragsweep_audit.commands.judge import main
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Text files, questions without judgments, and the judgments that a judge would give."""
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "texts").mkdir()
+    things = "iron tea milk salt rice oil soap rope lamp clay".split()
+    for number, thing in enumerate(things):
+        other = things[(number + 3) % len(things)]
+        (folder / "texts" / f"{thing}.txt").write_text(f"All about {thing}. {thing} is kept dry. Not {other}.")
+    questions = [{"query": f"How is {thing} kept?", "relevant_docs": []} for thing in things]
+    (folder / "questions.json").write_text(json.dumps(questions))
+    lines = [f"{number} 0 {thing}.txt 1" for number, thing in enumerate(things, start=1)]
+    (folder / "judgments.qrels").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def data(corpus):
+    texts, questions = corpus / "texts", corpus / "questions.json"
+    of_data = ["corpus=text", f"corpus.path={texts}", "questions=table", f"questions.path={questions}"]
+    return [*of_data, "questions.unit=document", "retriever=sparse", "retriever.k1=0,1.5", "retriever.b=0,1", "k=3"]
+
+
+@pytest.fixture
+def judge(data, tmp_path, monkeypatch, capsys):
+    """Run the command in this process; its status and what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data, *arguments])
+        return main(), capsys.readouterr().out
+
+    return run
+
+
+def test_a_simulated_judge_decides_and_the_decision_is_computed_again(judge, corpus):
+    status, said = judge("--from", str(corpus / "judgments.qrels"))
+    assert status == 0
+    decided = said.splitlines()[-4:]
+    again, repeated = judge("--from", str(corpus / "judgments.qrels"), "--verify")
+    assert (again, repeated.splitlines()[-4:]) == (0, decided)
+
+
+def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(application, data, corpus):
+    command = [sys.executable, "-m", "ragsweep", "judge", *data, "--out", "judged.json"]
+    keys = "1 0 ? u 0 1 x q"
+    process = subprocess.run(command, input=keys, cwd=application.home, capture_output=True, text=True, check=False)
+    assert process.returncode == 1, process.stderr
+    assert "Question: How is" in process.stdout
+    assert "Not decided after 4 judgments" in process.stdout
+    rows = json.loads((application.home / "judged.json").read_text())
+    assert sum(len(row["relevant_docs"]) for row in rows) == 4
+    known = ["questions.path=judged.json" if each.startswith("questions.path") else each for each in data]
+    process = application.run("-m", *known)
+    assert process.returncode == 0, process.stderr
+
+
+def test_a_budget_ends_it_undecided(judge, corpus):
+    status, said = judge("--from", str(corpus / "judgments.qrels"), "--budget", "2")
+    assert status == 1
+    assert "Not decided after 2 judgments" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--from", "absent.qrels"], "absent.qrels is not a file"),
+        (["--margin", "-1"], "--margin"),
+        (["--grades", "0"], "--grades"),
+        (["--level", "1"], "--level"),
+        (["k=3,5"], "k: found several values"),
+        (["retriever.k1=1", "retriever.b=1"], "expected several configurations"),
+        (["retriever.k1=x"], "retriever.k1"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(judge, arguments, problem):
+    with pytest.raises(RagsweepError, match=problem):
+        judge(*arguments)
