@@ -23,8 +23,8 @@ CLASSES = 8  # of pairs by how high they are ranked; the share of relevant ones 
 FEW = 2.0  # judgments that the share of all pairs counts for in the estimate of a class
 LEAST_SHARE = 0.02
 LEAST_GAP = 0.25  # of the largest estimated gap; configurations nearer than that get no larger share of the judgments
-BLIND_SHARE = 0.2  # of the chance of a pair that does not depend on what is guessed
-SAFE_BET = 0.75  # of the bet with which everything could be lost
+BLIND_SHARE = 0.1  # of the chance of a pair that does not depend on what is guessed
+SAFE_BET = 0.9  # of the bet with which everything could be lost
 DOUBTED = 10.0  # judgments after which an estimated gap is half believed
 
 
