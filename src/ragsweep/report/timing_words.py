@@ -51,8 +51,8 @@ def _required_under_load(sweep: Sweep) -> str:
         if busy := [run for run, load in loads.items() if load > BUSY]:
             return (
                 f"decision.require.{name} was checked against times that were taken under load for "
-                f"{_labels(sweep, busy)} (up to {max(loads.values()):.1f} threads of other processes per core), and may "
-                f"leave out what would meet it: {AGAIN}."
+                f"{_labels(sweep, busy)} (up to {max(loads.values()):.1f} threads of other processes per core), and "
+                f"may leave out what would meet it: {AGAIN}."
             )
     return ""
 
