@@ -1,20 +1,60 @@
-"""What a single query costs on its own, measured for a few."""
+"""What a single query costs on its own, measured for a few, and in what circumstances that was measured."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices, Milliseconds
+from ragsweep.core.hardware import load_of_others, machine
+
+Arrays = Mapping[str, npt.NDArray[Any]]
 
 TIMED_QUERIES = 16
 UNTIMED: Milliseconds = np.empty(0)
+TIMES = ("ms", "latency_ms")  # names of the arrays of a stored stage that hold times
+CIRCUMSTANCES = "circumstances"  # of these times: the name of another one
 
 _is_timing = ContextVar("_is_timing", default=True)
+
+
+class Circumstances(NamedTuple):
+    """When, where and beside what times were taken; those of a ranking with several stages are put together.
+
+    Attributes:
+        queries: How many queries were timed, one at a time.
+        first: When the first of them was, in seconds since 1970.
+        last: When the last one was.
+        load: How many threads of other processes ran or waited for a CPU meanwhile, per core: the mean over the
+            queries, of the stage with the most. None if it is not known.
+        machines: What was computed with, in words; empty if nothing is known of the circumstances.
+    """
+
+    queries: int = 0
+    first: float = 0
+    last: float = 0
+    load: float | None = None
+    machines: tuple[str, ...] = ()
+
+
+UNKNOWN = Circumstances()
+
+
+class _Noted(NamedTuple):
+    """What is noted of the times in a block, and which of those that a store has are taken again."""
+
+    circumstances: list[Circumstances]
+    before: float
+
+
+_noted: ContextVar[_Noted | None] = ContextVar("_noted", default=None)
 
 
 def sample(queries: int) -> Indices:
@@ -39,10 +79,89 @@ def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
     """
     if not _is_timing.get():
         return UNTIMED
-    times, rows = [], sample(queries).tolist()
+    times, loads, rows = [], [], sample(queries).tolist()
+    first = time.time()
     call(rows[0])
     for row in rows:
+        loads.append(load_of_others())
         start = time.perf_counter()
         call(row)
         times.append(1000 * (time.perf_counter() - start))
+    known = [load for load in loads if load is not None]
+    load = sum(known) / len(known) if known else None
+    _note(Circumstances(len(rows), first, time.time(), load, (machine(),)))
     return np.array(times)
+
+
+@contextmanager
+def noting(before: float | None = None) -> Iterator[list[Circumstances]]:
+    """The circumstances of all times that are taken in the block, or read from a store.
+
+    Args:
+        before: Times that a store has from before this, in seconds since 1970, are taken again. None for what holds
+            around the block, at first none.
+    """
+    outer, noted = _noted.get(), list[Circumstances]()
+    token = _noted.set(_Noted(noted, before if before is not None else outer.before if outer else 0))
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
+
+
+def put_together(noted: Sequence[Circumstances]) -> Circumstances:
+    """The circumstances of times that are added up; `UNKNOWN` if those of one of them are."""
+    if not noted or not all(each.machines for each in noted):
+        return UNKNOWN
+    loads = [each.load for each in noted if each.load is not None]
+    return Circumstances(
+        max(each.queries for each in noted),
+        min(each.first for each in noted),
+        max(each.last for each in noted),
+        max(loads) if len(loads) == len(noted) else None,
+        tuple(sorted({name for each in noted for name in each.machines})),
+    )
+
+
+def with_circumstances(build: Callable[[], Arrays]) -> Arrays:
+    """What `build` makes, with the circumstances of the times that it takes as one more array, to be stored."""
+    with noting() as noted:
+        arrays = build()
+    text = json.dumps(put_together(noted)._asdict())
+    return {**arrays, CIRCUMSTANCES: np.frombuffer(text.encode(), np.uint8)} if noted else arrays
+
+
+def without_circumstances(arrays: Arrays) -> Arrays:
+    """The arrays of a stage without the circumstances of its times, which are noted."""
+    if _has_times(arrays):
+        _note(_circumstances(arrays))
+    return {name: array for name, array in arrays.items() if name != CIRCUMSTANCES}
+
+
+def outdated(arrays: Arrays) -> bool:
+    """Whether a stage has times that are to be taken again."""
+    noted = _noted.get()
+    return noted is not None and _has_times(arrays) and _circumstances(arrays).first < noted.before
+
+
+def with_new_times(arrays: Arrays, build: Callable[[], Arrays]) -> Arrays:
+    """The arrays of a stage with those times, and their circumstances, that `build` makes."""
+    new = with_circumstances(build)
+    kept = {name: array for name, array in arrays.items() if name != CIRCUMSTANCES}
+    return {**kept, **{name: new[name] for name in (*TIMES, CIRCUMSTANCES) if name in new}}
+
+
+def _has_times(arrays: Arrays) -> bool:
+    return any(len(arrays[name]) for name in TIMES if name in arrays)
+
+
+def _circumstances(arrays: Arrays) -> Circumstances:
+    if CIRCUMSTANCES not in arrays:
+        return UNKNOWN
+    found = Circumstances(**json.loads(arrays[CIRCUMSTANCES].tobytes()))
+    return found._replace(machines=tuple(found.machines))
+
+
+def _note(circumstances: Circumstances) -> None:
+    if noted := _noted.get():
+        noted.circumstances.append(circumstances)

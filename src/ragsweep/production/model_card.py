@@ -9,7 +9,8 @@ from typing import Any
 from ragsweep.core.terminal import counted
 from ragsweep.production.export_folder import CHECK, Origin
 from ragsweep.report.markup import code, markdown
-from ragsweep.sweeps import Outcome
+from ragsweep.report.timing_words import circumstances
+from ragsweep.sweeps import Outcome, Sweep
 
 MOST_TIED_LISTED = 10
 MOST_SENTENCES = 8  # of the decision
@@ -67,7 +68,8 @@ def _measured(outcome: Outcome) -> Iterator[str]:
         metric = outcome.metrics[name]
         yield f"| {markdown(metric.title)} | {_number(outcome.value(name))} {markdown(metric.unit)} |"
     yield ""
-    yield "Latency is that of the machine of the sweep, one question at a time."
+    measured = circumstances(Sweep([outcome], {}))
+    yield markdown(measured) if measured else "Latency is that of the machine of the sweep, one question at a time."
     yield ""
 
 

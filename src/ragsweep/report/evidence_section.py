@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.power_words import power
 from ragsweep.report.report_sentences import bought
+from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
-from ragsweep.report.value_words import at, p_value, queries_in_words
+from ragsweep.report.value_words import at, listed, p_value, queries_in_words
 from ragsweep.sweeps import Choice, Decision, not_shipped
 
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
-NAMES_LISTED = 5  # of configurations
 LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
 
 
 def evidence(decision: Decision) -> list[str]:
     """Further sentences: how the choice was made, warnings, the baseline, query types and power."""
-    return [one_line(sentence) for sentence in _evidence(decision)]
+    said = [circumstances(decision.sweep), *([] if latency_decides(decision) else doubts(decision))]
+    return [one_line(sentence) for sentence in (*_of_choice(decision), *said) if sentence]
 
 
-def _evidence(decision: Decision) -> Iterator[str]:
+def _of_choice(decision: Decision) -> Iterator[str]:
     if lost := lost_in_words(decision):
         yield lost
     if len(decision.sweep.outcomes) < 2:
@@ -52,7 +53,7 @@ def _cautions(decision: Decision) -> Iterator[str]:
         of.setdefault(outcome.facts.caution, []).append(outcome.name)
     for caution, names in of.items():
         if caution and caution != decision.named.facts.caution:
-            yield f"{_listed(names)}: {caution}"
+            yield f"{listed(names)}: {caution}"
 
 
 def _rule(decision: Decision) -> Iterator[str]:
@@ -86,7 +87,7 @@ def _rule(decision: Decision) -> Iterator[str]:
             "cost (decision.prefer), or measure more queries."
         )
     if margin is not None and not prefer and choice.not_worse is not None:
-        names = _listed([sweep.label(outcome) for outcome in choice.not_worse]) or "none"
+        names = listed([sweep.label(outcome) for outcome in choice.not_worse]) or "none"
         within = f"within {margin:g} {sweep.metric_title} of the best{at(sweep, choice)}"
         yield f"Shown to be {within} (p <= 0.05): {names}."
     if choice.not_worse is not None:
@@ -99,7 +100,7 @@ def _left_out(decision: Decision) -> Iterator[str]:
     controls = {outcome.name for outcome in sweep.outcomes if outcome.facts.control}
     for why, some in (("do not meet the requirements", choice.excluded.keys() - controls), ("are controls", controls)):
         if choice.meets and (left_out := [name for name in choice.excluded if name in some]):
-            yield f"Left out{at(sweep, choice)}, as they {why}: {_listed(left_out)}."
+            yield f"Left out{at(sweep, choice)}, as they {why}: {listed(left_out)}."
 
 
 def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
@@ -118,12 +119,6 @@ def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
         )
     elif not choice.not_worse:
         yield "Measure more queries, or allow a larger margin."
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
-    between = "; " if any(", " in name for name in names) else ", "
-    return f"{between.join(names[:NAMES_LISTED])}{more}"
 
 
 def _one_for_all(decision: Decision) -> Iterator[str]:

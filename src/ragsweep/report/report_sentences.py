@@ -10,6 +10,7 @@ from ragsweep.report.no_winner_words import no_winner
 from ragsweep.report.power_words import few_queries
 from ragsweep.report.settings_words import in_words, tied_in_words, values_in_words
 from ragsweep.report.threshold_words import threshold_in_words
+from ragsweep.report.timing_words import doubts, latency_decides
 from ragsweep.report.unread_words import unread_in_words
 from ragsweep.report.value_words import (
     at,
@@ -30,10 +31,11 @@ NO_WINNER = ("same values", "tied")
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most ten lines.
+    """At most twelve lines.
 
     A caution, problems of the data, choice (after the runs that are missing and what is not shown), guessing, what
-    beats it, a control that does, unread answers, few queries, cutoffs, expectation.
+    beats it, a control that does, unread answers, few queries, in what circumstances a latency that decides was
+    measured, cutoffs, expectation.
     """
     caution, unread = decision.named.facts.caution, unread_in_words(decision)
     few = few_queries(decision.sweep)
@@ -43,7 +45,13 @@ def headline(decision: Decision) -> list[str]:
     which = " ".join(filter(None, [missing(decision), *not_shown(decision), _which(decision)]))
     guessing = _than_guessing(decision)
     choice = (which, guessing) if better or not_shipped(decision) in NO_WINNER else (guessing, which)
-    rest = (_beaten(decision), _better_control(decision), unread, few)
+    rest = (
+        _beaten(decision),
+        _better_control(decision),
+        unread,
+        few,
+        *(doubts(decision) if latency_decides(decision) else ()),
+    )
     sentences = (caution, news(decision), *choice, *rest, _what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 

@@ -8,6 +8,8 @@ from ragsweep.core.style import INTERVALS
 from ragsweep.core.terminal import counted
 from ragsweep.sweeps import Choice, Outcome, Sweep
 
+NAMES_LISTED = 5  # of configurations
+
 
 def queries_in_words(sweep: Sweep) -> str:
     """How many queries were measured, and in how many groups, if they have any: `133 queries in 27 groups`."""
@@ -53,6 +55,13 @@ def measured(sweep: Sweep, outcome: Outcome) -> str:
 def at(sweep: Sweep, choice: Choice) -> str:
     """The cutoff of a choice, for a sentence."""
     return f" at {sweep.cutoff} {choice.cutoff}" if choice.cutoff is not None else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many there are besides, so that they can be told apart."""
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    between = "; " if any(", " in name for name in names) else ", "
+    return f"{between.join(names[:NAMES_LISTED])}{more}"
 
 
 def in_sentence(title: str) -> str:

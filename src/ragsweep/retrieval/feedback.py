@@ -36,9 +36,13 @@ class Feedback:
         """Part of what names a search in the store."""
         return digest([self.passages.tolist(), self.scores.tolist(), self.terms, self.common, self.weight])
 
+    def rows(self, queries: npt.NDArray[np.int64]) -> Feedback:
+        """The feedback of some queries."""
+        return replace(self, passages=self.passages[queries], scores=self.scores[queries])
+
     def row(self, query: int) -> Feedback:
         """The feedback of one query alone."""
-        return replace(self, passages=self.passages[[query]], scores=self.scores[[query]])
+        return self.rows(np.array([query]))
 
     def of(self, query: int) -> dict[int, float]:
         """The passages of a query with their weights: their scores, or the same for all if no score is above 0."""

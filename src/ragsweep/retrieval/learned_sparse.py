@@ -17,7 +17,7 @@ from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import timed
+from ragsweep.core.timing import sample, timed, with_circumstances
 from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, digests_of
 from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.model_files import digest_of_model, prompts_of
@@ -40,6 +40,7 @@ from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
 from ragsweep.store.stage_store import Arrays, Store
+from ragsweep.store.timed_stages import get_timed
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -137,10 +138,15 @@ class LearnedSparseRetriever(Thresholded, Prompted, TorchModel):
         return postings
 
     def _encoding_ms(self, queries: Sequence[str]) -> npt.NDArray[np.float64]:
-        def build() -> Arrays:
-            return {"ms": timed(lambda row: self._encoded([queries[row]], "query"), len(queries))}
+        texts = [queries[row] for row in sample(len(queries))]
 
-        return self.store.get("encoding", [*code_of(self), self.fingerprint, digest_texts(queries)], build)["ms"]
+        def build() -> Arrays:
+            return with_circumstances(
+                lambda: {"ms": timed(lambda row: self._encoded([texts[row]], "query"), len(texts))}
+            )
+
+        key = [*code_of(self), self.fingerprint, digest_texts(texts)]
+        return get_timed(self.store, "encoding", key, build)["ms"]
 
     def _encoded(self, texts: Sequence[str], role: Role) -> Arrays:
         digests, texts = digests_of(texts), [text.replace("\f", " ") for text in texts]  # as encoders read them

@@ -39,16 +39,15 @@ class Ranking:
     index_bytes: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     others: Scores = field(default_factory=lambda: np.empty(0))
 
+    def rows(self, queries: Indices) -> Ranking:
+        """The ranking of some queries."""
+        recall, others = (each[queries] if len(each) else each for each in (self.recall_of_exact, self.others))
+        passages, scores = self.passages[queries], self.scores[queries]
+        return replace(self, passages=passages, scores=scores, recall_of_exact=recall, others=others)
+
     def row(self, query: int) -> Ranking:
         """The ranking of one query alone."""
-        some = slice(query, query + 1)
-        return replace(
-            self,
-            passages=self.passages[some],
-            scores=self.scores[some],
-            recall_of_exact=self.recall_of_exact[some],
-            others=self.others[some],
-        )
+        return self.rows(np.array([query]))
 
 
 class Names(NamedTuple):
@@ -101,19 +100,24 @@ class Search:
         unranked = [["unranked", self.unranked.tolist()]] if len(self.unranked) else []
         return digest([digest_texts(self.passages), digest_texts(self.queries), *feedback, *unranked])
 
-    def row(self, query: int) -> Search:
-        """The same corpus, searched for one query alone."""
+    def rows(self, queries: Indices) -> Search:
+        """The same corpus, searched for some of the queries, in their order."""
         names = self.names
 
-        def of_query() -> Names:
+        def of_queries() -> Names:
             assert names is not None
-            some = slice(query, query + 1)
-            return names()._replace(queries=names().queries[some])
+            return names()._replace(queries=tuple(names().queries[row] for row in queries))
 
-        names_digest = self.names_digest and digest([self.names_digest, query])
-        feedback = self.feedback and self.feedback.row(query)
-        unranked = self.unranked[self.unranked[:, 0] == query] * (0, 1)
-        return Search(self.passages, (self.queries[query],), names and of_query, names_digest, feedback, unranked)
+        texts = tuple(self.queries[row] for row in queries)
+        names_digest = self.names_digest and digest([self.names_digest, queries.tolist()])
+        feedback = self.feedback and self.feedback.rows(queries)
+        unranked = self.unranked[np.isin(self.unranked[:, 0], queries)]
+        unranked = np.column_stack([np.searchsorted(queries, unranked[:, 0]), unranked[:, 1]])
+        return Search(self.passages, texts, names and of_queries, names_digest, feedback, unranked)
+
+    def row(self, query: int) -> Search:
+        """The same corpus, searched for one query alone."""
+        return self.rows(np.array([query]))
 
 
 class Ranker(Protocol):

@@ -17,7 +17,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
-from ragsweep.core.timing import UNTIMED, timed
+from ragsweep.core.timing import UNTIMED, sample, timed, with_circumstances, without_circumstances
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
@@ -41,6 +41,7 @@ from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.key_capabilities import KeepsResults
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
+from ragsweep.store.timed_stages import get_timed
 
 T = TypeVar("T")
 
@@ -102,9 +103,12 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build(search: Search) -> Arrays:
-        return vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
+        return with_circumstances(
+            lambda: vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
+        )
 
-    kept = _kept_of_search(ranker, search, [search.digest, deeper], build)
+    some = sample(len(search.queries))
+    kept = _kept_of_search(ranker, search, [search.digest, deeper], build, lambda: build(search.rows(some)))
     ranking = checked_ranking(Ranking(**kept), search, deeper, name)
     return without_unranked(ranking, search.unranked, depth)
 
@@ -125,9 +129,12 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
             kept = packed(texts)
         except UnicodeEncodeError as error:
             raise RetrieverError(f"{kind_of(rewriter)}: returned a string with an invalid surrogate") from error
-        return {**kept, "ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))}
+        return {**kept, **times()}
 
-    kept = _kept(rewriter, [digest_texts(queries)], build)
+    def times() -> Arrays:
+        return with_circumstances(lambda: {"ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))})
+
+    kept = _kept(rewriter, [digest_texts(queries)], build, times)
     return Rewritten(tuple(unpacked(kept)), kept["ms"])
 
 
@@ -169,7 +176,10 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     """Rerank the first passages of a ranking; what it costs is added to what the ranking cost."""
     name = kind_of(reranker)
 
-    def build(search: Search) -> Arrays:
+    def build(search: Search, ranking: Ranking = ranking) -> Arrays:
+        return with_circumstances(lambda: reranked(search, ranking))
+
+    def reranked(search: Search, ranking: Ranking) -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
         found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
         check_within(found, ranking, name)
@@ -179,7 +189,8 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
-    kept = _kept_of_search(reranker, search, [search.digest, candidates, ranking.passages.shape[1], depth], build)
+    inputs, some = [search.digest, candidates, ranking.passages.shape[1], depth], sample(len(search.queries))
+    kept = _kept_of_search(reranker, search, inputs, build, lambda: build(search.rows(some), ranking.rows(some)))
     found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
     return replace(
         found,
@@ -207,11 +218,17 @@ class _ReadNamesError(Exception):
         self.arrays = arrays
 
 
-def _kept_of_search(stage: object, search: Search, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays:
+def _kept_of_search(
+    stage: object,
+    search: Search,
+    inputs: list[object],
+    build: Callable[[Search], Arrays],
+    again: Callable[[], Arrays],
+) -> Arrays:
     """As `_kept`, for a stage that is handed a search. The names are part of the key if it asks for them."""
     names, read = search.names, list[bool]()
     if names is None:
-        return _kept(stage, inputs, lambda: build(search))
+        return _kept(stage, inputs, lambda: build(search), again)
     noting = copy(search)  # with its digest
 
     def noted_names() -> Names:
@@ -220,7 +237,7 @@ def _kept_of_search(stage: object, search: Search, inputs: list[object], build: 
 
     object.__setattr__(noting, "names", noted_names)
     with_names = [*inputs, search.names_digest]
-    if (kept := _kept_already(stage, with_names, build)) is not None:
+    if (kept := _kept_already(stage, with_names, build, again)) is not None:
         return kept
 
     def build_noting() -> Arrays:
@@ -230,22 +247,37 @@ def _kept_of_search(stage: object, search: Search, inputs: list[object], build: 
         return arrays
 
     try:
-        return _kept(stage, inputs, build_noting)
+        return _kept(stage, inputs, build_noting, again)
     except _ReadNamesError as found:
         arrays = found.arrays
-    return arrays if search.names_digest is None else _kept(stage, with_names, lambda: arrays)
+    if search.names_digest is None:
+        return without_circumstances(arrays)
+    return _kept(stage, with_names, lambda: arrays, again)
 
 
-def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
-    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
+def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays], again: Callable[[], Arrays]) -> Arrays:
+    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments.
+
+    Args:
+        stage: The stage.
+        inputs: What decides the result besides the stage.
+        build: Makes it.
+        again: Takes the times of the sampled queries again.
+    """
     store, name = _store_of(stage)
-    return store.get(name, [identity(stage), *inputs], build) if store.enabled else build()
+    if not store.enabled:
+        return without_circumstances(build())
+    return get_timed(store, name, [identity(stage), *inputs], build, again=again)
 
 
-def _kept_already(stage: object, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays | None:
+def _kept_already(
+    stage: object, inputs: list[object], build: Callable[[Search], Arrays], again: Callable[[], Arrays]
+) -> Arrays | None:
     """What the store of a stage has; None if that is nothing."""
     store, name = _store_of(stage)
-    return store.find(name, [identity(stage), *inputs], build) if store.enabled else None
+    key = [identity(stage), *inputs]
+    kept = store.find(name, key, build) if store.enabled else None
+    return None if kept is None else get_timed(store, name, key, build, again=again, kept=kept)
 
 
 def _store_of(stage: object) -> tuple[Store, str]:

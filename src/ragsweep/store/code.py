@@ -36,7 +36,7 @@ NOT_COMPUTING = [
         f"ragsweep.{name}"
         for name in "core.capability core.digest core.errors core.limits core.parsing core.progress".split()
     ),
-    *(f"ragsweep.store.{name}" for name in "code identity key_capabilities stage_store".split()),
+    *(f"ragsweep.store.{name}" for name in "code identity key_capabilities stage_store timed_stages".split()),
 ]
 
 

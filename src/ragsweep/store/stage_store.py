@@ -86,27 +86,23 @@ class Store:
         """
         if not self.enabled:
             return build()
-        entry = self._entry(stage, inputs, build)
         if (kept := self.find(stage, inputs, build)) is not None:
             return kept
-        if not self._writable(entry.parent):
-            return build()
-        lock = FileLock(entry.with_suffix(LOCK))
-        try:
-            lock.acquire()
-        except OSError as error:  # the lock belongs to another user
-            self._warn(error)
-            return build()
-        try:
-            kept = _load(entry)  # another process may have built it while this one waited
-            if kept is not None:
-                return kept
-            arrays = build()
-            self._keep(entry, arrays)
-        finally:
-            lock.release()
-        self._shrink(entry)
-        return arrays
+        return self._put(self._entry(stage, inputs, build), lambda found: build() if found is None else found)
+
+    def renew(
+        self, stage: str, inputs: object, build: Callable[..., Arrays], kept: Arrays, new: Callable[[Arrays], Arrays]
+    ) -> Arrays:
+        """Arrays in place of those that are kept of a stage.
+
+        Args:
+            stage: As of `get`.
+            inputs: As of `get`.
+            build: As of `get`.
+            kept: What the store has.
+            new: Makes the arrays of what the store has by then: another process may have been first.
+        """
+        return self._put(self._entry(stage, inputs, build), lambda found: new(kept if found is None else found))
 
     def entries(self) -> Iterator[Entry]:
         """All entries, in no particular order."""
@@ -153,6 +149,27 @@ class Store:
                 os.utime(entry / CHECKSUMS)
         return kept
 
+    def _put(self, entry: Path, make: Callable[[Arrays | None], Arrays]) -> Arrays:
+        """Store what is made of the arrays that the store has by then; None if it has none."""
+        if not self.enabled or not self._writable(entry.parent):
+            return make(None)
+        lock = FileLock(entry.with_suffix(LOCK))
+        try:
+            lock.acquire()
+        except OSError as error:  # the lock belongs to another user
+            self._warn(error)
+            return make(None)
+        try:
+            kept = _load(entry)  # another process may have built it while this one waited
+            arrays = make(kept)
+            if arrays is kept:
+                return arrays
+            self._keep(entry, arrays)
+        finally:
+            lock.release()
+        self._shrink(entry)
+        return arrays
+
     def _entry(self, stage: str, inputs: object, build: Callable[..., Arrays]) -> Path:
         return Path(self.path) / stage / digest([inputs, code_of_call(build)])
 
@@ -188,16 +205,14 @@ class Store:
     def _keep(self, entry: Path, arrays: Arrays) -> None:
         """Write the entry completely or not at all; on a full disk the run goes on without storing."""
         partial = entry.with_suffix(PARTIAL)
-        for leftover in (partial, entry):  # left by a killed process, or damaged; this process holds the lock
-            with suppress(OSError):
-                leftover.unlink()
-            shutil.rmtree(leftover, ignore_errors=True)
+        _delete(partial)  # left by a killed process; this one holds the lock
         try:
             partial.mkdir()
             for name, array in arrays.items():
                 np.save(partial / f"{name}.npy", array, allow_pickle=False)
             checksums = {file.name: digest_file(file) for file in sorted(partial.iterdir())}
             (partial / CHECKSUMS).write_text(json.dumps(checksums), encoding="utf-8")
+            _delete(entry)  # damaged, or renewed
             partial.rename(entry)
         except OSError as error:
             shutil.rmtree(partial, ignore_errors=True)
@@ -233,6 +248,12 @@ def unpacked(arrays: Arrays) -> list[str]:
     """The texts that `packed` turned into arrays."""
     utf8, ends = arrays["utf8"].tobytes(), arrays["ends"].tolist()
     return [utf8[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _delete(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _load(entry: Path) -> Arrays | None:

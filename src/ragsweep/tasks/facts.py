@@ -14,10 +14,12 @@ from pydantic import AliasPath, FailFast, Field
 from ragsweep.core.csv_files import TAKEN, TEXT_COLUMNS
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
+from ragsweep.core.timing import Circumstances
 from ragsweep.retrieval.method import Method
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 LARGEST_RECORD_MB = 100
+LATEST = 1e11  # in seconds since 1970; later times have no date
 LARGEST_MEASURED = 1e300  # larger numbers are not measurements
 
 Number = Annotated[float, Field(gt=-LARGEST_MEASURED, lt=LARGEST_MEASURED)]
@@ -75,10 +77,21 @@ class MetricFact(Described):
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureFact(Described):
-    """A number besides the metrics: its value, and the values of a few items; empty if none."""
+    """A number besides the metrics: its value, and the values of a few items; empty if none.
+
+    Attributes:
+        value: The number.
+        sample: The values of a few items; empty if there are none.
+        taken: In what circumstances a time was taken; None if that was not noted.
+    """
 
     value: Number
     sample: Numbers = ()
+    taken: Circumstances | None = None
+
+    def __post_init__(self) -> None:
+        if self.taken and not (0 <= self.taken.first <= self.taken.last < LATEST and 0 <= (self.taken.load or 0) < inf):
+            raise MalformedError("taken: expected seconds since 1970, and a load of at least 0")
 
 
 class Bounds(NamedTuple):

@@ -15,7 +15,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import timed
+from ragsweep.core.timing import sample, timed, with_circumstances
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import AnnouncesTexts, EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
@@ -24,6 +24,7 @@ from ragsweep.models.encoders.returned import check_embeddings
 from ragsweep.store.code import digest_of_module, kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store
+from ragsweep.store.timed_stages import get_timed
 
 Digests = npt.NDArray[np.bytes_]
 
@@ -102,12 +103,12 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
 
 def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
     """Milliseconds of encoding a single query, for a sample of queries, shape [sample]; timed once and kept."""
-    encoder = prompted_for(unreduced(encoder), "query")
+    encoder, texts = prompted_for(unreduced(encoder), "query"), [queries[row] for row in sample(len(queries))]
 
     def build() -> Arrays:
-        return {"ms": timed(lambda row: encoder.encode([queries[row]], "query"), len(queries))}
+        return with_circumstances(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
 
-    return store.get("encoding", [identity(encoder), digest_texts(queries)], build)["ms"]
+    return get_timed(store, "encoding", [identity(encoder), digest_texts(texts)], build)["ms"]
 
 
 def digests_of(texts: Sequence[str]) -> Digests:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
-from ragsweep.retrieval import Ranking
+from ragsweep.core.timing import Circumstances, put_together
+from ragsweep.retrieval import Ranker, Ranking
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.judging import Judged
-from ragsweep.tasks.task import Measure
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.systems.own_passages import ReturnedRanking
+from ragsweep.tasks.task import Measure, Measurement
 
 TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)
 TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", higher_is_better=False, low=0)
@@ -46,6 +50,22 @@ def _costs(ranking: Ranking, tokens: Array | None) -> Iterator[Measure]:
         yield Measure(INDEX, float(ranking.index_bytes[0]))
     if len(ranking.recall_of_exact):
         yield Measure(INDEX_RECALL, float(ranking.recall_of_exact.mean()))
+
+
+def with_circumstances(
+    measurement: Measurement, noted: Sequence[Circumstances], retriever: Ranker, settings: EvaluationSettings
+) -> Measurement:
+    """The measurement with the circumstances of its latency, or a notice that none is measured again."""
+    times = [each.metric for each in measurement.measures if each.metric in (LATENCY, LATENCY_P95)]
+    if times and not isinstance(retriever, ReturnedRanking):
+        taken = put_together(noted)
+        measures = [replace(each, taken=taken) if each.metric in times else each for each in measurement.measures]
+        return replace(measurement, measures=measures)
+    if settings.latency == "kept":
+        return measurement
+    why = "it was returned earlier or elsewhere, and keeps the times of that" if times else "it has no times"
+    notice = f"evaluation.latency=again: nothing of this ranking is timed again, as {why}."
+    return replace(measurement, notices=[*measurement.notices, notice])
 
 
 def context_tokens(judged: Judged, passages: Indices, counts: Indices, cutoffs: int) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from ragsweep.config.run_settings import Cutoff, Seed
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
+from ragsweep.core.timing import noting
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
@@ -148,8 +149,10 @@ class RankingTask:
             answered = self._returned(items, self.retriever)
             measured = replace(self, retriever=answered.ranker).measure(answered.items)
             return replace(measured, sections=answered.with_sections(measured.sections))
-        ranking = self.rank(items)
-        return self.measured(items, ranking, self.evaluate(items, ranking))
+        with noting(self.evaluation.times_before) as noted:
+            ranking = self.rank(items)
+        measured = self.measured(items, ranking, self.evaluate(items, ranking))
+        return costs.with_circumstances(measured, noted, self.retriever, self.evaluation)
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the ranking of a query, line by line, for a terminal of `width` columns."""
@@ -228,8 +231,8 @@ class RankingTask:
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
-        facts = tables.facts(evaluation, items)
-        asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
+        at_k = None if tokens is None else tokens[self.k - 1]
+        facts, asked = tables.facts(evaluation, items), items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
@@ -256,16 +259,13 @@ class RankingTask:
                 for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
             }
             | ({} if tokens is None else {costs.TOKENS.name: Curve(tokens.mean(axis=1))}),
-            measures=costs.measures(
-                ranking, None if tokens is None else tokens[self.k - 1], items.coverage(self.evaluation.relevance_level)
-            ),
+            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level)),
             cutoff=self.cutoff,
             facts=facts,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
             caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
             sections={
-                **({index_recall.HEADING: lost} if lost else {}),
-                **({HEADING: decided_by} if decided_by else {}),
+                **{heading: said for heading, said in ((index_recall.HEADING, lost), (HEADING, decided_by)) if said},
                 **silent.sections,
                 **of_ranker,
                 **sections,
