@@ -54,7 +54,7 @@ def option_file(group: str, option: str) -> Path | None:
 def register_resolvers() -> None:
     """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}`, `${folder_name:PATH}` and `${choices:}`.
 
-    `${only_with:SETTING,VALUE}` is the value where the setting is not null: a record names no server that it does not use.
+    `${only_with:SETTING,VALUE}` is the value where the setting is not null: a record names no server that is not used.
     """
     register_resolver("project", lambda path: str(project() / path))
     register_resolver("data", lambda path: str(placed(f"{DATA}/{path}")))

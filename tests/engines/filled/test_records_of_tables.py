@@ -41,6 +41,8 @@ def test_a_record_of_files_of_traces_names_no_server():
     today = composed()
     text = yaml.safe_dump(portable(OmegaConf.to_container(composed(*own), resolve=True)))
     assert trusted(text, today, {}, ()).retriever.path == "traces.jsonl"
-    text = text.replace("experiment: null", "experiment: theirs").replace("uri: null", "uri: sqlite:///mlruns/mlflow.db")
+    text = text.replace("experiment: null", "experiment: theirs").replace(
+        "uri: null", "uri: sqlite:///mlruns/mlflow.db"
+    )
     with pytest.raises(ConfigError, match=r"retriever.uri: .*names no server"):
         trusted(text, today, {}, ())
