@@ -268,6 +268,17 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return database
 
 
+@pytest.fixture(scope="session")
+def ranx() -> Any:
+    """ranx, uncompiled in all tests of a process: compiling takes a minute, and its parts must be of one kind."""
+    import numba
+
+    numba.config.DISABLE_JIT = True
+    import ranx
+
+    return ranx
+
+
 @pytest.fixture
 def application(tmp_path: Path, cache: Path, empty_database: Path, processes: None) -> Application:
     """ragsweep on an empty store."""

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from ragsweep.core.digest import digest, digest_file
-from ragsweep.core.errors import RetrieverError
+from ragsweep.core.errors import RetrieverError, first_line
 
 BYTES_AT_ONCE = 1 << 20  # bytes
 
 
-def copy_of(folder: Path, engine: str, suffix: str = "") -> tempfile.TemporaryDirectory[str]:
+def copy_of(folder: Path, fingerprint: str, engine: str, suffix: str = "") -> tempfile.TemporaryDirectory[str]:
     """A copy of a folder, which is deleted with the object that is returned.
 
     Args:
         folder: What is copied.
+        fingerprint: Its digest from before. If the copy has the same, all of its files are of one moment between.
         engine: Begins the name of the copy.
         suffix: Ends it.
 
     Raises:
-        RetrieverError: It has a link, which may lead anywhere, or a pipe, which may not end.
+        RetrieverError: It has a link, which may lead anywhere, or a pipe, which may not end; or it has changed.
     """
     copy = tempfile.TemporaryDirectory(prefix=f"ragsweep-{engine}-", suffix=suffix)
     try:
-        _copy(folder, Path(copy.name))
+        with _reading(folder):
+            _copy(folder, Path(copy.name))
+        expect_unchanged(folder, fingerprint, Path(copy.name))
     except BaseException:
         copy.cleanup()
         raise
@@ -33,9 +38,32 @@ def copy_of(folder: Path, engine: str, suffix: str = "") -> tempfile.TemporaryDi
 
 
 def digest_of(folder: Path) -> str:
-    """Digest of the files of a folder."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return digest([[path.relative_to(folder).as_posix(), digest_file(path)] for path in files])
+    """Digest of the files of a folder. Raises `RetrieverError` if one cannot be read."""
+    with _reading(folder):
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        return digest([[path.relative_to(folder).as_posix(), digest_file(path)] for path in files])
+
+
+def expect_unchanged(folder: Path, fingerprint: str, copy: Path | None = None) -> None:
+    """Raise `RetrieverError` if a folder, or a copy of it, has another digest than before."""
+    if digest_of(copy or folder) != fingerprint:
+        raise _changing(folder)
+
+
+def _changing(folder: Path) -> RetrieverError:
+    return RetrieverError(
+        f"retriever.path: {folder} changed while it was read; stop what writes to it, and start again"
+    )
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise _changing(folder) from error
+    except OSError as error:
+        raise RetrieverError(f"retriever.path: {folder} cannot be read or copied ({first_line(error)})") from error
 
 
 def _copy(source: Path, target: Path) -> None:

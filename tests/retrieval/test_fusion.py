@@ -118,20 +118,15 @@ def test_a_passage_absent_from_the_sparse_list_gets_0_from_it(alpha, score):
 
 
 @pytest.fixture(scope="module")
-def fuse_of_ranx():
+def fuse_of_ranx(ranx):
     """What ranx makes of rankings `{passage: score}`."""
-    import numba
-
-    numba.config.DISABLE_JIT = True  # compiling would take a minute
-    import ranx
 
     def fuse(rankings, norm, method, params):
         runs = [ranx.Run({"q": {str(each): float(score) for each, score in scores.items()}}) for scores in rankings]
         fused = ranx.fuse(runs, norm=norm, method=method, params=params)
         return {int(passage): float(score) for passage, score in fused.to_dict()["q"].items()}
 
-    yield fuse
-    numba.config.DISABLE_JIT = False
+    return fuse
 
 
 @pytest.mark.extra("bench")

@@ -96,18 +96,18 @@ def test_the_step_down_finds_no_less_than_holm_does():
 
 
 @pytest.mark.extra("bench")
-def test_students_p_values_equal_those_of_ranx():
-    from ranx import Qrels, Run, compare
-
+def test_students_p_values_equal_those_of_ranx(ranx):
     rng = np.random.default_rng(0)
-    qrels = Qrels(
+    qrels = ranx.Qrels(
         {f"q{query}": dict.fromkeys((f"d{place}" for place in rng.integers(12, size=2)), 1) for query in range(40)}
     )
     runs = [
-        Run({f"q{query}": {f"d{place}": float(rng.random()) for place in range(12)} for query in range(40)}, name=name)
+        ranx.Run(
+            {f"q{query}": {f"d{place}": float(rng.random()) for place in range(12)} for query in range(40)}, name=name
+        )
         for name in ("a", "b", "c")
     ]
-    report = compare(qrels, runs, ["ndcg@5"], stat_test="student")
+    report = ranx.compare(qrels, runs, ["ndcg@5"], stat_test="student")
     scores = np.array([[*run.scores["ndcg@5"].values()] for run in runs])
     expected = [report.comparisons[one, other]["ndcg@5"]["p_value"] for one, other in combinations("abc", 2)]
     assert compare_all_pairs(scores, test="t").paired.p == pytest.approx(expected, rel=1e-9)

@@ -68,3 +68,13 @@ class BringsPassages(Capability, Protocol):
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What it returns for the queries: at most `depth` results each."""
         ...
+
+
+@offered_with("answers")
+@runtime_checkable
+class KeepsAnswers(Capability, Protocol):
+    """A retriever that asks no query twice, so that its system can be gone when all have been asked."""
+
+    def has_kept(self, queries: Sequence[str]) -> bool:
+        """Whether the answers to all queries are kept, and nothing is asked."""
+        ...

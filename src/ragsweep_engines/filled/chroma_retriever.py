@@ -63,7 +63,7 @@ class ChromaRetriever(CollectionRetriever):
                     self.timeout_s, lambda: self._sampled(client_of_server(self.tenant, self.database))
                 )
             else:
-                copy = opened.enter_context(copy_of(self._folder, "chroma"))
+                copy = opened.enter_context(copy_of(self._folder, self.fingerprint, "chroma"))
                 client = client_of(Path(copy))
                 opened.callback(client.close)
                 collection, found = self._sampled(client)

@@ -22,7 +22,7 @@ from ragsweep_engines.filled.filled_retriever import (
     score,
     the_only,
 )
-from ragsweep_engines.folder_copies import digest_of
+from ragsweep_engines.folder_copies import digest_of, expect_unchanged
 from ragsweep_engines.lancedb import ENGINE_ERRORS, database_of
 from ragsweep_engines.packages import expect_package
 
@@ -98,6 +98,7 @@ class LanceDbRetriever(FilledRetriever):
             sample = table.search().select(shown).limit(SAMPLED_ROWS).to_list()
         except ENGINE_ERRORS as error:
             raise RetrieverError(f"retriever=lancedb: {folder} cannot be read ({first_line(error)})") from error
+        expect_unchanged(folder, self.fingerprint)  # the table that is open stays at its version
         indexed = {"dot": "ip"}.get(of_index[0], of_index[0]) if of_index else None
         kind: Any = self.distance or indexed or "l2"
 

@@ -101,7 +101,7 @@ class MilvusRetriever(CollectionRetriever):
     def _client(self, opened: ExitStack) -> Any:
         if self._folder is None:
             return client_of_server(self.database)
-        copy = Path(opened.enter_context(copy_of(self._folder, "milvus", SUFFIX)))
+        copy = Path(opened.enter_context(copy_of(self._folder, self.fingerprint, "milvus", SUFFIX)))
         client = client_of(copy)
         opened.callback(release, client, copy)
         return client

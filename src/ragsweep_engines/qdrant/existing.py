@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep_engines.folder_copies import copy_of
+from ragsweep_engines.folder_copies import copy_of, digest_of
 from ragsweep_engines.qdrant.embedded import LOCK, PARTIAL, EdgeCollection
 from ragsweep_engines.qdrant.qdrant_access import host
 from ragsweep_engines.qdrant.qdrant_collection import Hit
@@ -82,7 +82,7 @@ def on_server(name: str, snapshot: str | None) -> ServerCollection:
 
 def opened_copy(shard: Path) -> EdgeCollection:
     """A copy of a shard, open: the engine writes into the files that it opens. It is deleted with the object."""
-    copy = copy_of(shard, "qdrant")
+    copy = copy_of(shard, digest_of(shard), "qdrant")
     collection = EdgeCollection(Path(copy.name), None)
     weakref.finalize(collection, copy.cleanup)
     return collection

@@ -90,11 +90,21 @@ class RunningRetriever(ReadsResults, ABC):
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What came back for each query. Raises `UnansweredError` for one that fails for good."""
         manner = asking.Manner(self.timeout_s, self.retries, self.at_once, self.recheck)
-        kept, key = asking.kept_in(self.store), [*self._asked_with, self.depth, self.version, [*self._fields]]
         reader = Reader(self._fields, ANSWERS_WITHOUT_FIELD)
+        kept, key = asking.kept_in(self.store), self._key
         found = asking.answers(queries, self._opened, reader.results, manner, kept=kept, key=key, name=self._name)
         reader.check()
         return found._replace(results=[each and each[:depth] for each in found.results])
+
+    def has_kept(self, queries: Sequence[str]) -> bool:
+        """Whether the answers to all queries are kept, and none is asked again."""
+        kept, key = asking.kept_in(self.store), self._key
+        return not self.recheck and all(kept.find([*key, query]) for query in queries)
+
+    @property
+    def _key(self) -> list[object]:
+        """What decides an answer besides the query."""
+        return [*self._asked_with, self.depth, self.version, [*self._fields]]
 
     @property
     @abstractmethod

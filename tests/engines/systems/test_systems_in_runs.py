@@ -11,6 +11,8 @@ from pathlib import Path
 
 PAGES = {pages!r}
 LOG = Path({log!r})
+if "GONE" in os.environ:
+    raise ConnectionError("the database of the system is gone")
 
 
 class Words:
@@ -72,6 +74,16 @@ def test_a_sweep_over_a_setting_of_a_system_asks_each_query_once_a_value(swept, 
     assert len(asked(system)) == 2 * len(small.QUERIES)
     measured = [run for run in shared_application.children() if run.data.params["retriever.settings.letters"] == "9"]
     assert len({json.dumps(run.data.metrics, sort_keys=True) for run in measured}) == 1  # latency included
+
+
+def test_a_second_sweep_needs_no_system(swept, shared_application, system):
+    gone = {"PYTHONPATH": str(system), "GONE": "1"}
+    again = shared_application.run("-m", *swept[1], "tracking.experiment=gone", **gone)
+    assert again.returncode == 0, again.stderr
+    for other in ("retriever.depth=3", "retriever.recheck=1"):
+        needed = shared_application.run("-m", *swept[1], other, **gone)
+        assert (needed.returncode, needed.stdout) == (2, "")
+        assert "the database of the system is gone" in needed.stderr
 
 
 def test_a_run_is_compared_without_its_system(swept, shared_application, dataset, system):

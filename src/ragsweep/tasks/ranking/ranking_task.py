@@ -43,7 +43,7 @@ from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unusual import say_unusual
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
-from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, returned
+from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
 from ragsweep.tasks.task import Curve, Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -133,7 +133,7 @@ class RankingTask:
         if not isinstance(self.retriever, BringsPassages):
             with dealing(self._judgments(items)):
                 check_search(self._ranker, search_of(items))
-        elif isinstance(self.retriever, ChecksItself):
+        elif isinstance(self.retriever, ChecksItself) and not needs_nothing(self.retriever, self.query, items):
             self.retriever.check()
         check_spans(items, self.evaluation.metrics)
 

@@ -20,7 +20,7 @@ from ragsweep.datasets.model.other_passages import only_asked, with_passages
 from ragsweep.retrieval import Ranking, Rewriter, Search
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking import Expander
-from ragsweep.retrieval.results import Answers, BringsPassages, Result
+from ragsweep.retrieval.results import Answers, BringsPassages, KeepsAnswers, Result
 from ragsweep.retrieval.returned import FILE, lines_of
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.retrieval.trace import Trace
@@ -142,6 +142,12 @@ def returned(
     method = method_of(retriever)
     said_of = about(method.name, found.by, len(rows), answers.kept)
     return Returned(dataset, ReturnedRanking(ranking, tuple(sentences), method, files), said_of)
+
+
+def needs_nothing(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset) -> bool:
+    """Whether the answers to the judged queries are all kept; not known of those that something rewrites first."""
+    texts = [items.queries[row].text for row in np.unique(items.qrels.query).tolist()]
+    return rewriter is None and isinstance(retriever, KeepsAnswers) and retriever.has_kept(texts)
 
 
 class _Passages:
