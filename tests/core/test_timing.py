@@ -69,8 +69,8 @@ def test_stored_times_without_circumstances_have_unknown_ones():
 
 
 def test_circumstances_of_several_stages_are_put_together():
-    one, other = Circumstances(16, 10, 20, 0.5, ("this",)), Circumstances(16, 30, 40, 1.5, ("that",))
-    assert put_together([one, other]) == Circumstances(16, 10, 40, 1.5, ("that", "this"))
+    one, other = Circumstances(16, 10, 20, 0.5, ("this",), 30), Circumstances(16, 30, 40, 1.5, ("that",), 10)
+    assert put_together([one, other]) == Circumstances(16, 10, 40, 0.75, ("that", "this"), 40)
     assert put_together([one, one._replace(load=None)]).load is None
 
 

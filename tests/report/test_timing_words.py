@@ -12,11 +12,11 @@ from ragsweep.report.timing_words import doubts
 
 NOON = 1_780_000_000  # 2026-05-28 20:26:40 UTC
 DAY = 24 * 60 * 60
-QUIET = {"queries": 16, "first": NOON, "last": NOON + 5, "load": 0.1, "machines": ["AMD EPYC, 2 cores"]}
+QUIET = {"queries": 16, "first": NOON, "last": NOON + 5, "load": 0.1, "machines": ["AMD EPYC, 2 cores"], "ms": 50}
 BUSY = {**QUIET, "load": 1.5}
 ELSEWHERE = {**QUIET, "machines": ["Intel Xeon, 8 cores"]}
 LATER = {**QUIET, "first": NOON + 40 * DAY, "last": NOON + 40 * DAY}
-UNKNOWN = {"queries": 0, "first": 0, "last": 0, "load": None, "machines": []}
+UNKNOWN = {"queries": 0, "first": 0, "last": 0, "load": None, "machines": [], "ms": 0}
 MS = "latency/mean_ms"
 
 
@@ -82,7 +82,7 @@ def test_a_preference_by_latency_is_doubted_where_it_is_first_read():
     assert sentence not in headline(tokens)
 
 
-@pytest.mark.parametrize("wrong", [{"first": -1}, {"last": 1e300}, {"load": -0.5}, {"first": NOON + 9}])
+@pytest.mark.parametrize("wrong", [{"first": -1}, {"ms": -1}, {"last": 1e300}, {"load": -0.5}, {"first": NOON + 9}])
 def test_circumstances_of_a_record_that_cannot_be_are_refused(wrong):
     with pytest.raises(MalformedError):
         measured_in({**QUIET, **wrong}, QUIET)

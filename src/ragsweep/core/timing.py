@@ -18,6 +18,7 @@ from ragsweep.core.hardware import load_of_others, machine
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 TIMED_QUERIES = 16
+QUERIES_PER_LOAD = 4  # asking how busy the machine is takes as long as a fast query
 UNTIMED: Milliseconds = np.empty(0)
 TIMES = ("ms", "latency_ms")  # names of the arrays of a stored stage that hold times
 CIRCUMSTANCES = "circumstances"  # of these times: the name of another one
@@ -32,9 +33,10 @@ class Circumstances(NamedTuple):
         queries: How many queries were timed, one at a time.
         first: When the first of them was, in seconds since 1970.
         last: When the last one was.
-        load: How many threads of other processes ran or waited for a CPU meanwhile, per core: the mean over the
-            queries, of the stage with the most. None if it is not known.
+        load: How many threads of other processes ran or waited for a CPU meanwhile, per core: the mean, in which a
+            stage counts by the time that it took. None if it is not known.
         machines: What was computed with, in words; empty if nothing is known of the circumstances.
+        ms: What the queries took together.
     """
 
     queries: int = 0
@@ -42,6 +44,7 @@ class Circumstances(NamedTuple):
     last: float = 0
     load: float | None = None
     machines: tuple[str, ...] = ()
+    ms: float = 0
 
 
 UNKNOWN = Circumstances()
@@ -82,14 +85,15 @@ def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
     times, loads, rows = [], [], sample(queries).tolist()
     first = time.time()
     call(rows[0])
-    for row in rows:
-        loads.append(load_of_others())
+    for place, row in enumerate(rows):
+        if place % QUERIES_PER_LOAD == 0:
+            loads.append(load_of_others())
         start = time.perf_counter()
         call(row)
         times.append(1000 * (time.perf_counter() - start))
     known = [load for load in loads if load is not None]
     load = sum(known) / len(known) if known else None
-    _note(Circumstances(len(rows), first, time.time(), load, (machine(),)))
+    _note(Circumstances(len(rows), first, time.time(), load, (machine(),), sum(times)))
     return np.array(times)
 
 
@@ -113,13 +117,15 @@ def put_together(noted: Sequence[Circumstances]) -> Circumstances:
     """The circumstances of times that are added up; `UNKNOWN` if those of one of them are."""
     if not noted or not all(each.machines for each in noted):
         return UNKNOWN
-    loads = [each.load for each in noted if each.load is not None]
+    loads = [(each.load, each.ms) for each in noted if each.load is not None]
+    ms = sum(each.ms for each in noted)
     return Circumstances(
         max(each.queries for each in noted),
         min(each.first for each in noted),
         max(each.last for each in noted),
-        max(loads) if len(loads) == len(noted) else None,
+        sum(load * share for load, share in loads) / ms if ms and len(loads) == len(noted) else None,
         tuple(sorted({name for each in noted for name in each.machines})),
+        ms,
     )
 
 

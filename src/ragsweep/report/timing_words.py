@@ -107,7 +107,7 @@ def _labels(sweep: Sweep, runs: Sequence[Outcome]) -> str:
 
 
 def _machines(taken: Circumstances) -> str:
-    return " and ".join(map(shown, taken.machines))
+    return listed([*map(shown, taken.machines)])
 
 
 def _when(taken: Circumstances) -> str:

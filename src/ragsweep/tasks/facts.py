@@ -90,8 +90,9 @@ class MeasureFact(Described):
     taken: Circumstances | None = None
 
     def __post_init__(self) -> None:
-        if self.taken and not (0 <= self.taken.first <= self.taken.last < LATEST and 0 <= (self.taken.load or 0) < inf):
-            raise MalformedError("taken: expected seconds since 1970, and a load of at least 0")
+        taken = self.taken or Circumstances()
+        if not (0 <= taken.first <= taken.last < LATEST and min(taken.load or 0, taken.ms) >= 0):
+            raise MalformedError("taken: expected seconds since 1970, and a load and a time of at least 0")
 
 
 class Bounds(NamedTuple):
