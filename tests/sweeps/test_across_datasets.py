@@ -56,6 +56,15 @@ def test_the_configuration_is_the_same_whatever_the_dataset_is_called():
     assert found.means == pytest.approx(np.array([[run.value("f1") for run in runs] for runs in found.runs.values()]).T)
 
 
+def test_a_number_never_makes_the_name_of_another_dataset():
+    runs = []
+    for digest, name in {"1": "a", "2": "a", "3": "a 2"}.items():
+        for alpha in (0, 0.5):
+            made = run(digest, alpha, 0.5, swept={"retriever.alpha": alpha})
+            runs.append(replace(made, facts=replace(made.facts, dataset=name)))
+    assert across(runs).names == ["a 1", "a 3", "a 2"]
+
+
 def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
     runs = [run("large", alpha, mean) for alpha, mean in ((0, 0.45), (0.5, 0.6))]
     runs += [run("small", alpha, mean, queries=4) for alpha, mean in ((0, 0.8), (0.5, 0.4))]
