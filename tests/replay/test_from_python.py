@@ -53,6 +53,19 @@ def test_a_decision_is_shown_as_text_and_as_a_page(swept):
     assert "<th>NDCG</th>" in page
 
 
+def test_a_sweep_shows_its_jobs_and_leaves_the_summary_to_its_decision(dataset, tmp_path, monkeypatch, capsys):
+    (tmp_path / "failing.py").write_text(FAILING)
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    some = ["retriever=sparse,failing", "k=1,2"]
+    (tmp_path / "conf" / "retriever").mkdir(parents=True)
+    (tmp_path / "conf/retriever/failing.yaml").write_text("defaults: [sparse]\n_target_: failing.Failing\n")
+    with pytest.warns(UserWarning, match="did not finish: retriever=failing k=1"):
+        ragsweep.sweep([*some, *dataset], uri=f"sqlite:///{tmp_path}/mlflow.db")
+    shown = capsys.readouterr()
+    assert [line.split()[0] for line in shown.out.splitlines() if line.strip()] == ["1/4", "2/4"]
+    assert [line.split()[0] for line in shown.err.splitlines() if " FAILED: " in line] == ["3/4", "4/4"]
+
+
 def test_a_finished_sweep_is_decided_again(swept):
     decision, home = swept
     again = ragsweep.decision(decision.sweep_id, "decision.metric=recall", uri=f"sqlite:///{home}/mlflow.db")

@@ -56,6 +56,15 @@ def test_the_configuration_is_the_same_whatever_the_dataset_is_called():
     assert found.means == pytest.approx(np.array([[run.value("f1") for run in runs] for runs in found.runs.values()]).T)
 
 
+def test_a_number_never_makes_the_name_of_another_dataset():
+    runs = []
+    for digest, name in {"1": "a", "2": "a", "3": "a 2"}.items():
+        for alpha in (0, 0.5):
+            made = run(digest, alpha, 0.5, swept={"retriever.alpha": alpha})
+            runs.append(replace(made, facts=replace(made.facts, dataset=name)))
+    assert across(runs).names == ["a 1", "a 3", "a 2"]
+
+
 def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
     runs = [run("large", alpha, mean) for alpha, mean in ((0, 0.45), (0.5, 0.6))]
     runs += [run("small", alpha, mean, queries=4) for alpha, mean in ((0, 0.8), (0.5, 0.4))]
@@ -194,7 +203,7 @@ def test_datasets_that_share_questions_are_named():
 def test_chosen_is_what_all_datasets_share():
     found = on({"a": [0.3, 0.6, 0.55], "b": [0.6, 0.3, 0.5]})
     assert found.named == "alpha 1"
-    tags = [{run.name: tags["decision"] for run, tags in _verdicts(each, found)} for each in found.decisions]
+    tags = [{run.name: tags["decision"] for run, tags in _verdicts(each, "", found)} for each in found.decisions]
     assert tags[0]["dataset=a alpha=1"] == tags[1]["dataset=b alpha=1"] == "chosen"
     assert tags[0]["dataset=a alpha=0.5"] == "chosen for this dataset alone"
 
@@ -204,7 +213,7 @@ def test_what_guesses_on_a_dataset_is_not_chosen_there():
     found = AcrossDatasets(
         [as_guesses(each, 0.2, p) for each, p in zip(decisions, ([0.001] * 3, [0.9] * 3), strict=True)]
     )
-    tags = [{run.name[-9:]: tags["decision"] for run, tags in _verdicts(each, found)} for each in found.decisions]
+    tags = [{run.name[-9:]: tags["decision"] for run, tags in _verdicts(each, "", found)} for each in found.decisions]
     assert [each["alpha=0.5"] for each in tags] == ["chosen", "not shipped: guessing"]
 
 

@@ -9,7 +9,9 @@ from outcomes import SETTINGS, decided, of_scores
 from ragsweep.core.errors import ConfigError
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
 from ragsweep.report import headline
+from ragsweep.report.captions import captions_of
 from ragsweep.report.record import as_record
+from ragsweep.report.report_charts import THRESHOLDS, report_charts
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
 from ragsweep.sweeps.decision_settings import check_measured
@@ -61,6 +63,22 @@ def test_the_headline_says_below_which_score_to_return_nothing():
     assert (found.hits, found.kept) == pytest.approx((100 / 120, 100 / 120))
     assert f"Below a score of {found.certificate.threshold:g} return nothing: at most 5 %" in headline(decision)[-1]
     assert as_record(decision, "")["threshold"]["score_threshold"] == found.certificate.threshold
+
+
+@pytest.mark.usefixtures("drawing")
+def test_the_report_draws_what_each_lowest_score_leaves():
+    decision = promised(run("a", [None, *low_scores(59)]), run("b", low_scores(60)))
+    drawing = dict(report_charts(decision))[THRESHOLDS]
+    [axes] = drawing.axes
+    of_curves = {line.get_label(): line for line in axes.lines}
+    for what, scores in (
+        ("with an answer: get something relevant", FOUND),
+        ("without an answer: get something", decision.named.facts.false_finds.scores),
+    ):
+        for threshold, share in zip(*of_curves[what].get_data(), strict=True):  # counted one by one
+            assert share == sum(score is not None and score >= threshold for score in scores) / len(scores)
+    assert of_curves["certified for at most 5 %"].get_xdata()[0] == threshold_promise(decision).certificate.threshold
+    assert "get something, and 83 % of the others something relevant." in captions_of(decision)[THRESHOLDS]
 
 
 def test_too_few_questions_are_told_how_many_it_takes():

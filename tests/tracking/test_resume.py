@@ -154,6 +154,10 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undis
     assert (len(ran), len(found)) == (2, 2)
     smaller, larger = application.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
+    assert {run.info.run_name for run in application.children()} == {
+        *("k=1 b=0.5", "k=2 b=0.5"),  # these were named without the setting that the smaller sweep did not sweep
+        *("b=0.3 k=1", "b=0.3 k=2"),
+    }
     report = application.artifacts(larger) / "results/summary_statistics.csv"
     [whole] = undisturbed.parents()
     assert report.read_text() == (undisturbed.artifacts(whole) / "results/summary_statistics.csv").read_text()

@@ -90,7 +90,7 @@ def test_the_result_files_are_complete(finished):
     _, _, artifacts = finished
     assert {path.name for path in (artifacts / "results").iterdir()} == RESULTS
     charts = {path.name for path in (artifacts / "charts").iterdir()}
-    assert charts == {"metrics.png", "metrics_by_cutoff.png", "ndcg_by_query_type.png"}
+    assert charts == {"metrics_by_cutoff.png", "ndcg_by_query_type.png"}
 
 
 def test_the_per_query_table_averages_to_the_metrics(finished):

@@ -95,6 +95,7 @@ def test_each_child_says_what_was_decided_of_it(swept):
     first, second = decided["alpha=0 k=5"]["mlflow.note.content"].splitlines()
     assert first.startswith("Worse: NDCG -0.")
     assert second.startswith("Rank ")
+    assert second.endswith(f"/runs/{parent.info.run_id}/artifacts/report.html)")
 
 
 def test_the_parent_has_the_numbers_of_the_decision(swept):
@@ -166,7 +167,9 @@ def test_the_report_is_one_page_and_the_description_of_the_parent(swept, shared_
     assert "At every k: alpha 0.5 (0.7 cannot be told apart)." in page
     assert f"ragsweep reproduce {parent.info.run_id}" in page
     assert any(f"ragsweep explain {run.info.run_id} " in page for run in children)
-    assert markdown.startswith(parent.data.tags["mlflow.note.content"][:500])
+    heading, _, rest = parent.data.tags["mlflow.note.content"].partition("\n")
+    assert heading.endswith(f" [report.html](#/experiments/1/runs/{parent.info.run_id}/artifacts/report.html)")
+    assert markdown.partition("\n")[2].startswith(rest[:500])
 
 
 def test_the_tags_of_the_parent_hold_the_decision(swept, shared_application):

@@ -18,7 +18,16 @@ from ragsweep.core.endings import answer_ctrl_c
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
-from ragsweep.core.terminal import BAD_INPUT, FULL_ERROR, guard, interrupted, one_line, shortened, with_lost_output
+from ragsweep.core.terminal import (
+    BAD_INPUT,
+    FULL_ERROR,
+    guard,
+    interrupted,
+    one_line,
+    say_starting,
+    shortened,
+    with_lost_output,
+)
 from ragsweep.tracking.address import check_arguments
 
 COMMANDS = {
@@ -63,6 +72,8 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         _refuse(f"{error}; uninstall it, or set {DISABLED}=1 to start without plugins")
     if command is None:
         command = _subcommand()
+    if sys.argv[1:2] != ["-sc"] and sys.stderr.isatty():
+        say_starting()
     if command == "run":
         try:
             from ragsweep.app import cli

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from ragsweep.core.plugins import our_folders
@@ -22,6 +23,9 @@ LONGEST_EXAMPLE = 80  # characters
 LONGEST_SHOWN_H = 1000  # hours of a time: a server can ask to wait any number of them
 EXAMPLES_SHOWN = 3  # in a sentence
 
+SECONDS_TO_FIRST_LINE = 1.0
+
+_starting: list[Timer] = []  # one at most; it prints the first line
 _lost: list[OSError] = []  # why something that was printed is nowhere
 _usual_format = warnings.formatwarning
 
@@ -112,6 +116,14 @@ def say_once(line: str) -> None:
     print(line, file=sys.stderr)
 
 
+def say_starting() -> None:
+    """Print a line to standard error soon, unless something is printed before: libraries take seconds to load."""
+    timer = Timer(SECONDS_TO_FIRST_LINE, say_once, ["starting ..."])
+    timer.daemon = True
+    _starting.append(timer)
+    timer.start()
+
+
 def guard() -> None:
     """Make everything that this process prints safe for a terminal, and survive a reader that goes away.
 
@@ -160,6 +172,8 @@ class _Guarded:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
+        if _starting:
+            _starting.pop().cancel()
         progress = "\r" if text.startswith("\r") else ""  # a bar that is drawn again and again
         self._while_open(lambda: self._stream.write(progress + printable(text.removeprefix("\r"))))
         if "\n" in text:

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Sequence
 from datetime import datetime
 from os import getpid
+from threading import Thread
+from typing import IO
 
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.parsing import MalformedError, from_json, read_text
@@ -18,6 +20,7 @@ from ragsweep.report.notebook import SweepDecision
 from ragsweep.sweeps import DecisionSettings
 
 LARGEST_SUMMARY_MB = 100
+SUMMARY = "the sweep took "  # begins the first line of it
 
 
 def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDecision:
@@ -41,7 +44,7 @@ def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDec
 
 
 def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
-    """Run a sweep in a process of its own, and decide it.
+    """Run a sweep in a process of its own, show its jobs as they end, and decide it.
 
         >>> ragsweep.sweep(["retriever.alpha=0,0.5,1", "k=3,5"])
 
@@ -51,19 +54,28 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
 
     Raises:
         ConfigError: The arguments are wrong; nothing was run.
-        RagsweepError: No job finished, or the sweep has several datasets. A warning names jobs that failed beside
-            others that finished.
+        RagsweepError: No job finished, or the sweep has several datasets. A warning names jobs that did not finish
+            beside others that did.
     """
     folder = project() / "outputs" / f"{datetime.now():%Y%m%d_%H%M%S}_{getpid()}_python"
     arguments = [*overrides, *([f"tracking.uri={uri}"] if uri else [])]
     command = [sys.executable, "-m", "ragsweep", "run", "-m", *arguments, f"hydra.sweep.dir={folder}"]
+    print("starting the sweep ...", file=sys.stderr)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        printed: list[str] = []
+        failures: list[str] = []
+        reader = Thread(target=_show, args=(process.stderr, sys.stderr, failures), daemon=True)
         try:
-            stdout, stderr = map(str.strip, process.communicate())
+            reader.start()
+            _show(process.stdout, sys.stdout, printed)
+            reader.join()
+            process.wait()
         except BaseException:  # interrupted: the sweep closes its runs before it ends
             process.terminate()
-            process.communicate()
+            process.wait()
+            reader.join()
             raise
+    stderr = "".join(failures).strip()
     if process.returncode == BAD_INPUT:
         raise ConfigError(stderr.removeprefix("ragsweep: "))
     try:
@@ -74,8 +86,16 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
             )
         sweep_id, settings = str(record["sweep"]), DecisionSettings(**record["settings"])
     except (OSError, MalformedError, KeyError, TypeError) as error:
-        raise RagsweepError(f"the sweep ended without a decision: {stderr or stdout}") from error
+        raise RagsweepError(f"the sweep ended without a decision: {stderr or ''.join(printed).strip()}") from error
     if process.returncode:
         warnings.warn(stderr, stacklevel=2)
     places = [each for each in arguments if each.lstrip("+").startswith("tracking")]
     return SweepDecision(compare_runs(CompareRequest([sweep_id], None, places, settings)), sweep_id)
+
+
+def _show(stream: IO[str] | None, screen: IO[str], kept: list[str]) -> None:
+    """Keep the lines of a stream, and show them as they come, until the summary: it is what the sweep returns."""
+    for line in stream or ():
+        kept.append(line)
+        if not any(each.startswith(SUMMARY) for each in kept):
+            print(line, end="", file=screen, flush=True)

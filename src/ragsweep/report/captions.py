@@ -14,6 +14,7 @@ from ragsweep.report.report_charts import (
     LEFT_OUT,
     ONE_SETTING,
     PLOTS,
+    THRESHOLDS,
 )
 from ragsweep.report.report_sentences import bought, of_which
 from ragsweep.report.report_tables import three_digits
@@ -26,6 +27,7 @@ def captions_of(decision: Decision) -> dict[str, str]:
     return {
         BY_CUTOFF: _by_cutoff(decision),
         FRONT: _fronts(decision),
+        THRESHOLDS: _thresholds(decision),
         PLOTS: _plots(decision),
         HEAT_MAP: _ties(decision),
         ONE_SETTING: _ties(decision),
@@ -65,6 +67,19 @@ def _plots(decision: Decision) -> str:
         for name in dict.fromkeys(name for pair in decision.plots for name in pair)
     )
     return f"The choice, {named.name}: {measured}."
+
+
+def _thresholds(decision: Decision) -> str:
+    measured = decision.named.facts.false_finds
+    if measured is None:
+        return ""
+    relevant, wrong = (
+        sum(score is not None for score in some) / len(some) for some in (measured.found, measured.scores)
+    )
+    return (
+        f"Without a lowest score, {100 * wrong:.0f} % of the questions without an answer get something, and "
+        f"{100 * relevant:.0f} % of the others something relevant."
+    )
 
 
 def _ties(decision: Decision) -> str:

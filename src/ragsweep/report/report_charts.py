@@ -10,6 +10,7 @@ from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, co
 from ragsweep.report.part_charts import what_each_part_adds
 from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
 from ragsweep.report.sweep_charts import by_use
+from ragsweep.report.threshold_chart import left_by_thresholds
 from ragsweep.sweeps import Decision, ablation
 
 if TYPE_CHECKING:
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
 ONE_SETTING, AGAINST, COMBINATIONS = "one_setting.svg", "best_against_baseline.svg", "parallel_coordinates.svg"
 PLOTS, LEFT_OUT = "against_each_other.svg", "what_each_part_adds.svg"
+THRESHOLDS = "lowest_score.svg"
 
 
 def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
-    """The figures of the report with their file names: at most seven."""
+    """The figures of the report with their file names: at most eight."""
     sweep, level = decision.sweep, decision.headline.allowed
     if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
         yield BY_CUTOFF, by_cutoff(decision, decision.gain)
@@ -32,6 +34,8 @@ def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
         yield ONE_SETTING, one_setting(decision, axes[0])
     if decision.fronts:  # the tallest one: the others have room beside it
         yield FRONT, cost_fronts(decision)
+    if (others := decision.named.facts.false_finds) and any(score is not None for score in others.scores):
+        yield THRESHOLDS, left_by_thresholds(decision)
     if decision.plots:
         yield PLOTS, against(decision)
     if sweep.is_mean(sweep.decided_by) and len(level.table) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, count
 
 from ragsweep.sweeps.configuration_names import as_text, short_names
 from ragsweep.sweeps.sweep import Sweep
@@ -28,8 +28,13 @@ def names_of_datasets(sweeps: Sequence[Sweep]) -> list[str]:
         f"{sweep.dataset} ({sweep.outcomes[0].label(shown)})" if shown and times[sweep.dataset] > 1 else sweep.dataset
         for sweep in sweeps
     ]
-    again = Counter(names)
-    return [f"{name} {names[:place].count(name) + 1}" if again[name] > 1 else name for place, name in enumerate(names)]
+    again, given = Counter(names), set(names)
+    for place, name in enumerate(names):
+        if again[name] > 1:
+            numbered = (f"{name} {number}" for number in count(1))
+            names[place] = next(each for each in numbered if each not in given)
+            given.add(names[place])
+    return names
 
 
 def why_not_comparable(sweeps: Sequence[Sweep], names: Sequence[str]) -> str:

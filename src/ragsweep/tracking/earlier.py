@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
+from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.journal import LAST, note_uploaded
-from ragsweep.tracking.names import json_tag
+from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.sweep_runs import JOINED
 from ragsweep.tracking.tracked_job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured
@@ -80,9 +81,18 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
         if run in others:
             joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
             client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json_tag(joined))
+            client.update_run(run.info.run_id, name=_with_settings(run.info.run_name, job.name))
         metrics: Mapping[str, float] = run.data.metrics
         return metrics
     return None
+
+
+def _with_settings(name: str, in_sweep: str) -> str:
+    """The name of a reused run with the settings of this sweep that it lacks. One by a user stays as it is."""
+    own = [] if name == "defaults" else name.split()
+    more = [each for each in in_sweep.split() if each not in own]
+    whole = shortened_with_digest(" ".join([*own, *more]), LONGEST_MLFLOW_NAME)
+    return whole if all("=" in each for each in own) else name
 
 
 def finished_with(tracking: DictConfig, digest: str) -> Run | None:

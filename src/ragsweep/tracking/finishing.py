@@ -25,7 +25,7 @@ from ragsweep.tracking.recorded_environment import code_version, write_environme
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
 from ragsweep.tracking.tracked_job import DECIDED, Job
-from ragsweep.tracking.ui_addresses import look, run_address
+from ragsweep.tracking.ui_addresses import link_to_report, look, run_address
 from ragsweep.tracking.uploads import push_command, waiting
 from ragsweep.tracking.verdicts import tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
@@ -95,7 +95,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     missing = say_what_waits(sweep)
     if run_id := sweep.parent.run_id:
         if store is not None:
-            tag_runs(store, datasets, across)
+            tag_runs(store, datasets, link_to_report(sweep.parent.experiment_id, run_id), across)
         saved = store is not None and save_view(store, run_id, _cutoff_shown(datasets))
         if store and answer:
             decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
@@ -178,6 +178,9 @@ class Answer(NamedTuple):
 def close_parent(parent: RunRecord, answer: Answer | None, description: str, status: str) -> None:
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
     decided = {DECIDED: "true", HEADLINE: answer.sentence, **answer.tags} if answer else {}
+    if answer and parent.run_id:
+        link = f" [report.html]({link_to_report(parent.experiment_id, parent.run_id)})\n"
+        description = description.replace("\n", link, 1)  # beside the heading: MLflow folds what follows
     parent.tag({**decided, "mlflow.note.content": _note(description)})
     if answer:
         parent.log_numbers(answer.numbers, {})

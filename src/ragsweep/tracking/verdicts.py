@@ -18,15 +18,23 @@ from ragsweep.tracking.tracking_store import UNREACHABLE
 DECISION, RANK = "decision", "decision.rank"
 
 
-def tag_runs(sweep: StoredSweep, decisions: Sequence[Decision], across: AcrossDatasets | None = None) -> None:
+def tag_runs(
+    sweep: StoredSweep, decisions: Sequence[Decision], report: str, across: AcrossDatasets | None = None
+) -> None:
     """Tag every run with what was decided of it: `tags.decision = 'chosen'` finds the one to ship.
 
     Of several datasets, it finds the one for all. A store that refuses loses nothing: the parent run has the decision.
+
+    Args:
+        sweep: All its runs.
+        decisions: One for each dataset.
+        report: The address of the sweep's report within the UI.
+        across: The decision over several datasets.
     """
     stored = {each.run_id: each.run.data.tags for each in sweep.runs}
     with suppress(ValueError, TrackingError, *UNREACHABLE):
         for decision in decisions:
-            for outcome, tags in _verdicts(decision, across):
+            for outcome, tags in _verdicts(decision, report, across):
                 if outcome.run_id in stored:
                     own = stored[outcome.run_id]
                     kept = {NOTE} if NOTE in own and DECISION not in own else set()  # somebody else has written it
@@ -34,7 +42,9 @@ def tag_runs(sweep: StoredSweep, decisions: Sequence[Decision], across: AcrossDa
                     sweep.client.log_batch(outcome.run_id, tags=some)
 
 
-def _verdicts(decision: Decision, across: AcrossDatasets | None = None) -> Iterator[tuple[Outcome, dict[str, str]]]:
+def _verdicts(
+    decision: Decision, report: str, across: AcrossDatasets | None
+) -> Iterator[tuple[Outcome, dict[str, str]]]:
     for_all = across.runs[across.named] if across and not across.problem else ()
     for choice in decision.choices.values():
         level = decision.sweep.at(choice.cutoff)
@@ -49,7 +59,8 @@ def _verdicts(decision: Decision, across: AcrossDatasets | None = None) -> Itera
                 verdict = "not shipped: guessing" if guessing and not guessing.better else "chosen"
             elif for_all and verdict == "chosen":
                 verdict = "chosen for this dataset alone"
-            yield outcome, {DECISION: verdict, RANK: str(rank), NOTE: f"{markdown(why)}  \n{markdown(about)}"}
+            note = f"{markdown(why)}  \n{markdown(about)} [The report of the sweep]({report})"
+            yield outcome, {DECISION: verdict, RANK: str(rank), NOTE: note}
 
 
 def _verdict(decision: Decision, choice: Choice, outcome: Outcome) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.style import (
-    BEST,
     LONGEST_WORD,
     MARKERS,
     QUARTERS,
@@ -27,54 +26,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LIGHT_BLUE = "#9ecae1"
-CURVE_TENTHS = 10
 MOST_IN_A_PANEL = 7  # metrics
-FEWEST_BARS = 3  # places in a panel, so that the bars of one metric are not very wide
-WIDE_ENOUGH = 0.3  # share of the queries whose bar has room for a number
 
 
 def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
     """Every chart with its file name."""
-    yield "metrics.png", metrics(evaluation)
     yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation)
-
-
-def metrics(evaluation: Evaluation) -> Figure:
-    """How good is this configuration, and how are the values of the queries distributed?"""
-    queries, groups = evaluation.per_query.shape[1], _groups(evaluation)
-    drawing = figure(
-        9,
-        1.2 + _height(groups) * len(groups),
-        f"How good is this configuration at k = {evaluation.k}?",
-        f"Diamond: mean over {queries} queries, with its 95 % bootstrap interval; "
-        "bars: share of the queries in each tenth of the range",
-    )
-    for axes, group in zip(_stacked(drawing, len(groups)), groups, strict=True):
-        _draw_values(evaluation, group, axes)
-    return drawing
-
-
-def _draw_values(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
-    """Draw the values of the queries of some metrics, with their means."""
-    per_query = evaluation.per_query[group]
-    edges = np.linspace(*_range(per_query), CURVE_TENTHS + 1)
-    shares = np.array([np.histogram(values, edges)[0] / per_query.shape[1] for values in per_query])
-    place, tenth = shares.nonzero()
-    left, middle, shown_shares = place - 0.4, (edges[tenth] + edges[tenth + 1]) / 2, shares[place, tenth]
-    axes.hlines(middle, left, left + 0.7 * shown_shares, color=LIGHT_BLUE, linewidth=19, capstyle="butt")
-    for x, y, share in zip(left, middle, shown_shares, strict=True):
-        if share >= WIDE_ENOUGH:
-            axes.text(x + 0.03, y, f"{share:.0%}", va="center", fontsize=8, color="#222222")
-    places, means = np.arange(len(group)), per_query.mean(axis=1)
-    whiskers = np.abs([means - evaluation.ci_low[group], evaluation.ci_high[group] - means])
-    axes.errorbar(places + 0.38, means, yerr=whiskers, fmt="D", color=BEST, capsize=4, markersize=6)
-    titles = [_title(evaluation.metrics[position]) for position in group]
-    axes.set_xticks(places, [f"{title}\n{mean:.3f}" for title, mean in zip(titles, means, strict=True)])
-    axes.set_xlim(-0.5, max(len(places), FEWEST_BARS) - 0.5)
-    axes.set_ylabel("value of a query")
-    _show_range(axes, edges[0], edges[-1])
-    dress(axes)
 
 
 def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
