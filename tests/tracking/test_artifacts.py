@@ -57,8 +57,10 @@ def listening():
         server.shutdown()
 
 
-@pytest.mark.parametrize("place", ["file", "path", "http", "mlflow-artifacts", "s3", "relative"])
-@pytest.mark.parametrize("mode", [[], ["-m"]], ids=["run", "sweep"])
+@pytest.mark.parametrize(
+    ("place", "mode"),
+    [("file", []), ("path", ["-m"]), ("http", []), ("mlflow-artifacts", ["-m"]), ("s3", []), ("relative", [])],
+)
 def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, place, mode):
     foreign = tmp_path / "foreign"
     foreign.mkdir()

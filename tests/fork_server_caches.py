@@ -1,0 +1,20 @@
+"""What every run would compute again for itself; the fork server of `warm.py` loads this module, and computes it once.
+
+All of it belongs to the code of ragsweep, which the fork server has loaded: no run of a test has another one. Digests of
+modules that a test writes, and of packages that it installs, are computed by the run itself.
+"""
+
+import sys
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from ragsweep.store.code import digest_of_module
+
+for name in sorted(sys.modules):
+    if name.startswith("ragsweep"):
+        digest_of_module(name)
+
+# antlr makes the tables of a grammar while it reads the first text of each form.
+OverridesParser.create().parse_overrides(
+    ["a=b", "a.b=0.5", "a=1,2", "a='b c'", "a=[1,b]", "a={b:c}", "+a=/b/c.d", "~a"]
+)
