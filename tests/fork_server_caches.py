@@ -1,7 +1,7 @@
-"""What every run would compute again for itself; the fork server of `warm.py` loads this module, and computes it once.
+"""What every run would compute again for itself. The fork server of `warm.py` loads this module, and computes it once.
 
-All of it belongs to the code of ragsweep, which the fork server has loaded: no run of a test has another one. Digests of
-modules that a test writes, and of packages that it installs, are computed by the run itself.
+It belongs to the code of ragsweep, which the fork server has loaded, so that it is the same for every run of a test.
+Digests of modules that a test writes, and of packages that it installs, are computed by the run itself.
 """
 
 import sys
@@ -15,6 +15,5 @@ for name in sorted(sys.modules):
         digest_of_module(name)
 
 # antlr makes the tables of a grammar while it reads the first text of each form.
-OverridesParser.create().parse_overrides(
-    ["a=b", "a.b=0.5", "a=1,2", "a='b c'", "a=[1,b]", "a={b:c}", "+a=/b/c.d", "~a"]
-)
+FORMS = ["a=b", "a.b=0.5", "a=1,2", "a='b c'", "a=[1,b]", "a={b:c}", "+a=/b/c.d", "~a"]
+OverridesParser.create().parse_overrides(FORMS)

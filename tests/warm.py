@@ -1,10 +1,10 @@
 """Starts scripts in processes that have the libraries loaded already, and so has the process that draws for them.
 
 Importing MLflow, Hydra, pandas and scipy takes most of the time of a small run. Python's fork server imports them once
-per test session, and computes the digests of our code, which every run asks for. Every start is still a process of its own, with its own arguments, environment, folder, streams,
-signals and exit status. Three things differ from a new interpreter: all processes share one seed for the hashes of
-strings, variables that the interpreter or a library reads while it starts have no effect, and slow work prints no
-lines, which would depend on how busy the machine is.
+per test session, and computes the digests of our code, which every run asks for. Every start is still a process of its
+own, with its own arguments, environment, folder, streams, signals and exit status. Three things differ from a new
+interpreter: all processes share one seed for the hashes of strings, variables that the interpreter or a library reads
+while it starts have no effect, and slow work prints no lines, which would depend on how busy the machine is.
 """
 
 from __future__ import annotations
