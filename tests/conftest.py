@@ -291,6 +291,30 @@ def shared_application(
 
 
 @pytest.fixture(scope="session")
+def finished_sweep(
+    tmp_path_factory: pytest.TempPathFactory, cache: Path, empty_database: Path, dataset: list[str], processes: None
+) -> Application:
+    """A store with a sweep of two runs, which no test may change."""
+    home = tmp_path_factory.mktemp("finished")
+    shutil.copy(empty_database, home)
+    finished = Application(home, cache)
+    process = finished.run("-m", *dataset, "retriever=sparse", "k=1,2")
+    assert process.returncode == 0, process.stderr
+    return finished
+
+
+@pytest.fixture
+def copied_sweep(finished_sweep: Application, tmp_path: Path) -> Application:
+    """A copy of it that a test may change; the artifacts follow."""
+    import ragsweep
+
+    copy = Application(tmp_path / "copy", finished_sweep.cache)
+    shutil.copytree(finished_sweep.home, copy.home)
+    ragsweep.runs(uri=copy.uri)
+    return copy
+
+
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, processes: None) -> Iterator[TrackingServer]:
     """A tracking server for all tests that need one; where PostgreSQL is not installed, on SQLite."""
     from servers import TrackingServer, database
