@@ -5,6 +5,7 @@ Fixtures import what they need, so that a file of tests starts in the time of it
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections import Counter
@@ -56,6 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.set_threshold(50_000, 10, 10)  # as `ragsweep run` does: importing and collecting leave no garbage
     strength = QUICK if config.getoption(QUICK) else SOAK if config.getoption(SOAK) else ""
     by_chance = [HealthCheck.too_slow, HealthCheck.filter_too_much]  # the machine may be busy
     settings.register_profile(
@@ -104,6 +106,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.collect()
+    gc.freeze()  # else every full collection walks through ten thousand tests and all that they import
     if session.config.getoption(QUICK):
         try:
             quick.check()
@@ -295,6 +299,30 @@ def shared_application(
     home = tmp_path_factory.mktemp("home")
     shutil.copy(empty_database, home)
     return Application(home, cache)
+
+
+@pytest.fixture(scope="session")
+def finished_sweep(
+    tmp_path_factory: pytest.TempPathFactory, cache: Path, empty_database: Path, dataset: list[str], processes: None
+) -> Application:
+    """A store with a sweep of two runs, which no test may change."""
+    home = tmp_path_factory.mktemp("finished")
+    shutil.copy(empty_database, home)
+    finished = Application(home, cache)
+    process = finished.run("-m", *dataset, "retriever=sparse", "k=1,2")
+    assert process.returncode == 0, process.stderr
+    return finished
+
+
+@pytest.fixture
+def copied_sweep(finished_sweep: Application, tmp_path: Path) -> Application:
+    """A copy of it that a test may change; the artifacts follow."""
+    import ragsweep
+
+    copy = Application(tmp_path / "copy", finished_sweep.cache)
+    shutil.copytree(finished_sweep.home, copy.home)
+    ragsweep.runs(uri=copy.uri)
+    return copy
 
 
 @pytest.fixture(scope="session")

@@ -58,11 +58,11 @@ def room(name):
 IN_KERNEL = sorted(name for name in MODULES if package(name) == KERNEL)
 
 
-@pytest.mark.parametrize("name", IN_KERNEL)
-def test_a_room_imports_only_rooms_below_it(name):
-    above = ROOMS[: ROOMS.index(room(name))] if room(name) not in PUBLIC else ()
-    imported = {room(each) for each in imports(MODULES[name]) & {*IN_KERNEL}}
-    assert not imported & {*above, *(() if room(name) in PUBLIC else PUBLIC)}
+def test_a_room_imports_only_rooms_below_it():
+    for name in IN_KERNEL:
+        above = ROOMS[: ROOMS.index(room(name))] if room(name) not in PUBLIC else ()
+        imported = {room(each) for each in imports(MODULES[name]) & {*IN_KERNEL}}
+        assert not imported & {*above, *(() if room(name) in PUBLIC else PUBLIC)}, name
 
 
 def test_the_kernel_imports_and_names_no_plugin():
@@ -145,10 +145,8 @@ HEAVY = {"torch", "sentence_transformers", "faiss", "mlflow", "scipy", "pandas",
     ("arguments", "expected"),
     [
         (["-m", "k=3,0"], "k: found 0, expected a whole number from 1 to 1000"),
-        (["decision.metric=f2"], "decision.metric: found 'f2'"),
         (["retriever=hybird"], "did you mean hybrid?"),
         (["dataset.documents=nosuch.pdf"], "nosuch.pdf does not exist"),
-        (["tracking.artifacts=ftp://host/a"], "tracking.artifacts: expected a folder"),
         (["+dry_run=true"], "would run: defaults"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -1,10 +1,11 @@
 """Starts scripts in processes that have the libraries loaded already, and so has the process that draws for them.
 
 Importing MLflow, Hydra, pandas and scipy takes most of the time of a small run. Python's fork server imports them once
-per test session. Every start is still a process of its own, with its own arguments, environment, folder, streams,
-signals and exit status. Three things differ from a new interpreter: all processes share one seed for the hashes of
-strings, variables that the interpreter or a library reads while it starts have no effect, and slow work prints no
-lines, which would depend on how busy the machine is.
+per test session, and computes the digests of our code, which every run asks for. Every start is still a process of its
+own, with its own arguments, environment, folder, streams, signals and exit status. Four things differ from a new
+interpreter: all processes share one seed for the hashes of strings, variables that the interpreter or a library reads
+while it starts have no effect, slow work prints no lines, which would depend on how busy the machine is, and Hydra does
+not compose the configuration once more beforehand, to ask it for a mode that only our experiments set.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import TimeoutExpired
 
+import pytest
+
 PROJECT = Path(__file__).resolve().parents[1]
 LOADED = (
+    "antlr4.LL1Analyzer",
     "hydra._internal.core_plugins.basic_launcher",
     "hydra._internal.core_plugins.basic_sweeper",
     "hydra._internal.core_plugins.file_config_source",
@@ -42,6 +46,7 @@ LOADED = (
     "matplotlib.figure",
     "mlflow.data.meta_dataset",
     "mlflow.store.tracking.sqlalchemy_store",
+    "pypdfium2",
     "ragsweep.app.cli",
     "ragsweep.app.main",
     "ragsweep.experiment",
@@ -49,9 +54,13 @@ LOADED = (
     "ragsweep.replay.comparing",
     "ragsweep.tasks.ranking.ranking_charts",
     "ragsweep.tasks.ranking.ranking_task",
+    "ragsweep.tracking.sweep_runs",
+    "ragsweep.tracking.tracked_job",
     *(["ragsweep_audit.check"] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") != "1" else []),
+    "fork_server_caches",  # last, since it reads what has been loaded
 )
 STDOUT, STDERR = 1, 2
+MAY_SET_MODE = ("experiment", "hydra.mode", "hydra.searchpath", "--config")  # what an argument has that may say -m
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([*LOADED])
@@ -60,8 +69,10 @@ _context.set_forkserver_preload([*LOADED])
 @cache
 def _start_fork_server() -> dict[str, str]:
     """The environment in which the libraries are loaded."""
-    forkserver.ensure_running()
-    return dict(os.environ)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(PROJECT / "tests"))  # where it finds the last of what it loads
+        forkserver.ensure_running()
+        return dict(os.environ)
 
 
 class Process:
@@ -124,6 +135,8 @@ def _run(
     script: Path, arguments: list[str], folder: Path, changed: dict[str, str | None], streams: dict[int, Connection]
 ) -> None:
     """Do what `python SCRIPT ARGUMENTS` does."""
+    from hydra._internal.hydra import Hydra
+
     from ragsweep.core import background
     from ragsweep.core.progress import Progress
 
@@ -137,6 +150,8 @@ def _run(
     multiprocessing.set_start_method(None, force=True)
     background.get_context = lambda _: _context
     Progress.seconds_between_lines = 3600
+    if not any(name in argument for argument in arguments for name in MAY_SET_MODE):
+        Hydra.get_mode = lambda *_, **__: None  # as it answers; this takes a quarter of a small run
     forkserver._forkserver.ensure_running = lambda: None  # it runs, but a process that it started does not know
     for name, value in changed.items():  # variables that the libraries have set stay
         if value is None:

@@ -1,5 +1,7 @@
 """Reading answers and confidences from text. The expected letters were written by hand."""
 
+from itertools import product
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -403,10 +405,10 @@ def test_the_texts_of_the_options_decide(text, choices, letter):
 @pytest.mark.parametrize(
     "statement", ["Answer: B", "The best answer is B.", "B is correct.", "I pick B.", r"\boxed{B}"]
 )
-@pytest.mark.parametrize("before", [0, 1, 15, 16, 17, 30, 5000])
-@pytest.mark.parametrize("after", [0, 1, 20, 21, 22, 5000])
-def test_a_statement_is_found_anywhere_in_a_long_text(statement, before, after):
-    assert read_letter(f"{'Pale ' * before}.\n{statement}\n{'Fever. ' * after}", DISEASES) == "B"
+def test_a_statement_is_found_anywhere_in_a_long_text(statement):
+    for before, after in product([0, 16, 17, 5000], [0, 21, 22, 5000]):
+        text = f"{'Pale ' * before}.\n{statement}\n{'Fever. ' * after}"
+        assert read_letter(text, DISEASES) == "B", f"{before} words before it and {after} after it"
 
 
 WORDS = (

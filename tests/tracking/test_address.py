@@ -36,13 +36,10 @@ ENTRANCES = {
     "run": lambda application, uri: application.run(uri),
     "sweep": lambda application, uri: application.run("-m", "k=1,2", uri),
     "swept": lambda application, uri: application.run("-m", f"{uri},sqlite:///x.db"),
-    "dry run": lambda application, uri: application.run(uri, "+dry_run=true"),
     "dry sweep": lambda application, uri: application.run("-m", "k=1,2", uri, "+dry_run=true"),
     "verbose": lambda application, uri: application.run("-v", uri),
     "shown": lambda application, uri: application.run(uri, "--cfg", "job"),
     "reproduce": lambda application, uri: application.script("reproduce", "a", uri),
-    "compare": lambda application, uri: application.script("compare", "a", "b", uri),
-    "explain": lambda application, uri: application.script("explain", "a", "q", uri),
     "explain, no query": lambda application, uri: application.script("explain", "a", uri),
     "reproduce, as an option": lambda application, uri: application.script("reproduce", "a", f"--{uri}"),
 }
@@ -70,13 +67,16 @@ def test_a_password_in_the_address_is_refused_without_repeating_it(application, 
         assert "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD" in line
 
 
-@pytest.mark.parametrize("kind", SECRET)
-def test_every_kind_of_password_is_refused(application, kind):
-    assert_kept_secret(application.run(f"tracking.uri={SECRET[kind]}"), application)
+@pytest.mark.parametrize("kind", sorted(SECRET.keys() - {"unreadable"}))
+def test_every_kind_of_password_is_refused(kind):
+    with pytest.raises(RefusedError) as error:
+        check_arguments([f"tracking.uri={SECRET[kind]}"])
+    assert CANARY not in str(error.value)
 
 
-def test_a_port_that_may_be_a_password_is_in_no_traceback(application):
-    assert_kept_secret(application.run("-v", f"tracking.uri={SECRET['no host']}"), application)
+@pytest.mark.parametrize("kind", ["no host", "unreadable"])
+def test_a_port_that_may_be_a_password_is_in_no_traceback(application, kind):
+    assert_kept_secret(application.run("-v", f"tracking.uri={SECRET[kind]}"), application)
 
 
 @pytest.mark.parametrize("kind", ["password", "postgresql", "server in the user", "no scheme"])
@@ -116,7 +116,13 @@ def test_a_password_for_the_environment_of_jobs_is_refused_without_repeating_it(
     assert "hunter2" not in str(error.value)
 
 
-@pytest.mark.parametrize("uri", ["databricks://x", "file:///mlruns", "mlruns", "postgres://h/db"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("databricks://x", "file:///mlruns", "mlruns", "postgres://h/db", "gopher://x", "httpx://x", "http://"),
+        *("127.0.0.1:5000", "sqlite://", "sqlite:///:memory:", "sqlite:///file:x?uri=true", "sqlite:///~/x.db"),
+    ],
+)
 def test_another_kind_of_store_is_refused_with_the_kinds_that_there_are(uri):
     with pytest.raises(RefusedError, match=r"sqlite:///mlflow\.db .*an MLflow server, SQLite, PostgreSQL, MySQL or"):
         check_address(uri)
@@ -206,15 +212,7 @@ UNUSABLE = {
     "sqlite:///{0}/notes.txt/x.db": "notes.txt is not a folder",
     "sqlite:////proc/x.db": "No such file or directory",
     "sqlite:////dev/null": "it is not a file",
-    "sqlite://": "expected an address such as",
-    "sqlite:///:memory:": "expected an address such as",
-    "sqlite:///file:x?uri=true": "expected an address such as",
-    "sqlite:///~/x.db": "expected an address such as",
-    "file://{0}/folder": "expected an address such as",
-    "{0}/folder": "expected an address such as",
     "gopher://x": "expected an address such as",
-    "httpx://x": "expected an address such as",
-    "http://": "expected an address such as",
     "postgresql://127.0.0.1:9/x": "cannot be opened (",
     "postgresql+nodriver://127.0.0.1/x": "cannot be opened (",
 }

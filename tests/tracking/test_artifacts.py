@@ -1,7 +1,6 @@
 """Artifacts are sent to and fetched from where they belong only, whatever a store says."""
 
 import os
-import shutil
 import sqlite3
 import threading
 from contextlib import closing, contextmanager
@@ -10,7 +9,6 @@ from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
-from application import Application
 from hypothesis import given
 from hypothesis import strategies as st
 from mlflow import MlflowClient
@@ -57,8 +55,10 @@ def listening():
         server.shutdown()
 
 
-@pytest.mark.parametrize("place", ["file", "path", "http", "mlflow-artifacts", "s3", "relative"])
-@pytest.mark.parametrize("mode", [[], ["-m"]], ids=["run", "sweep"])
+@pytest.mark.parametrize(
+    ("place", "mode"),
+    [("file", []), ("path", ["-m"]), ("http", []), ("mlflow-artifacts", ["-m"]), ("s3", []), ("relative", [])],
+)
 def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, place, mode):
     foreign = tmp_path / "foreign"
     foreign.mkdir()
@@ -97,23 +97,6 @@ def test_a_folder_that_the_user_names_is_allowed(application, dataset, tmp_path)
     assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in refused.stderr
 
 
-@pytest.fixture(scope="module")
-def measured(shared_application, dataset):
-    """A sweep of two runs."""
-    process = shared_application.run("-m", *dataset, "retriever=sparse", "k=1,2")
-    assert process.returncode == 0, process.stderr
-    return shared_application
-
-
-@pytest.fixture
-def copied(measured, tmp_path):
-    """A copy of the store that a test may change; the artifacts follow."""
-    copy = Application(tmp_path / "copy", measured.cache)
-    shutil.copytree(measured.home, copy.home)
-    ragsweep.runs(uri=copy.uri)
-    return copy
-
-
 def move(application, run, location):
     with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
         database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [location, run.info.run_id])
@@ -127,15 +110,15 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_nothing_is_read_from_a_foreign_place(copied, tmp_path, reader):
-    [parent], (run, _) = copied.parents(), copied.children()
+def test_nothing_is_read_from_a_foreign_place(copied_sweep, tmp_path, reader):
+    [parent], (run, _) = copied_sweep.parents(), copied_sweep.children()
     with listening() as (host, heard):
         for location in (f"http://{host}/x", f"mlflow-artifacts://{host}/x", (tmp_path / "foreign").as_uri()):
-            move(copied, run, location)
+            move(copied_sweep, run, location)
             login = {"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
             os.environ.update(login)
             try:
-                process = READERS[reader](copied, parent, run)
+                process = READERS[reader](copied_sweep, parent, run)
             finally:
                 for name in login:
                     del os.environ[name]
@@ -146,9 +129,9 @@ def test_nothing_is_read_from_a_foreign_place(copied, tmp_path, reader):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "link", "huge"])
-def test_what_is_not_a_plain_file_is_not_waited_for(copied, tmp_path, kind):
-    run = copied.children()[0]
-    file = copied.artifacts(run) / "results" / "per_query.csv"
+def test_what_is_not_a_plain_file_is_not_waited_for(copied_sweep, tmp_path, kind):
+    run = copied_sweep.children()[0]
+    file = copied_sweep.artifacts(run) / "results" / "per_query.csv"
     file.unlink()
     if kind == "pipe":
         os.mkfifo(file)
@@ -161,20 +144,20 @@ def test_what_is_not_a_plain_file_is_not_waited_for(copied, tmp_path, kind):
         with file.open("wb") as sparse:
             sparse.truncate(clients.LARGEST_ARTIFACT + 1)
     with pytest.raises(TrackingError, match=r"is not a file|leads out of the folder|larger than 500 MB"):
-        ragsweep.per_query(run.info.run_id, uri=copied.uri)
+        ragsweep.per_query(run.info.run_id, uri=copied_sweep.uri)
 
 
-def test_a_link_in_the_folder_of_artifacts_is_not_written_through(copied, tmp_path):
-    run = copied.children()[0]
+def test_a_link_in_the_folder_of_artifacts_is_not_written_through(copied_sweep, tmp_path):
+    run = copied_sweep.children()[0]
     victim = tmp_path / "victim"
     victim.write_text("mine")
-    file = copied.artifacts(run) / "results" / "per_query.csv"
+    file = copied_sweep.artifacts(run) / "results" / "per_query.csv"
     file.unlink()
     file.symlink_to(victim)
     (tmp_path / "new" / "results").mkdir(parents=True)
     (tmp_path / "new" / "results" / "per_query.csv").write_text("theirs")
     with pytest.raises(Exception, match="outside the artifact directory"):
-        Client(copied.uri).log_artifacts(run.info.run_id, str(tmp_path / "new"))
+        Client(copied_sweep.uri).log_artifacts(run.info.run_id, str(tmp_path / "new"))
     assert victim.read_text() == "mine"
 
 
@@ -296,8 +279,8 @@ def test_an_endless_answer_ends(monkeypatch):
         server.shutdown()
 
 
-def test_a_hostile_home_of_a_database_is_left_out(measured, copied):
-    client = MlflowClient(copied.uri)
+def test_a_hostile_home_of_a_database_is_left_out(copied_sweep):
+    client = MlflowClient(copied_sweep.uri)
     for number, home in enumerate(["relative", "", "/a\nb", "\0", "nothing/../..", "https://evil"]):
         client.set_experiment_tag(client.create_experiment(f"e{number}"), "database", home)
-    assert len(ragsweep.runs(uri=copied.uri)) == 2
+    assert len(ragsweep.runs(uri=copied_sweep.uri)) == 2

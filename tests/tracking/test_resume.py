@@ -138,10 +138,9 @@ def test_a_finished_run_stands_in_for_one_that_failed(application, dataset):
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
     settings = [f"{name}={failed.data.params[name]}" for name in ("retriever.b", "k")]
     assert application.run(*dataset, "retriever=sparse", *settings).returncode == 0
-    for _ in range(2):
-        resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
-        assert resumed.returncode == 0, resumed.stderr
-        assert len(names(resumed)[1]) == 2
+    resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(names(resumed)[1]) == 2
     assert [run.info.status for run in application.parents()] == ["FINISHED", "FINISHED"]
 
 
@@ -163,29 +162,25 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undis
     assert report.read_text() == (undisturbed.artifacts(whole) / "results/summary_statistics.csv").read_text()
 
 
-def test_without_resume_everything_runs_again(application, dataset):
+def test_without_resume_and_for_other_data_everything_runs_again(application, tmp_path):
+    dataset = arguments(tmp_path / "data")
     for _ in range(2):
         ran, found = names(application.run(*SMALLER, *dataset))
         assert (len(ran), len(found)) == (2, 0)
     assert len(application.children()) == 4
-
-
-def test_other_data_is_not_taken_for_finished(application, tmp_path):
-    dataset = arguments(tmp_path / "data")
-    assert application.run(*SMALLER, *dataset).returncode == 0
     queries = tmp_path / "data" / "questions.json"
     queries.write_text(queries.read_text().replace("What clears worms?", "Which drug clears worms?"))
     ran, found = names(application.run(*SMALLER, *dataset, "tracking.resume=true"))
     assert (len(ran), len(found)) == (2, 0)
 
 
-def test_a_dry_run_says_what_is_there_and_records_nothing(application, dataset):
-    assert application.run(*SMALLER, *dataset).returncode == 0
+def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed):
+    application, _ = undisturbed
     before = len(application.runs())
-    process = application.run(*SWEEP, *dataset, "+dry_run=true")
+    process = application.run("-m", "retriever=sparse", "retriever.b=0.2,0.5", "k=1,2", *dataset, "+dry_run=true")
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
-    assert lines[0] == "b=0.3 k=1: would run"
+    assert lines[0] == "b=0.2 k=1: would run"
     assert lines[2].startswith("b=0.5 k=1: finished, run ")
     assert lines[-1] == "2 of 4 would run with tracking.resume=true, all without it"
     assert len(application.runs()) == before

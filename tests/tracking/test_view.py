@@ -141,16 +141,15 @@ def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
     assert found["small"][0][2]["searchFilter"] == found["other"][0][2]["searchFilter"]
 
 
-def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(application, dataset):
-    assert application.run(*SHORT, *dataset).returncode == 0
-    with closing(sqlite3.connect(application.home / "mlflow.db")) as database:
+def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(copied_sweep, dataset):
+    with closing(sqlite3.connect(copied_sweep.home / "mlflow.db")) as database:
         database.execute(
             "CREATE TRIGGER refuse BEFORE INSERT ON experiment_tags WHEN new.key LIKE 'mlflow.sharedViewState%' "
             "BEGIN SELECT raise(ABORT, 'no more views'); END"
         )
-    process = application.run(*SHORT, *dataset)
+    process = copied_sweep.run(*SHORT, *dataset)
     assert process.returncode == 0, process.stderr
-    assert len(views(application)["small"]) == 1
+    assert len(views(copied_sweep)["small"]) == 1
     address = process.stdout.splitlines()[-1]
     assert "viewStateShareKey" not in address
     assert "searchFilter=tags.%60mlflow.parentRunId%60" in address
@@ -175,23 +174,21 @@ def joined(number, other):
     return SweepRun(number, f"k={number}", {}, Run(info, data))
 
 
-def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(application, dataset):
-    assert application.run(*SHORT, *dataset).returncode == 0
-    [parent], [child] = application.parents(), application.children()
-    application.client().delete_tag(child.info.run_id, "measured")
-    child = application.client().get_run(child.info.run_id)
-    assert save_view(StoredSweep(application.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
-    [(_, _, state)] = views(application)["small"]
+def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(copied_sweep):
+    [parent], [child, _] = copied_sweep.parents(), copied_sweep.children()
+    copied_sweep.client().delete_tag(child.info.run_id, "measured")
+    child = copied_sweep.client().get_run(child.info.run_id)
+    assert save_view(StoredSweep(copied_sweep.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
+    [(_, _, state)] = views(copied_sweep)["small"]
     assert state["selectedColumns"][2:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
 
 
-def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(application, dataset):
-    assert application.run(*SHORT, *dataset).returncode == 0
-    [parent] = application.parents()
+def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_sweep):
+    [parent] = copied_sweep.parents()
     runs = [joined(number, parent.info.experiment_id) for number in range(1000)]
-    [(_, _, before)] = views(application)["small"]
-    assert save_view(StoredSweep(application.client(), runs), parent.info.run_id)
-    [(_, _, after)] = views(application)["small"]
+    [(_, _, before)] = views(copied_sweep)["small"]
+    assert save_view(StoredSweep(copied_sweep.client(), runs), parent.info.run_id)
+    [(_, _, after)] = views(copied_sweep)["small"]
     assert after["searchFilter"] == before["searchFilter"]
 
 

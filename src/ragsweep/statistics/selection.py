@@ -48,11 +48,6 @@ class Selection:
         """
         return float(self.per_query.mean())
 
-    @property
-    def optimism(self) -> float:
-        """How much the mean of the best configuration exceeds the score to expect on other queries."""
-        return self.apparent - self.expected
-
 
 @dataclass(frozen=True)
 class SelectionByType:

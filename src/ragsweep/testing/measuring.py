@@ -53,29 +53,29 @@ class MetricContract:
         found: Callable[[Judged, int], Any] = named.__func__ if isinstance(named, staticmethod) else named
         return found
 
-    @pytest.mark.parametrize("k", CUTOFFS)
-    def test_a_query_has_one_value_within_the_bounds(self, function: Any, judged: Judged, k: int) -> None:
+    def test_a_query_has_one_value_within_the_bounds(self, function: Any, judged: Judged) -> None:
         """The bounds are those that the function is described with."""
-        values, described = function(judged, k), metric_of("metric", function)
-        assert values.shape == judged.queries.shape
-        assert values.dtype == np.float64
-        assert np.isfinite(values).all()
-        assert ((values >= described.low) & (values <= described.high)).all()
+        described = metric_of("metric", function)
+        for k in CUTOFFS:
+            values = function(judged, k)
+            assert values.shape == judged.queries.shape, f"k={k}"
+            assert values.dtype == np.float64, f"k={k}"
+            assert np.isfinite(values).all(), f"k={k}"
+            assert ((values >= described.low) & (values <= described.high)).all(), f"k={k}"
 
-    @pytest.mark.parametrize("k", CUTOFFS)
-    def test_a_query_is_measured_the_same_beside_any_others(self, function: Any, judged: Judged, k: int) -> None:
+    def test_a_query_is_measured_the_same_beside_any_others(self, function: Any, judged: Judged) -> None:
         """A value depends on nothing but its query."""
-        together = function(judged, k)
-        alone = [function(_rows(judged, [row]), k)[0] for row in range(len(judged.queries))]
-        assert alone == together.tolist()
+        each_alone = [_rows(judged, [row]) for row in range(len(judged.queries))]
+        for k in CUTOFFS:
+            assert [function(alone, k)[0] for alone in each_alone] == function(judged, k).tolist(), f"k={k}"
 
-    @pytest.mark.parametrize("k", CUTOFFS)
-    def test_what_stands_behind_the_cutoff_does_not_count(self, function: Any, judged: Judged, k: int) -> None:
+    def test_what_stands_behind_the_cutoff_does_not_count(self, function: Any, judged: Judged) -> None:
         """A metric at k is a property of the first k ranks and of the judgments."""
-        cut = {name: getattr(judged, name)[:, :k] for name in ("units", "ranks", "repeated", "gains", "hits")}
-        if judged.spans:
-            cut["spans"] = replace(judged.spans, passages=judged.spans.passages[:, :k])
-        assert function(replace(judged, **cut), k).tolist() == function(judged, k).tolist()
+        for k in CUTOFFS:
+            cut = {name: getattr(judged, name)[:, :k] for name in ("units", "ranks", "repeated", "gains", "hits")}
+            if judged.spans:
+                cut["spans"] = replace(judged.spans, passages=judged.spans.passages[:, :k])
+            assert function(replace(judged, **cut), k).tolist() == function(judged, k).tolist(), f"k={k}"
 
     def test_it_leaves_the_judged_ranking_as_it_was(self, function: Any, judged: Judged) -> None:
         """Other metrics read it, too."""

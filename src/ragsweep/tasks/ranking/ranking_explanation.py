@@ -184,7 +184,7 @@ class Explanation:
         self, unit: int, passage: int, judgment: str, rank: int | None = None, score: float | None = None
     ) -> Line:
         parts = {name: places.get(passage) for name, places in self.parts.items()}
-        remarks = [] if rank else [self._reason(unit, passage)]
+        remarks = [] if rank else [self._reason(passage)]
         if self.words is not None:
             added = {word: float(scores[passage]) for word, scores in self.words.items() if scores[passage]}
             heaviest = sorted(added, key=lambda word: -added[word])
@@ -193,7 +193,7 @@ class Explanation:
         text = self.dataset.texts[passage]
         return Line(rank, score, self._name(unit), judgment, parts, remarks, text)
 
-    def _reason(self, unit: int, passage: int) -> str:
+    def _reason(self, passage: int) -> str:
         """Why a relevant unit is not in the ranking."""
         ranks = np.flatnonzero(self.ranking.passages[self.query] == passage)
         if not len(ranks):

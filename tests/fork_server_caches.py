@@ -1,0 +1,26 @@
+"""What every run would compute again for itself. The fork server of `warm.py` loads this module, and computes it once.
+
+It belongs to the code of ragsweep, which the fork server has loaded, so that it is the same for every run of a test.
+Digests of modules that a test writes, and of packages that it installs, are computed by the run itself.
+"""
+
+import gc
+import sys
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from ragsweep.store.code import digest_of_code, digest_of_module
+from ragsweep.tracking.recorded_environment import requirements
+
+for name in sorted(sys.modules):
+    if name.startswith("ragsweep"):
+        digest_of_module(name)
+digest_of_code()
+requirements()
+
+# antlr makes the tables of a grammar while it reads the first text of each form.
+FORMS = ["a=b", "a.b=0.5", "a=1,2", "a='b c'", "a=[1,b]", "a={b:c}", "+a=/b/c.d", "~a"]
+OverridesParser.create().parse_overrides(FORMS)
+
+gc.collect()
+gc.freeze()  # a run neither walks through what is loaded here nor gets copies of its pages
