@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ragsweep.config.run_settings import Cutoff, Seed
+from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.trec_files import TAG
@@ -65,6 +65,7 @@ class RankingTask:
         query: Changes the queries before the retriever searches for them; None does not change them.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages of a ranking; None keeps all.
+        repeats: How often a configuration is measured whose results vary, as those of a language model may.
     """
 
     cutoff: ClassVar[str] = "k"
@@ -81,6 +82,7 @@ class RankingTask:
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
+    repeats: Repeats = 1
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
@@ -227,8 +229,7 @@ class RankingTask:
         """Everything that is recorded of a ranking."""
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
-        tokens = self._context_tokens(items, ranking, evaluation)
-        facts = tables.facts(evaluation, items)
+        tokens, facts = self._context_tokens(items, ranking, evaluation), tables.facts(evaluation, items)
         asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
@@ -285,9 +286,8 @@ class RankingTask:
     @property
     def _method(self) -> Method:
         """The retriever's own, which is not the usual one with stages around it."""
-        method = method_of(self.retriever)
-        if self._ranker is not self.retriever:
-            method = Method(stands_for=method.stands_for)
+        own = method_of(self.retriever)
+        method = own if self._ranker is self.retriever else Method(stands_for=own.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
 
