@@ -31,9 +31,10 @@ from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, 
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.repeating import SETTING, asked_once, measure_repeats, varying, with_repeat
 from ragsweep.tasks.run_check import RunCheck, examined, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task
-from ragsweep.tasks.task_capabilities import ChecksItems, HasCutoff, MeasuresSome, measures_of
+from ragsweep.tasks.task_capabilities import ChecksItems, HasCutoff, HasRepeats, MeasuresSome, measures_of
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names
 
@@ -97,6 +98,7 @@ class Experiment:
         task: What is measured.
         items: What the task has loaded.
         settings: The settings that were used, read from the task's objects, by their paths in the configuration.
+        varying: The paths of components that may return something else when they are asked again.
         checks: The plugins' checks of this run.
     """
 
@@ -104,6 +106,7 @@ class Experiment:
     task: Task
     items: Items
     settings: Mapping[str, Any]
+    varying: Sequence[str] = ()
     checks: Sequence[RunCheck] = ()
 
     @classmethod
@@ -118,7 +121,7 @@ class Experiment:
         some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
         check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
         check_decision(decision, [*task.metrics, *some], measures)
-        settings = _settings(config, task)
+        settings, paths = _settings(config, task)
         items = _items(config, task)
         if isinstance(task, ChecksItems):
             task.check(items)
@@ -127,7 +130,7 @@ class Experiment:
         checks = [build(config[name], name, kind) for name, kind in _checks_of(config).items()]
         for each in checks:
             each.accept(task, items)
-        return cls(config, task, items, settings, checks)
+        return cls(config, task, items, settings, paths, checks)
 
     @classmethod
     def planned(cls, config: DictConfig, overrides: Sequence[str], sweep_id: str) -> Experiment:
@@ -176,12 +179,32 @@ class Experiment:
 
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if the metric that decides could not be measured."""
-        measurement = self.task.measure(self.items)
+        measurement = self._measured_as_often_as_asked()
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
         for each in self.checks:
             measurement = examined(each, self.task, self.items).added_to(measurement)
         return measurement
+
+    def _measured_as_often_as_asked(self) -> Measurement:
+        """One measurement of all repeats; of a configuration that does not vary, there is one."""
+        if SETTING in self.settings:
+            others = (self._repeat(number) for number in range(1, self.settings[SETTING]))
+            resamples, seed = self._resampling
+            repeats = [(self.task, self.items), *others]
+            return measure_repeats(repeats, self.decide_by, resamples=resamples, seed=seed)
+        found = self.task.measure(self.items)
+        if self.varying:
+            return asked_once(found)
+        if isinstance(self.task, HasRepeats) and self.task.repeats > 1:
+            say_once(f"{SETTING}={self.task.repeats}: measured once, as nothing here varies: another time is the same")
+        return found
+
+    def _repeat(self, number: int) -> tuple[Task, Items]:
+        """The task of another repeat, with its items."""
+        config = with_repeat(self.config, self.varying, number)
+        task: Task = build_around(config, "task")
+        return task, _items(config, task)
 
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
         """Write tables and charts into the run's folder, and log everything."""
@@ -248,8 +271,11 @@ def _kept_by(task: Task, name: str) -> Any:
         ) from error
 
 
-def _settings(config: DictConfig, task: Task) -> dict[str, Any]:
-    """The settings that were used, by their paths, with those that may not be smaller than another one checked."""
+def _settings(config: DictConfig, task: Task) -> tuple[dict[str, Any], list[str]]:
+    """The settings that were used, by their paths, with those that may not be smaller than another one checked.
+
+    Also the paths of the components whose results vary. Without any, or with one repeat, `repeats` is not used.
+    """
     without_effect = ("store", *declared(task, "without_effect", (tuple, list, set, frozenset), ()))
     taken = [name for name in parameters_of(config.task, config) if name in config and name not in without_effect]
     groups = {name: _kept_by(task, name) for name in taken if OmegaConf.is_config(config[name])}
@@ -264,4 +290,7 @@ def _settings(config: DictConfig, task: Task) -> dict[str, Any]:
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:
                 raise ConfigError(f"{shown[f'{path}.{name}']}: found {value}, expected at least {other} ({least})")
-    return settings
+    paths = varying(config, {**groups, "task": task})
+    if not paths or settings.get(SETTING) == 1:
+        settings.pop(SETTING, None)
+    return settings, paths

@@ -684,7 +684,7 @@ def test_the_cost_is_printed_before_the_first_request(server, answerer, printed)
 
     server.reply = look
     asked = with_settings(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1)
-    announce(asked, {"all": questions(3)})
+    announce((asked, {"all": questions(3)}))
     asked.answer(questions(3))
     tokens = 3 * (len("Answer." + "Is this question 0?") // 4)
     tokens = 2 * tokens + 3 * (50 + 50)  # each is sent once more with its response and what is wrong with it
@@ -694,21 +694,21 @@ def test_the_cost_is_printed_before_the_first_request(server, answerer, printed)
 
 
 def test_the_cost_is_that_of_what_is_not_kept(answerer, printed):
-    announce(answerer, {"all": questions(2)})
+    announce((answerer, {"all": questions(2)}))
     assert "at most 4 requests" in printed()
     answerer.answer(questions(2))
-    announce(answerer, {"all": questions(3)})
+    announce((answerer, {"all": questions(3)}))
     assert "at most 2 requests to" in printed()
     answerer.answer(questions(3))
-    announce(answerer, {"all": questions(3)})
+    announce((answerer, {"all": questions(3)}))
     assert printed() == ""
 
 
 def test_the_cost_of_several_parts_is_one_line_in_which_a_request_of_both_counts_once(server, answerer, printed):
     parts = {"one": questions(3), "other": questions(5)}
-    announce(answerer, parts)
+    announce((answerer, parts))
     assert printed().startswith(f"model: at most 10 requests to {server.url} (5 of")
-    announce(with_settings(answerer, store=Store("", enabled=False)), parts)
+    announce((with_settings(answerer, store=Store("", enabled=False)), parts))
     assert printed().startswith("model: at most 16 requests")
 
 
@@ -716,7 +716,7 @@ def test_the_cost_of_several_parts_is_one_line_in_which_a_request_of_both_counts
 def test_no_more_requests_are_sent_than_announced(server, answerer, printed, content):
     """Where no request fails; prose and nothing are asked for again, once."""
     server.reply = lambda prompt, times: completion(content)
-    announce(answerer, {"all": questions(4)})
+    announce((answerer, {"all": questions(4)}))
     announced = int(re.search("at most ([0-9]+) requests", printed())[1])
     answerer.answer(questions(4))
     assert announced == 8

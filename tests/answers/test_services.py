@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from answers.one_prompt import questions
 from application import PROJECT
 from endpoint_server import EndpointServer, Reply, completion
 from hydra import compose, initialize_config_dir
+from small import QUERIES, arguments
 
 from ragsweep.config.checking import build
 from ragsweep.config.used_settings import effective_settings
@@ -173,3 +175,16 @@ def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
     given = {"api_version", "extra_body.reasoning_effort", "headers_in_digest.X-Tier"}
     assert {f"answerer.language_model.{name}" for name in given} <= settings.keys()
     assert not [name for name in settings if "headers_env" in name or "headers." in name or "X-Title" in name]
+
+
+def test_rankings_of_queries_that_a_model_rewrites_are_measured_again(measure, tmp_path):
+    """Each repeat has a hypothetical passage of its own: at first one about fever, then the same for each question."""
+    data = arguments(tmp_path / "data")
+    settings = [*data, "query=hyde", "language_model.temperature=1", "repeats=3", "store.enabled=true"]
+    found, server = measure(lambda prompt, times: completion(f"{PASSAGE} fever" if times == 1 else "iron"), *settings)
+    repeated = found.facts["repeated"]["ndcg"]
+    assert len(server.requests) == 3 * len(QUERIES)
+    assert len({*repeated["means"]}) == 2
+    assert repeated["means"][1] == repeated["means"][2]
+    assert found.values["ndcg"] == pytest.approx(np.mean(repeated["means"]))
+    assert found.sections["Repeats"]

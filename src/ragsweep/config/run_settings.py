@@ -9,6 +9,8 @@ from ragsweep.core.limits import Between, Text
 
 Cutoff = Annotated[int, Between(1, 1000)]  # every cutoff up to k is measured and logged
 Seed = Annotated[int, Between(0, 2**63 - 1)]
+MOST_REPEATS = 100
+Repeats = Annotated[int, Between(1, MOST_REPEATS)]
 Resamples = Annotated[int, Between(100, 100_000)]
 
 DEFAULT_RESAMPLES, DEFAULT_SEED = 10_000, 0  # where a task records none

@@ -170,7 +170,8 @@ def judge_candidate(request: GateRequest) -> Gate:
         )
     gains, groups = sweep.sign(request.metric) * (one - other), _groups(sweep, request.metric)
     drawn = {"resamples": sweep.resamples, "seed": sweep.seed}
-    tested = against_baseline(gains, request.margin, metric.span, groups=groups, **drawn)
+    between = sum(each.added_by_repeats(request.metric) for each in outcomes)
+    tested = against_baseline(gains, request.margin, metric.span, groups=groups, between=between, **drawn)
     return Gate(request, sweep, tested, versions)
 
 

@@ -11,7 +11,8 @@ from ragsweep.report.report_sentences import bought
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.value_words import at, listed, p_value, queries_in_words
-from ragsweep.sweeps import Choice, Decision, not_shipped
+from ragsweep.sweeps import Choice, Decision, asked_once, not_shipped, split
+from ragsweep.tasks.repeating import what_pays
 
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
@@ -26,6 +27,7 @@ def evidence(decision: Decision) -> list[str]:
 def _of_choice(decision: Decision) -> Iterator[str]:
     if lost := lost_in_words(decision):
         yield lost
+    yield from _repeats(decision)
     if len(decision.sweep.outcomes) < 2:
         return
     yield from _cautions(decision)
@@ -44,6 +46,26 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     yield from _wrong_judgments(decision)
     if said := power(decision.headline.allowed):
         yield said
+
+
+def _repeats(decision: Decision) -> Iterator[str]:
+    """What another asking would change, where answers vary."""
+    sweep, named = decision.sweep, decision.named
+    if once := asked_once(sweep):
+        yield (
+            f"Asked once: {listed(once)}. Their answers vary, and their intervals and tests lack what another asking "
+            "would change; repeats=5 measures it."
+        )
+    if parts := split(decision.headline.allowed):
+        shares = [f"{100 * part / sum(parts):.0f} %" for part in parts] if sum(parts) else ["0 %"] * len(parts)
+        yield (
+            f"Of the variance of {sweep.metric_title} of one answer, {shares[0]} is between configurations, "
+            f"{shares[1]} between {'groups of questions' if sweep.groups.in_use else 'questions'}, {shares[2]} between "
+            f"repeats, and {shares[3]} between answers to the same question."
+        )
+    fact = named.facts.repeated.get(sweep.decided_by)
+    if fact and fact.question is not None:
+        yield f"{sweep.label(named)}: {what_pays(fact.asked_once, sweep.groups, named.facts.repeats)}"
 
 
 def _cautions(decision: Decision) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.threshold_words import threshold_record
-from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise, not_shipped
+from ragsweep.sweeps import Choice, CostFront, Decision, Outcome, Promise, asked_once, not_shipped, split
 from ragsweep.sweeps.threshold_promise import threshold_promise
 
 VERSION = 1  # of the format; a new field does not change it
@@ -54,8 +54,23 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "promises": [_promise(promise) for promise in decision.promises],
         **({"threshold": threshold_record(promise)} if (promise := threshold_promise(decision)) else {}),
         "unread": _unread(decision),
+        **_repeats(decision),
         "unanswered": sweep.queries["query_id"].iloc[decision.unanswered].tolist(),
     }
+
+
+def _repeats(decision: Decision) -> dict[str, Any]:
+    """The runs whose answers vary; nothing where none does."""
+    sweep, parts = decision.sweep, split(decision.headline.allowed)
+    once = asked_once(sweep)
+    means = {run.name: run.facts.repeated for run in sweep.outcomes if sweep.decided_by in run.facts.repeated}
+    several = {
+        name: {"means": list(each[sweep.decided_by].means), "asked_once": each[sweep.decided_by].asked_once}
+        for name, each in means.items()
+    }
+    if not once and not several:
+        return {}
+    return {"repeats": {"asked_once": once, "runs": several, "variance": parts._asdict() if parts else None}}
 
 
 def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ragsweep.statistics.comparison import (
 )
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, Array, Indices
+from ragsweep.statistics.repeats import with_repeats
 
 PairTest = Literal["randomisation", "t"]
 Correction = Literal["holm", "max_t", "benjamini_hochberg"]
@@ -43,6 +44,7 @@ def compare_all_pairs(
     scores: Array,
     *,
     groups: Groups | None = None,
+    between: Array | None = None,
     test: PairTest = "randomisation",
     correction: Correction = "holm",
     resamples: int = 10_000,
@@ -53,6 +55,7 @@ def compare_all_pairs(
     Args:
         scores: One metric of every configuration, shape [configurations, queries]; at least two configurations.
         groups: Those of the queries; tests are then of the sums of groups, and intervals those of groups.
+        between: What repeats add to the variance of each mean, shape [configurations]; None without repeats.
         test: The paired randomisation test, or Student's paired t test (`scipy.stats.ttest_rel`).
         correction: Holm's (1979) or the step-down max-T (Westfall and Young 1993, algorithm 2.8) keep the probability
             of any false claim at the level; the latter finds more where pairs depend on each other, as they do here.
@@ -67,10 +70,14 @@ def compare_all_pairs(
         raise ValueError("max_t needs the randomisation test: it corrects by the same sign patterns")
     first, second = np.triu_indices(len(scores), 1)
     differences = scores[first] - scores[second]
-    found = paired(differences, groups, resamples, seed)
+    noise = None if between is None else between[first] + between[second]
+    found = paired(differences, groups, resamples, seed, noise)
     by_group = differences if groups is None else without_rounding(groups.totals(differences))
     if test == "t":
-        found = replace(found, p=_t_test(by_group))
+        found = replace(found, p=_t_test(by_group, noise))
+    if noise is not None:
+        units = with_repeats(scores if groups is None else groups.totals(scores), between)
+        by_group = without_rounding(units[first] - units[second])
     if correction == "max_t":
         corrected = _step_down_max_t(by_group, resamples, seed)
     else:
@@ -78,13 +85,19 @@ def compare_all_pairs(
     return AllPairs(first, second, found, corrected)
 
 
-def _t_test(differences: Array) -> Array:
+def _t_test(differences: Array, between: Array | None = None) -> Array:
     """P-values of Student's paired t test. Where all queries differ by the same: 0, or 1 if that is nothing."""
+    from scipy.special import stdtr
     from scipy.stats import ttest_1samp
 
     if differences.shape[1] < 2:
         return np.ones(len(differences))
     p: Array = (differences.mean(axis=1) == 0).astype(float)
+    if between is not None:
+        queries = differences.shape[1]
+        error = np.sqrt(differences.var(axis=1, ddof=1) / queries + between)
+        t = np.divide(np.abs(differences.mean(axis=1)), error, out=np.zeros(len(error)), where=error > EQUAL)
+        return np.where(error > EQUAL, 2 * stdtr(queries - 1, -t), p)
     varied = np.ptp(differences, axis=1) > EQUAL
     p[varied] = ttest_1samp(differences[varied], 0, axis=1).pvalue
     return p

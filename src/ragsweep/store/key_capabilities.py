@@ -51,6 +51,19 @@ class UsesLibraries(Capability, Protocol):
 
 @offered_with()
 @runtime_checkable
+class Varies(Capability, Protocol):
+    """It may return something else when it is asked again, as a language model does.
+
+    `repeat` is a setting of it. The same component with another one returns what it would return if it were asked
+    again, and keeps that apart. The setting `repeats` of a run has it built with the numbers 0, 1, 2, ...
+    """
+
+    repeat: int  # which of the times that it is asked
+    varies: bool  # whether it does, with the settings that it has
+
+
+@offered_with()
+@runtime_checkable
 class KeepsResults(Capability, Protocol):
     """What it returns is kept, and found again."""
 

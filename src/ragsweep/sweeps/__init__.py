@@ -8,7 +8,8 @@ from ragsweep.sweeps.configuration_names import short_names
 from ragsweep.sweeps.deciding import decide
 from ragsweep.sweeps.decision import Decision, ForAll
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
-from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.outcome import Outcome, added_by_repeats
+from ragsweep.sweeps.repeated_runs import asked_once, split
 from ragsweep.sweeps.shipping import SHIPPED, NotShipped, alone_meets, not_shipped, requirements_exclude
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
@@ -31,7 +32,9 @@ __all__ = [
     "Sweep",
     "UnreadAnswers",
     "ablation",
+    "added_by_repeats",
     "alone_meets",
+    "asked_once",
     "check_at",
     "check_decision",
     "check_margin",
@@ -40,5 +43,6 @@ __all__ = [
     "requirements_exclude",
     "short_names",
     "side_by_side",
+    "split",
     "with_own_columns",
 ]

@@ -21,7 +21,7 @@ from ragsweep.statistics import (
     worse_for_any_spread,
 )
 from ragsweep.statistics.intervals import EQUAL
-from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.units import span, units
 
@@ -97,7 +97,8 @@ class Choice:
         metric = self.allowed.decided_by
         if not self.allowed.is_mean(metric):
             return []
-        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric))
+        noise = added_by_repeats(self.allowed.outcomes, metric)
+        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric), noise)
         return self._where(shown & ~self.allowed.standings.with_best.tied)
 
     @cached_property
@@ -110,7 +111,9 @@ class Choice:
         if margin is None or not self.allowed.is_mean(metric):
             return None
         drawn = {"resamples": self.allowed.resamples, "seed": self.allowed.seed}
-        p = not_worse_than_best(units(self.allowed, metric), margin, span(self.allowed, metric), **drawn)
+        values, widest = units(self.allowed, metric), span(self.allowed, metric)
+        noise = added_by_repeats(self.allowed.outcomes, metric)
+        p = not_worse_than_best(values, margin, widest, between=noise, **drawn)
         return self._where(p <= LEVEL)
 
     @property

@@ -243,7 +243,7 @@ class Decision:
         import pandas as pd
 
         level, metric = self.headline.allowed, self.sweep.decided_by
-        is_share = self.sweep.metric_info[metric].binary and self.sweep.is_mean(metric)
+        is_share = all(run.metrics[metric].binary for run in level.outcomes) and self.sweep.is_mean(metric)
         if not is_share or not 1 < len(level.outcomes) <= MOST_IN_PAIRS:
             return None
         order = level.table["outcome"].to_numpy()

@@ -16,7 +16,7 @@ from ragsweep.statistics import Groups, Standings, standings, standings_by_aggre
 from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
-from ragsweep.sweeps.outcome import BY_NAME, Outcome
+from ragsweep.sweeps.outcome import BY_NAME, Outcome, added_by_repeats
 from ragsweep.tasks.metric import Metric
 
 if TYPE_CHECKING:
@@ -183,9 +183,9 @@ class Sweep:
             return standings_by_aggregate(self._aggregates, resampled, higher_is_better=self.higher_is_better)
         fixed = self.fixed_baseline
         return standings(
-            self.scores(self.decided_by),
-            self.types,
+            *(self.scores(self.decided_by), self.types),
             groups=self.groups,
+            between=added_by_repeats(self.outcomes, self.decided_by),
             baseline=self._usual_baseline if fixed is None else fixed,
             resamples=self.resamples,
             seed=self.seed,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics import Certificate, certify, effective_queries, pareto_front
 from ragsweep.statistics.intervals import Array
+from ragsweep.statistics.repeats import with_repeats
 from ragsweep.sweeps.choice import EQUAL_COST
-from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.units import span, units
 
@@ -94,8 +96,16 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
         if len(measured.outcomes) > 1 and metric in measured.metrics and measured.is_mean(metric):
             costs = _costs(measured, cost)
             margin = sweep.settings.margin or 0.0 if metric == sweep.decided_by else 0.0
-            slack = {"margin": margin, "span": span(measured, metric)} if margin else {"tolerance": EQUAL_COST}
-            found = pareto_front(units(measured, metric), costs, **slack, resamples=sweep.resamples, seed=sweep.seed)
+            slack: dict[str, Any] = {"tolerance": EQUAL_COST}
+            if margin:
+                slack = {"margin": margin, "span": span(measured, metric)}
+            found = pareto_front(
+                *(units(measured, metric), costs),
+                **slack,
+                between=added_by_repeats(measured.outcomes, metric),
+                resamples=sweep.resamples,
+                seed=sweep.seed,
+            )
             yield CostFront(measured, metric, cost, found)
 
 
@@ -107,7 +117,7 @@ def _distinct(outcome: Outcome, cost: str) -> tuple[object, ...]:
 def _costs(sweep: Sweep, cost: str) -> Array:
     """The cost of every configuration, lower is better: per query or group, per timed query, or as a known number."""
     if all(cost in outcome.per_query for outcome in sweep.outcomes):
-        return -units(sweep, cost)
+        return -with_repeats(units(sweep, cost), added_by_repeats(sweep.outcomes, cost))
     sign = -sweep.sign(cost)
     samples = [outcome.facts.measures[cost].sample for outcome in sweep.outcomes if cost in outcome.facts.measures]
     lengths = {len(sample) for sample in samples}

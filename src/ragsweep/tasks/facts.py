@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AliasPath, FailFast, Field
 
+from ragsweep.config.run_settings import MOST_REPEATS
 from ragsweep.core.csv_files import TAKEN, TEXT_COLUMNS
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
@@ -128,6 +129,27 @@ class FalseFindsFact:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RepeatedFact:
+    """A metric or measure of a configuration that was measured several times.
+
+    Attributes:
+        means: Its value in each repeat.
+        between: What the repeats add to the variance of its mean (`between_repeats`).
+        question: The variance between questions; None of an aggregate.
+        repeat: The variance between repeats.
+        residual: What else differs when a question is asked again; None of an aggregate.
+        asked_once: How many questions, asked once, tell as much; None if no number does.
+    """
+
+    means: Numbers
+    between: Annotated[Number, Field(ge=0)]
+    repeat: Annotated[Number, Field(ge=0)]
+    question: Annotated[Number, Field(ge=0)] | None = None
+    residual: Annotated[Number, Field(ge=0)] | None = None
+    asked_once: Annotated[Number, Field(ge=0)] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """What a finished run recorded about itself.
 
@@ -148,6 +170,9 @@ class Facts:
         if_swept: What the measurement cannot show of some settings: a sentence by group of settings.
         item_columns: Columns of the query table that are the same for every configuration.
         false_finds: What is found for questions that should find nothing; None if there are none.
+        repeats: How often the configuration was measured.
+        repeated: What that shows of its metrics and measures, by name; empty if it was measured once.
+        varies: Whether another measurement of the configuration could find something else.
         curves: Means of metrics at the steps 1, 2, ...
         intervals: Bounds of the means in some of the curves.
     """
@@ -168,6 +193,9 @@ class Facts:
     if_swept: Annotated[Mapping[str, str], Field(default_factory=dict)]
     item_columns: Texts = ()
     false_finds: FalseFindsFact | None = None
+    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = 1
+    repeated: Annotated[Mapping[str, RepeatedFact], Field(default_factory=dict)]
+    varies: bool = False
     curves: Annotated[Mapping[str, Numbers], Field(validation_alias="at_k", default_factory=dict)]
     intervals: Annotated[Mapping[str, Bounds], Field(validation_alias="at_k_ci", default_factory=dict)]
 

@@ -39,6 +39,14 @@ class HasCutoff(Capability, Protocol):
 
 @offered_with("measure")
 @runtime_checkable
+class HasRepeats(Capability, Protocol):
+    """A task with a setting that says how often a configuration is measured whose results vary."""
+
+    repeats: int
+
+
+@offered_with("measure")
+@runtime_checkable
 class ChecksItems(Capability, Protocol):
     """A task that cannot measure every configuration."""
 

@@ -18,6 +18,7 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.sweeps import Outcome
 from ragsweep.tracking.client import Client
+from ragsweep.tracking.names import STEPPED
 from ragsweep.tracking.sweep_runs import (
     UNREADABLE,
     SweepRun,
@@ -176,9 +177,9 @@ def _read(client: Client, run: Run) -> Recorded:
         ]
         config, requirements = (read_text(file, LARGEST_SETTINGS_MB) for file in files[:2])
         per_query = read_per_query(files[2])
-    metrics = {(name, 0): value for name, value in run.data.metrics.items() if not name.startswith("at_k/")}
+    metrics = {(name, 0): value for name, value in run.data.metrics.items() if not name.startswith(STEPPED)}
     for name in run.data.metrics:
-        if name.startswith("at_k/"):
+        if name.startswith(STEPPED):
             metrics |= {(name, point.step): point.value for point in client.get_metric_history(run.info.run_id, name)}
     datasets = run.inputs.dataset_inputs if run.inputs else []
     if len(datasets) != 1:

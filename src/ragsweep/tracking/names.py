@@ -23,6 +23,7 @@ LONGEST_EXPERIMENT_NAME = 500
 LONGEST_METRIC_NAME = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
 METRIC_GROUPS = (
     "at_k/",
+    "by_repeat/",
     "by_type/",
     "ci/",
     "context/",
@@ -30,6 +31,7 @@ METRIC_GROUPS = (
     "index/",
     "latency/",
 )  # of metrics that every run logs
+STEPPED = ("at_k/", "by_repeat/")  # metrics with several values: a step per cutoff, or per repeat
 TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JSON; the shortest has room for a run id
 REFUSED = re.compile(r"[^/\w.\- :]")
 

@@ -26,12 +26,18 @@ def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int], float]:
-    """Everything that is logged as a metric, by name and step. Curves have a step per cutoff, other metrics step 0."""
+    """Everything that is logged as a metric, by name and step.
+
+    Curves have a step per cutoff, what was measured several times has one per repeat, and other metrics have step 0.
+    """
     measures = ((each.metric.name, each.value) for each in measurement.measures)
     scalars = (*_scalars(measurement, decide_by), *measures)
     metrics = {(name, 0): value for name, value in scalars}
     for name, curve in measurement.curves.items():
         metrics |= {(f"at_k/{name}", step): value for step, value in enumerate(curve.values.tolist(), start=1)}
+    for name in (score.metric.name for score in measurement.scores):
+        means = measurement.facts.get("repeated", {}).get(name, {}).get("means", ())
+        metrics |= {(f"by_repeat/{name}", step): value for step, value in enumerate(means, start=1)}
     return metrics
 
 

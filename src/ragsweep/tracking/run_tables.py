@@ -17,6 +17,7 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.mlflow_variables import name_unused_variables
+from ragsweep.tracking.names import STEPPED
 from ragsweep.tracking.place import own_store
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
@@ -24,7 +25,6 @@ from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, search
 
 Setting = int | float | bool | str | None
 
-CURVES = "at_k/"  # metrics with a value per cutoff, which get no column
 QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # columns of the long table, before the metrics
 FINISHED = "attributes.status = 'FINISHED'"
 LITERAL_VALUES = {"None": None, "True": True, "False": False}
@@ -156,7 +156,7 @@ def _of_sweep(client: Client, sweep: str) -> list[ListedRun]:
 
 
 def _metrics(run: Run) -> dict[str, float]:
-    return {name: value for name, value in run.data.metrics.items() if not name.startswith(CURVES)}
+    return {name: value for name, value in run.data.metrics.items() if not name.startswith(STEPPED)}
 
 
 def _columns(rows: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:

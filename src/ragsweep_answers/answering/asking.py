@@ -41,16 +41,19 @@ def ask_apart(answerer: Answerer, questions: Sequence[Question], part: str) -> l
     return [by_id[each.question_id] for each in questions]
 
 
-def announce(answerer: Answerer, parts: Mapping[str, Sequence[Question]]) -> None:
+def announce(*asked: tuple[Answerer, Mapping[str, Sequence[Question]]]) -> None:
     """Print once what answering several parts will cost, if the answerer states it and is not free.
 
     Args:
-        answerer: What will be asked, as by `ask_apart`.
-        parts: What it will be asked, by the names of the parts.
+        asked: What will be asked, as by `ask_apart`, and what it will be asked, by the names of the parts; for each
+            repeat.
     """
-    if not isinstance(answerer, StatesCost):
-        return
-    costs = [fresh(answerer).cost_of(_hidden(questions, part)[1]) for part, questions in parts.items()]
+    costs = [
+        fresh(answerer).cost_of(_hidden(questions, part)[1])
+        for answerer, parts in asked
+        if isinstance(answerer, StatesCost)
+        for part, questions in parts.items()
+    ]
     cost = total(each for each in costs if each is not None)
     if cost and cost.planned:
         print(cost.line, file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ragsweep.config.run_settings import Cutoff, Seed
+from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
@@ -23,7 +23,6 @@ from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.coverage import about_left_out
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
@@ -41,7 +40,9 @@ from ragsweep_answers.measuring.answered import Answered, doubts_of_controls
 from ragsweep_answers.measuring.contexts import (
     CONTROLS,
     NEED_RANKING,
+    Planned,
     Source,
+    about_evidence,
     check_source,
     contexts,
     has_source,
@@ -73,6 +74,7 @@ class AnswersTask:
         query: Changes the queries before the retriever searches for them; None does not change them.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages of a ranking; None keeps all.
+        repeats: How often a configuration is measured whose answers vary.
     """
 
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store")
@@ -90,6 +92,7 @@ class AnswersTask:
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
+    repeats: Repeats = 1
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
@@ -127,7 +130,7 @@ class AnswersTask:
     def check(self, items: Dataset) -> None:
         """Raise an error if the dataset has not the evidence that is asked for, or recorded answers do not fit it."""
         if self._recorded:
-            self._answered(items, None, "none")
+            self._answered(items, self._planned(items, "none"))
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
@@ -141,11 +144,20 @@ class AnswersTask:
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
-        controls = self._controls(items)
-        ranking = self._rank(items, self._source, *controls)
-        answered, *compared = self._answered(items, ranking, self._source, *controls)
+        return self.measure_repeats([(self, items)])[0]
+
+    def measure_repeats(self, repeats: Sequence[tuple[AnswersTask, Dataset]]) -> list[Measurement]:
+        """The same for each repeat, after what all of them will cost."""
+        planned = [task._planned(items, task._source, *task._controls(items)) for task, items in repeats]
+        announce(*(task._asks(items, plan) for (task, items), plan in zip(repeats, planned, strict=True)))
+        return [task._measure(items, plan) for (task, items), plan in zip(repeats, planned, strict=True)]
+
+    def _measure(self, items: Dataset, planned: Planned) -> Measurement:
+        answered, *compared = self._answered(items, planned)
         others: dict[str, Array] = {each.source: each.correct_as_control for each in compared}
-        evaluation = evaluate(answered, self._quality(items, answered, ranking), others, self.evaluation, items.name)
+        evaluation = evaluate(
+            answered, self._quality(items, answered, planned.ranking), others, self.evaluation, items.name
+        )
         return self._measured(items, answered, evaluation, [*doubts_of_controls(answered, compared)])
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
@@ -154,7 +166,7 @@ class AnswersTask:
         passages = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
         asked = questions(items, passages)
         asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
-        announce(self.answerer, {query: asks})
+        announce((self.answerer, {query: asks}))
         qrels = items.qrels
         relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
         units = frozenset(items.units[unit] for unit in relevant)
@@ -194,18 +206,26 @@ class AnswersTask:
             return None
         return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
 
-    def _answered(self, items: Dataset, ranking: Ranking | None, *sources: Source) -> list[Answered]:
-        """Answer all questions from each of these kinds of evidence, one after the other, in no telling order."""
-        answered: dict[Source, Answered] = {}
-        groups = Groups.named([query.group for query in items.queries])
+    def _planned(self, items: Dataset, *sources: Source) -> Planned:
+        """All questions with each of these kinds of evidence, in no telling order."""
+        ranking = self._rank(items, *sources)
         order = sorted(sources, key=lambda source: digest([items.digest, source]))
         asked_of = {each: questions(items, contexts(items, each, ranking, self.k, self._level)) for each in order}
-        announce(self.answerer, {digest([items.digest, source]): asked for source, asked in asked_of.items()})
-        for source, asked in asked_of.items():
+        return Planned(sources, ranking, asked_of)
+
+    def _answered(self, items: Dataset, planned: Planned) -> list[Answered]:
+        """Answer all questions from each kind of evidence, one after the other."""
+        answered: dict[Source, Answered] = {}
+        groups = Groups.named([query.group for query in items.queries])
+        for source, asked in planned.asked_of.items():
             given = self._ask(items, asked, source)
             own = with_own_evidence(items, asked, given)
             answered[source] = Answered(items.cases, own, given, self.seed, source, groups)
-        return [answered[source] for source in sources]
+        return [answered[source] for source in planned.sources]
+
+    def _asks(self, items: Dataset, planned: Planned) -> tuple[Answerer, dict[str, Sequence[Question]]]:
+        """The answerer, and what it will be asked, by the digest of the kind of evidence."""
+        return self.answerer, {digest([items.digest, source]): asked for source, asked in planned.asked_of.items()}
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
@@ -253,14 +273,12 @@ class AnswersTask:
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=[*self._unusual(items, answered), *doubts],
+            findings=[*about_evidence(items, retrieved=bool(answered.retrieved)), *doubts],
             sections=sections,
             summary=sections.get(words.ANSWERS, ()),
             method=self._method,
             tables=tables.tables(answered, evaluation),
-            files={
-                "answers.jsonl": tables.answer_lines(answered, evaluation.confidence),
-            },
+            files={"answers.jsonl": tables.answer_lines(answered, evaluation.confidence)},
             condition=f"of {asked}",
             control=CONTROLS.get(self._source, ""),
             charts=(charts.draw, evaluation, confidence, self.evidence),
@@ -275,23 +293,6 @@ class AnswersTask:
         tokens = dict(zip(items.texts, counts.tolist(), strict=True))
         totals = [sum(tokens[passage.text] for passage in each.evidence) for each in answered.questions]
         return np.array(totals, dtype=float)
-
-    def _unusual(self, items: Dataset, answered: Answered) -> list[str]:
-        """What is unusual about the dataset and the evidence, one sentence each."""
-        left_out = about_left_out(items, len(items.cases))
-        found = [" ".join(left_out)] if left_out else []
-        if not items.passages:
-            return [*found, "The dataset has no documents: the questions are answered without evidence."]
-        if not (judged := len({*items.qrels.query.tolist()})):
-            found.append("No case names relevant pages, so the evidence is not judged.")
-        elif left := len(items.cases) - judged:
-            found.append(f"{left} of {len(items.cases)} cases name no relevant pages; their evidence is not judged.")
-        if answered.retrieved:
-            found.append(
-                "The answers name the pages of their evidence, not its passages: a reasoning is compared with whole "
-                "pages, and is not compared if one of them is not in the dataset."
-            )
-        return found
 
     @property
     def _method(self) -> Method:

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
+from ragsweep.tasks.ranking.coverage import about_left_out
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_answers.answering import Answer, Evidence, Question
 
 Source = Literal["retrieved", "none", "judged", "placebo"]
 Contexts = Sequence[Sequence[int]]  # the passages of each question, best first
+
+
+class Planned(NamedTuple):
+    """What an answerer will be asked.
+
+    Attributes:
+        sources: The kinds of evidence, that of the configuration first.
+        ranking: The ranking of the passages for every case; None if no evidence needs one.
+        asked_of: The questions with each kind of evidence, in the order in which they are asked.
+    """
+
+    sources: Sequence[Source]
+    ranking: Ranking | None
+    asked_of: Mapping[Source, Sequence[Question]]
+
 
 # Why a configuration that uses such evidence cannot be shipped.
 CONTROLS: dict[Source, str] = {
@@ -157,3 +173,26 @@ def _others(retrieved: Sequence[Set[int]], relevant: Sequence[Set[int]]) -> Iter
     for row, units in enumerate(relevant):
         unrelated = ((row + step) % cases for step in steps if units.isdisjoint(retrieved[(row + step) % cases]))
         yield next(unrelated, (row + cases // 2) % cases)
+
+
+def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:
+    """What is unusual about the dataset and the evidence, one sentence each.
+
+    Args:
+        dataset: The dataset.
+        retrieved: Whether the answering system retrieved its evidence by itself.
+    """
+    left_out = about_left_out(dataset, len(dataset.cases))
+    found = [" ".join(left_out)] if left_out else []
+    if not dataset.passages:
+        return [*found, "The dataset has no documents: the questions are answered without evidence."]
+    if not (judged := len({*dataset.qrels.query.tolist()})):
+        found.append("No case names relevant pages, so the evidence is not judged.")
+    elif left := len(dataset.cases) - judged:
+        found.append(f"{left} of {len(dataset.cases)} cases name no relevant pages; their evidence is not judged.")
+    if retrieved:
+        found.append(
+            "The answers name the pages of their evidence, not its passages: a reasoning is compared with whole "
+            "pages, and is not compared if one of them is not in the dataset."
+        )
+    return found

@@ -16,7 +16,7 @@ from ragsweep.text.tokens import plain_words
 
 
 def check(collection: Collection, *, may_lack_judgments: bool = False) -> None:
-    """Raise `DatasetError` if the collection cannot be measured or recorded; or only ranked, if it may lack judgments."""
+    """Raise `DatasetError` if the collection cannot be measured and recorded, or, without judgments, ranked."""
     documents, queries = collection.documents, collection.queries
     if collection.unit not in get_args(Unit):
         expected = ", ".join(get_args(Unit))

@@ -143,20 +143,17 @@ class Dataset:
         references = tuple(_with_text(reference, documents) for reference in collection.references)
         judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
-        grades = {  # duplicate judgments count once
-            (rows[judgment.query_id], positions[judgment.unit]): judgment.grade for judgment in judgments
-        }
+        grades = {
+            (rows[each.query_id], positions[each.unit]): each.grade for each in judgments
+        }  # duplicates count once
+        columns = ((row for row, _ in grades), (unit for _, unit in grades), grades.values())
         return cls(
             name=collection.name,
             digest=collection.digest,
             unit=collection.unit,
             passages=tuple(passages),
             queries=collection.queries,
-            qrels=Qrels(
-                query=_indices(row for row, _ in grades),
-                unit=_indices(unit for _, unit in grades),
-                grade=_indices(grades.values()),
-            ),
+            qrels=Qrels(*map(_indices, columns)),
             units=tuple(positions),
             passage_units=_indices(positions[key] for key in keys),
             empty_pages=tuple(empty),
@@ -272,9 +269,8 @@ def relevant_passages(
 
 
 def _with_text(reference: Reference, documents: Mapping[str, Document]) -> Reference:
-    if not reference.has_offsets:
-        return reference
-    return reference._replace(text=documents[reference.source].text[reference.start : reference.end])
+    text = documents[reference.source].text[reference.start : reference.end] if reference.has_offsets else ""
+    return reference._replace(text=text) if reference.has_offsets else reference
 
 
 def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from ragsweep.config.run_settings import Seed
+from ragsweep.config.run_settings import MOST_REPEATS, Seed
 from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
@@ -43,6 +43,8 @@ class OpenAIModel(EndpointUser):
             fields instead of a text in which it has to find them.
         temperature: Of sampling; None leaves it to the endpoint.
         seed: Of sampling, where the endpoint has one; None sends none.
+        repeat: Which of the repeats of a run this is, from 0. It is added to the seed, and each has responses of its
+            own. The setting `repeats` sets it.
         max_tokens_as: The parameter that limits a response. Old servers know only `max_tokens`, and OpenAI's reasoning
             models only the other one.
         price_out: Price of a million tokens of responses, for the estimate.
@@ -55,6 +57,7 @@ class OpenAIModel(EndpointUser):
     structured: bool = True
     temperature: Annotated[float, Between(0, 2)] | None = 0
     seed: Seed | None = 0
+    repeat: Annotated[int, Between(0, MOST_REPEATS)] = 0
     max_tokens_as: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     price_out: Price | None = None
     store: Store = NO_STORE
@@ -62,7 +65,13 @@ class OpenAIModel(EndpointUser):
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on the responses."""
-        return (*super().without_effect, "price_out")
+        first = () if self.repeat else ("repeat",)
+        return (*super().without_effect, "price_out", *first)
+
+    @property
+    def varies(self) -> bool:
+        """Whether the same prompt can have another response."""
+        return self.temperature != 0
 
     @property
     def own_fields(self) -> tuple[str, ...]:
@@ -161,14 +170,14 @@ class OpenAIModel(EndpointUser):
             "messages": [message._asdict() for message in messages],
             self.max_tokens_as: asking.max_tokens,
             "temperature": self.temperature,
-            "seed": self.seed,
+            "seed": None if self.seed is None else self.seed + self.repeat,
             "response_format": response_format(asking.returns, asking.fields()) if as_json and asking.fields else None,
         }
         return {name: value for name, value in request.items() if value is not None}
 
     def _key(self, request: Request) -> dict[str, Any]:
         """Everything that determines the response."""
-        return {**self.asked, "request": request}
+        return {**self.asked, "request": request, **({"repeat": self.repeat} if self.repeat else {})}
 
     def _cost(self, requests: Sequence[Request], asking: Asking) -> Cost:
         """What requests will cost that are not kept yet."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ragsweep.config.run_settings import Cutoff, Seed
+from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.timing import noting
@@ -66,6 +66,7 @@ class RankingTask:
         query: Changes the queries before the retriever searches for them; None does not change them.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages of a ranking; None keeps all.
+        repeats: How often a configuration is measured whose results vary, as those of a language model may.
     """
 
     cutoff: ClassVar[str] = "k"
@@ -82,6 +83,7 @@ class RankingTask:
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
+    repeats: Repeats = 1
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
@@ -116,12 +118,8 @@ class RankingTask:
     def load(self) -> Dataset:
         """Read and cut the documents, and print what is unusual about them."""
         is_system = isinstance(self.retriever, BringsPassages)
-        dataset = Dataset.from_collection(
-            self.dataset.load(),
-            PageChunker() if is_system else self.chunker,
-            self.store,
-            fuzzy_threshold=self.evaluation.fuzzy_threshold,
-        )
+        chunker, threshold = PageChunker() if is_system else self.chunker, self.evaluation.fuzzy_threshold
+        dataset = Dataset.from_collection(self.dataset.load(), chunker, self.store, fuzzy_threshold=threshold)
         for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
             if not len(found) and not (is_system and what == "documents"):
                 raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
@@ -285,9 +283,8 @@ class RankingTask:
     @property
     def _method(self) -> Method:
         """The retriever's own, which is not the usual one with stages around it."""
-        method = method_of(self.retriever)
-        if self._ranker is not self.retriever:
-            method = Method(stands_for=method.stands_for)
+        own = method_of(self.retriever)
+        method = own if self._ranker is self.retriever else Method(stands_for=own.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
 
