@@ -19,7 +19,7 @@ from ragsweep.config.checking import build, build_around
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.core.whole_files import locked, write_new, write_over
-from ragsweep.datasets import Collection, Dataset, Judgment
+from ragsweep.datasets import Collection, Dataset, DatasetFormat, Judgment
 from ragsweep.datasets.model.dataset_capabilities import AddsJudgments
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
 from ragsweep.experiment import checked
@@ -118,10 +118,8 @@ class Review:
     def _added(self, table: Path) -> tuple[Any, Collection, JudgmentFile]:
         """What a table says, what the dataset has, and its own file with these judgments."""
         verdicts, collection = reviewed(self.task, table)
-        dataset = self.task.dataset
-        if not isinstance(dataset, AddsJudgments):
-            raise DatasetError(f"dataset: {type(dataset).__name__} cannot add judgments to its files")
-        return verdicts, collection, dataset.with_judgments(verdicts.judgments, collection.documents)
+        made = _adding(self.task.dataset).with_judgments(verdicts.judgments, collection.documents)
+        return verdicts, collection, made
 
 
 @dataclass(frozen=True)
@@ -134,18 +132,24 @@ class _Loaded:
         return self.collection
 
 
-def write_judgments(dataset: object, judgments: Sequence[Judgment], out: Path) -> str:
+def write_judgments(dataset: DatasetFormat, judgments: Sequence[Judgment], out: Path) -> str:
     """Write further judgments of a dataset into a copy of its own file, and say how to use it.
 
     Raises:
         ConfigError: The copy exists, has another ending, or cannot be written.
         DatasetError: The dataset cannot take judgments.
     """
-    if not isinstance(dataset, AddsJudgments):
-        raise DatasetError(f"dataset: {type(dataset).__name__} cannot add judgments to its files")
-    made = dataset.with_judgments(judgments, dataset.load().documents)
+    documents = dataset.load().documents
+    made = _adding(dataset).with_judgments(judgments, documents)
     _check_ending(out, made.path)
     return _write(made, out)
+
+
+def _adding(dataset: DatasetFormat) -> AddsJudgments:
+    """The dataset. Raises `DatasetError` unless judgments can be added to its files."""
+    if not isinstance(dataset, AddsJudgments):
+        raise DatasetError(f"dataset: {type(dataset).__name__} cannot add judgments to its files")
+    return dataset
 
 
 def listed_of(task: RankingTask, items: Dataset, encoder: Encoder | None, depth: int) -> ToReview:

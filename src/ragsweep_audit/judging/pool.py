@@ -17,10 +17,16 @@ from ragsweep.tasks.ranking.units import units_of_ranking
 
 PERSISTENCE = 0.8  # of the reader of rank-biased precision (Moffat and Zobel 2008)
 
+
+def _rank_biased(k: int) -> Array:
+    weights: Array = (1 - PERSISTENCE) * PERSISTENCE ** np.arange(k, dtype=float)
+    return weights
+
+
 DISCOUNTS: Mapping[str, Callable[[int], Array]] = {  # what a relevant unit at each rank adds, shape [k]
     "dcg": lambda k: 1 / np.log2(np.arange(k) + 2),
     "precision": lambda k: np.full(k, 1 / k),
-    "rbp": lambda k: (1 - PERSISTENCE) * PERSISTENCE ** np.arange(k),
+    "rbp": _rank_biased,
 }
 
 

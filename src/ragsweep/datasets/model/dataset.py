@@ -110,7 +110,7 @@ class Dataset:
             chunker: Splits the pages.
             store: Caches the spans of the chunkers of ragsweep. Those of user chunkers are not cached.
             fuzzy_threshold: As of `relevant_passages`.
-            may_lack_judgments: Whether it is only ranked, so that judgments can be made.
+            may_lack_judgments: Whether it may be without judgments.
 
         Raises:
             DatasetError: There is nothing to retrieve, to measure or to answer, or the collection is invalid.
@@ -143,9 +143,7 @@ class Dataset:
         references = tuple(_with_text(reference, documents) for reference in collection.references)
         judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
-        grades = {
-            (rows[each.query_id], positions[each.unit]): each.grade for each in judgments
-        }  # duplicates count once
+        grades = {(rows[each.query_id], positions[each.unit]): each.grade for each in judgments}
         columns = ((row for row, _ in grades), (unit for _, unit in grades), grades.values())
         return cls(
             name=collection.name,
