@@ -1,7 +1,8 @@
 """Recall against latency of every engine, build time, size and memory: `python -m bench.engines SCIFACT FOLDER`.
 
 The embeddings are those of wordllama, of SciFact's abstracts and of windows of one to three of their sentences. The
-queries are SciFact's claims. Each engine runs in processes of its own: one builds, another one searches.
+queries are SciFact's claims. Each engine runs in processes of its own: one builds, and in each round another one
+searches. All engines are searched in turn, round by round, so that what else the machine does slows down all of them.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import importlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,12 @@ from ragsweep_engines.qdrant import QdrantIndex
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 TOP = 10
 QUERIES = 200
-ROUNDS = 3  # of which the fastest counts, because other users of the machine slow down the others
-WINDOWS = 100_000
+ROUNDS = 5  # of which the fastest counts for each query, because other users of the machine slow down the others
+WINDOWS = 50_000
 LOWEST_DRAWN = 0.6  # recall; nobody would ship less
 RECALLS = (0.9, 0.95, 0.99)
 WIDTHS = (10, 16, 32, 64, 128, 256, 512)
-CHROMA_WIDTHS = (16, 64, 256)  # each builds anew
+FEW_WIDTHS = (16, 64, 256)  # for Chroma, where each builds anew, and for Milvus, which is slow
 PROBES = (1, 4, 8, 16, 32, 64, 128)
 SERVER = ("shared_buffers=1GB", "maintenance_work_mem=1GB")  # PostgreSQL's own defaults are for a small machine
 
@@ -59,6 +60,7 @@ class Contestant:
         values: Its values; one if there is nothing to vary.
         colour: Of its line.
         marker: Of its points.
+        timed: The number of queries that are timed.
     """
 
     make: Callable[[Store, int, int], Any]
@@ -66,6 +68,7 @@ class Contestant:
     values: tuple[int, ...]
     colour: str
     marker: str
+    timed: int = QUERIES
 
 
 def _lists(passages: int) -> int:
@@ -105,8 +108,8 @@ CONTESTANTS = {
     "pgvector": Contestant(lambda *a: PgvectorIndex(ef_search=a[2]), "ef_search", WIDTHS, "#009E73", "^"),
     "lancedb hnsw": Contestant(_lance_graph, "ef_search", WIDTHS, "#CC79A7", "v"),
     "lancedb ivf_pq": Contestant(_lance_lists, "probes", PROBES, "#E69F00", "P"),
-    "chroma": Contestant(_chroma, "ef_search", CHROMA_WIDTHS, "#999999", "X"),
-    "milvus": Contestant(_milvus, "ef_search", WIDTHS, "#882255", "<"),
+    "chroma": Contestant(_chroma, "ef_search", FEW_WIDTHS, "#999999", "X"),
+    "milvus": Contestant(_milvus, "ef_search", FEW_WIDTHS, "#882255", "<", timed=20),
 }
 
 
@@ -127,46 +130,50 @@ def write_embeddings(scifact: Path, folder: Path) -> Iterator[Path]:
         yield place
 
 
-def measure(name: str, place: Path) -> list[dict[str, Any]]:
-    """The curve of an engine over the passages in a folder: a row for every value of its setting."""
-    shutil.rmtree(place / "store", ignore_errors=True)
-    with ExitStack() as stack:
-        environment = dict(os.environ)
-        if name == "pgvector":
-            sys.path.append(str(TESTS))
-            tests = importlib.import_module("postgres")  # starts a server
-            environment["PGVECTOR_URL"] = tests.address(stack.enter_context(tests.postgres(*SERVER)))
-        memory = stack.enter_context(peak_memory())
-        for task in ("build", "search"):
-            command = [sys.executable, "-m", "bench.engines", task, name, str(place)]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-            if done.returncode:
-                sys.exit(f"{name}: {done.stderr}")
-            if task == "build":
-                build_s = json.loads(done.stdout)
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
-    return [
-        {"engine": name, "passages": int(place.name), **row, "build_s": build_s, "peak_mb": memory[0]} for row in rows
-    ]
+def measure(names: Sequence[str], place: Path, server: Mapping[str, str]) -> pd.DataFrame:
+    """The curves of engines over the passages in a folder: a row for every value of an engine's setting, and round.
+
+    Args:
+        names: Of the engines.
+        place: The folder.
+        server: The variables of the environment that name a server for pgvector.
+    """
+    builds = {name: _run("build", name, place, server) for name in names}
+    rows = []
+    for number in range(ROUNDS):
+        for name in names:
+            found, peak = _run("search", name, place, server)
+            built, build_peak = builds[name]
+            costs = {**built, "peak_mb": max(peak, build_peak)}
+            rows += [{"engine": name, "passages": int(place.name), "round": number, **row, **costs} for row in found]
+    return pd.DataFrame(rows)
+
+
+def _run(task: str, name: str, place: Path, server: Mapping[str, str]) -> tuple[Any, float]:
+    """What a task returns in a process of its own, and the most megabytes that the engine took meanwhile."""
+    command = [sys.executable, "-m", "bench.engines", task, name, str(place)]
+    process = psutil.Popen(command, env=os.environ | server, stdout=PIPE, stderr=PIPE, text=True)
+    with peak_memory(psutil.Process() if name == "pgvector" else process) as peak:
+        out, error = process.communicate()
+    if process.returncode:
+        sys.exit(f"{name}: {error}")
+    print(f"{place.name} passages, {name}: {task} done", flush=True)
+    return json.loads(out), peak[0]
 
 
 @contextmanager
-def peak_memory() -> Iterator[list[float]]:
-    """The most megabytes of all processes that this one has started, a server's among them.
+def peak_memory(top: psutil.Process) -> Iterator[list[float]]:
+    """The most megabytes of a process and of all that it starts; without this process itself.
 
     Memory that several of them share counts once (proportional set size).
     """
     peak, ended = [0.0], threading.Event()
 
     def watch() -> None:
-        while not ended.wait(0.1):
-            used = 0
-            for process in psutil.Process().children(recursive=True):
-                try:
-                    used += process.memory_full_info().pss
-                except psutil.Error:
-                    continue
-            peak[0] = max(peak[0], used / 1e6)
+        while not ended.wait(0.5):
+            with suppress(psutil.Error):  # one of them has ended
+                family = {top, *top.children(recursive=True)} - {psutil.Process()}
+                peak[0] = max(peak[0], sum(each.memory_full_info().pss for each in family) / 1e6)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -180,7 +187,7 @@ def peak_memory() -> Iterator[list[float]]:
 def _open(name: str, place: Path, value: int) -> tuple[Callable[..., Any], list[int]]:
     """The search of an engine, and the bytes of its index, which the store keeps."""
     passages = np.load(place / "passages.npy", mmap_mode="r")
-    store, sizes = Store(str(place / "store")), [passages.nbytes]
+    store, sizes = Store(str(place / name)), [passages.nbytes]
     index = CONTESTANTS[name].make(store, len(passages), value)
     if hasattr(index, "open_corpus"):
         return index.open_corpus(Corpus(passages, f"corpus-{place.name}", ("",) * len(passages))), sizes
@@ -193,11 +200,21 @@ def _open(name: str, place: Path, value: int) -> tuple[Callable[..., Any], list[
     return index.open(passages, keep), sizes
 
 
-def build(name: str, place: Path) -> float:
-    """Seconds until an engine can be searched."""
-    start = time.perf_counter()
+def build(name: str, place: Path) -> dict[str, float]:
+    """Seconds until an engine can be searched, and seconds of processors, which other programs hardly change."""
+    shutil.rmtree(place / name, ignore_errors=True)
+    start, used = time.perf_counter(), _processor_seconds()
     _open(name, place, CONTESTANTS[name].values[0])
-    return time.perf_counter() - start
+    return {"build_s": time.perf_counter() - start, "build_processor_s": _processor_seconds() - used}
+
+
+def _processor_seconds() -> float:
+    """What this process has used, and all others that its parent has started: a server, too."""
+    parent = psutil.Process().parent()
+    assert parent is not None
+    times = [each.cpu_times() for each in (parent, *parent.children(recursive=True))]
+    ended = sum(each.children_user + each.children_system for each in times)
+    return float(ended + sum(each.user + each.system for each in times[1:]))
 
 
 def search(name: str, place: Path) -> list[dict[str, Any]]:
@@ -210,9 +227,8 @@ def search(name: str, place: Path) -> list[dict[str, Any]]:
         found = find(queries, TOP)
         size = int(found.index_bytes[0]) if len(found.index_bytes) else sizes[0]
         recall = np.mean([np.isin(*pair).mean() for pair in zip(best, found.passages, strict=True)])
-        times = np.array([[_seconds(find, queries[[row]]) for row in range(len(queries))] for _ in range(ROUNDS)])
-        latency_ms = 1000 * float(np.median(times.min(axis=0)))
-        rows.append({"value": value, "recall": float(recall), "latency_ms": latency_ms, "disk_mb": size / 1e6})
+        times = [1000 * _seconds(find, query[None]) for query in queries[: CONTESTANTS[name].timed]]
+        rows.append({"value": value, "recall": float(recall), "times_ms": times, "disk_mb": size / 1e6})
     return rows
 
 
@@ -220,6 +236,15 @@ def _seconds(find: Callable[..., Any], query: Any) -> float:
     start = time.perf_counter()
     find(query, TOP)
     return time.perf_counter() - start
+
+
+def over_rounds(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rows of all rounds as one for each value; the latency is the median over queries of the fastest round."""
+    costs = {"build_s": "first", "build_processor_s": "first", "disk_mb": "first", "peak_mb": "max"}
+    grouped = rounds.groupby(["passages", "engine", "value"], sort=False, as_index=False)
+    curves: pd.DataFrame = grouped.agg({"recall": "median", "times_ms": list, **costs})
+    curves["latency_ms"] = [float(np.median(np.min(times, axis=0))) for times in curves.pop("times_ms")]
+    return curves
 
 
 def at_equal_recall(curves: pd.DataFrame) -> pd.DataFrame:
@@ -230,7 +255,7 @@ def at_equal_recall(curves: pd.DataFrame) -> pd.DataFrame:
         for recall in RECALLS:
             reached = curve[curve.recall >= recall]
             row[f"ms_at_{recall}"] = reached.latency_ms.min() if len(reached) else float("nan")
-        costs = {name: curve[name].iloc[0] for name in ("build_s", "disk_mb", "peak_mb")}
+        costs = {name: curve[name].iloc[0] for name in ("build_s", "build_processor_s", "disk_mb", "peak_mb")}
         rows.append({**row, "best_recall": curve.recall.max(), **costs})
     return pd.DataFrame(rows)
 
@@ -251,6 +276,7 @@ def draw(curves: pd.DataFrame, path: Path) -> None:
             axes.plot(
                 curve.latency_ms, curve.recall, color=contestant.colour, marker=contestant.marker,
                 markersize=5 if contestant.setting else 12, linewidth=1.5, label=label,
+                zorder=2 if contestant.setting else 3,
             )  # fmt: skip
         axes.set_xscale("log")
         axes.set_ylim(LOWEST_DRAWN, 1.01)
@@ -264,15 +290,17 @@ def draw(curves: pd.DataFrame, path: Path) -> None:
 
 
 def table(scifact: Path, folder: Path, names: Sequence[str] = tuple(CONTESTANTS)) -> pd.DataFrame:
-    """Measure engines, and draw the chart with those that were measured into this folder before."""
-    place = folder / "engines_curves.csv"
-    curves = pd.read_csv(place) if place.exists() else pd.DataFrame({"engine": [], "passages": []})
-    curves = curves[~curves.engine.isin(names)]
-    for corpus in write_embeddings(scifact, folder / "embeddings"):
-        for name in names:
-            curves = pd.concat([curves, pd.DataFrame(measure(name, corpus))])
-            curves.to_csv(place, index=False)
-            print(f"{corpus.name} passages, {name}: done", flush=True)
+    """Measure engines, and draw the chart."""
+    with ExitStack() as stack:
+        server = {}
+        if "pgvector" in names:
+            sys.path.append(str(TESTS))
+            tests = importlib.import_module("postgres")  # starts a server
+            server["PGVECTOR_URL"] = tests.address(stack.enter_context(tests.postgres(*SERVER)))
+        corpora = write_embeddings(scifact, folder / "embeddings")
+        rounds = pd.concat([measure(names, corpus, server) for corpus in corpora])
+    curves = over_rounds(rounds)
+    curves.to_csv(folder / "engines_curves.csv", index=False)
     equal = at_equal_recall(curves)
     equal.to_csv(folder / "engines.csv", index=False)
     draw(curves, folder / "engines.png")

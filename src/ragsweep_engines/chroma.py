@@ -58,7 +58,8 @@ class ChromaIndex(FolderIndex):
 
     def _build(self, place: Path, embeddings: Embeddings) -> None:
         with explained(ASKING, place), _opened(place) as client:
-            configuration = {"hnsw": {"space": "ip", **self._built_with}}
+            # Passages that Chroma has not written with the graph would be inserted anew, by chance, at each opening.
+            configuration = {"hnsw": {"space": "ip", "sync_threshold": 1, **self._built_with}}
             collection = client.create_collection(COLLECTION, configuration=configuration, embedding_function=None)
             for start in range(0, len(embeddings), WRITTEN_AT_ONCE):
                 block = np.ascontiguousarray(embeddings[start : start + WRITTEN_AT_ONCE])

@@ -180,13 +180,26 @@ def test_every_setting_of_milvus_changes_what_is_found(store, setting):
     assert not np.array_equal(found[0].passages, found[1].passages)
 
 
-@pytest.mark.parametrize(
+IN_FOLDERS = pytest.mark.parametrize(
     "index",
     [
         pytest.param(ChromaIndex, marks=pytest.mark.extra("chroma")),
         pytest.param(MilvusIndex, marks=pytest.mark.extra("milvus")),
     ],
 )
+
+
+@IN_FOLDERS
+def test_a_graph_finds_the_same_each_time_that_it_is_opened(store, index):
+    of, found = corpus(), []
+    for _ in range(3):
+        found.append(index(store, m=2, ef_construction=4, ef_search=12).open_corpus(of)(queries(of), 12))
+        gc.collect()  # closes the collection
+    assert_same(found[1], found[0])
+    assert_same(found[2], found[0])
+
+
+@IN_FOLDERS
 def test_an_index_lies_where_its_path_says_and_what_is_not_ours_is_left(store, tmp_path, index):
     place = tmp_path / "mine"
     index(store, path=str(place)).open_corpus(corpus(40))
@@ -198,13 +211,7 @@ def test_an_index_lies_where_its_path_says_and_what_is_not_ours_is_left(store, t
     assert folder.exists()
 
 
-@pytest.mark.parametrize(
-    "index",
-    [
-        pytest.param(ChromaIndex, marks=pytest.mark.extra("chroma")),
-        pytest.param(MilvusIndex, marks=pytest.mark.extra("milvus")),
-    ],
-)
+@IN_FOLDERS
 def test_a_collection_without_a_store_is_temporary(tmp_path, monkeypatch, index):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     search = index(NO_STORE).open_corpus(corpus(40))
