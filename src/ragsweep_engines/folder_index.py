@@ -117,7 +117,10 @@ class FolderIndex(ABC):
         with suppress(DamagedError):
             self._check_noted(place, label)
             return place
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RetrieverError(f"index={self.name}: {folder} cannot be a folder ({error.strerror})") from error
         with FileLock(place.with_suffix(LOCK)):
             if place.exists():
                 try:

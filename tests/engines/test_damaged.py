@@ -174,3 +174,11 @@ def test_vectors_are_compared_in_single_precision():
     vectors[0][0] += 1e-6
     with pytest.raises(manifest.DamagedError):
         manifest.check_manifest(noted, 300, vectors)
+
+
+@pytest.mark.extra("lancedb")
+def test_a_file_where_the_folder_of_collections_should_be_is_one_line(store, tmp_path):
+    (tmp_path / "file").write_text("theirs")
+    with pytest.raises(RetrieverError, match=r"index=lancedb: .*file cannot be a folder \(File exists\)"):
+        LanceDbIndex(store=store, path=str(tmp_path / "file")).open_corpus(corpus())
+    assert (tmp_path / "file").read_text() == "theirs"

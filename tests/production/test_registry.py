@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ import mlflow
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
 from omegaconf import DictConfig
 from servers import free_port
 
@@ -97,7 +99,7 @@ def test_a_model_answers_as_the_retriever_does(files, found):
     model = mlflow.pyfunc.load_model(str(files))
     assert model.predict(pd.DataFrame({"query": QUESTIONS}), params={"k": 4}) == found
     assert model.predict([{"query": QUESTIONS[0]}]) == [found[0][:3]]
-    with pytest.raises(ConfigError, match=r"^k: found 0"):
+    with pytest.raises(MlflowException, match=r"^k: found 0"):
         model.predict(pd.DataFrame({"query": QUESTIONS}), params={"k": 0})
 
 
@@ -137,6 +139,13 @@ def test_a_server_answers_as_the_retriever_does(exported, found, shared_applicat
         )
         with urllib.request.urlopen(request, timeout=60) as response:
             assert json.load(response) == {"predictions": found}
+        body = {"dataframe_records": [{"query": "  "}]}
+        request.data = json.dumps(body).encode()
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=60)
+        said = json.loads(refused.value.read())
+        assert (refused.value.code, "stack_trace" in said) == (400, False)
+        assert "expected the text of a question" in said["message"]
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.production.loading import load
 from ragsweep.replay.trusted_record import composed_today
+from ragsweep.tracking.registry import answering_a_request
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +37,11 @@ class ServedRetriever:
             params: `k`, the most hits for a query; without it, the number that was measured.
 
         Raises:
-            ConfigError: A query is blank, or `k` is not from 1 to 1000.
+            MlflowException: A query is blank, or `k` is not from 1 to 1000.
         """
         k = (params or {}).get("k")
-        found = self._retriever.search_all([*data["query"]], k if k is None else int(k))
+        with answering_a_request():
+            found = self._retriever.search_all([*data["query"]], k if k is None else int(k))
         return [[asdict(hit) for hit in hits] for hits in found]
 
 

@@ -23,7 +23,7 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types.schema import Array, ColSpec, DataType, Object, ParamSchema, ParamSpec, Property, Schema
 from omegaconf import DictConfig
 
-from ragsweep.core.errors import RefusedError, TrackingError, first_line
+from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.fetching import Recorded
 from ragsweep.tracking.model_addresses import model_address
@@ -111,6 +111,15 @@ def signature(k: int) -> ModelSignature:
     return ModelSignature(query, Schema([ColSpec(Array(hit))]), ParamSchema([ParamSpec("k", DataType.long, k)]))
 
 
+@contextmanager
+def answering_a_request() -> Iterator[None]:
+    """Turn our errors into MLflow's: its server says what they say, and of any other it shows the stack instead."""
+    try:
+        yield
+    except RagsweepError as error:
+        raise MlflowException.invalid_parameter_value(str(error)) from error
+
+
 def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
     """The version that an address names: `models:/NAME@ALIAS` or `models:/NAME/VERSION`.
 
@@ -154,7 +163,9 @@ def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRet
     with _registry(tracking, address) as client:
         now = _aliases(client, was.name, address).get(was.alias)
         if now != was.number:
-            raise RefusedError(f"{address}: was version {was.number}, and is {now} now: compare with that one")
+            raise RefusedError(
+                f"{address}: was version {was.number}, and is {now or 'no version'} now: compare with what is there"
+            )
         client.set_registered_model_alias(was.name, was.alias, to.number)
 
 

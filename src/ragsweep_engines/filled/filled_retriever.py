@@ -21,7 +21,7 @@ from ragsweep_engines.systems.asking import PassingError
 from ragsweep_engines.systems.reading import results_of
 from ragsweep_engines.systems.running_retriever import RunningRetriever
 
-SAMPLED_ROWS = 20  # rows that are read to see which fields there are
+SAMPLED_ROWS = 200  # rows that are read to see which fields there are: the first document may have no pages
 MOST_OPEN = 2  # tables that a process has open: a sweep is planned before its first job is run
 
 Distance = Literal["cosine", "l2", "ip"]

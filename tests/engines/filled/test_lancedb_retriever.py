@@ -53,6 +53,17 @@ def test_the_nearest_rows_come_back_in_their_order(folder, distance):
     strangers.assert_nearest(answers, distance or "l2", squared=distance in ("l2", None))
 
 
+def test_documents_without_pages_may_come_first(tmp_path):
+    rows = [
+        {"id": str(row), "vector": np.ones(26, np.float32), "page": None if row < 100 else row} for row in range(101)
+    ]
+    database_of(tmp_path).create_table("manuals", rows[::-1]).delete("id = '100'")
+    database_of(tmp_path).open_table("manuals").add(rows[100:])
+    made(tmp_path, page="page").check()
+    with pytest.raises((ConfigError, RetrieverError), match=r"retriever\.page: no result has 'sheet'"):
+        made(tmp_path, page="sheet").check()
+
+
 def test_the_distance_is_that_of_the_index(folder):
     def found(**settings):
         return strangers.named(made(folder, table="lists", exact=True, **settings).answers(strangers.QUERIES, 5))
