@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from outcomes import SETTINGS, Sweep, alpha_k, as_guesses, decided, grid, of_scores, outcome, over_alpha
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 from simulated import alike, f1_like
 
 from ragsweep.report import headline
@@ -672,6 +672,18 @@ def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
         "No measured k is shown to have a hit of at least 0.9: 20 queries show at least 0.861 at k 3; "
         "29 queries like these would show it."
     )
+
+
+def test_a_promise_about_a_metric_without_a_cutoff_is_tested_once():
+    run = alpha_k(0.5, 5, 0.5)
+    right = np.array([1.0] * 19 + [0.0])
+    run = replace(run, per_query=run.per_query.assign(right=right))
+    for share, shown in ((0.75, True), (0.8, False)):  # the exact lower bound of 19 in 20
+        decision = decided(run, settings=replace(SETTINGS, target={"right": share}))
+        [promise] = decision.promises
+        assert (promise.certificate.cutoff == 1) is shown
+        assert bool(binom.sf(18, 20, share) <= 0.05) is shown
+        assert ("is shown to have" in headline(decision)[-1]) is shown
 
 
 def test_a_promise_is_tested_up_to_the_largest_swept_cutoff():

@@ -143,10 +143,9 @@ def say_what_has_no_effect(planned: Sequence[Planned]) -> None:
     same = [names for names in alike.values() if len(names) > 1]
     if same:
         more = f", and {len(same) - 1} more such groups" if len(same) > 1 else ""
-        print(
-            f"these measure the same, because a swept setting has no effect in them: {', '.join(same[0])}{more}",
-            file=sys.stderr,
-        )
+        twice = len({*same[0]}) == 1  # such as 0.5,0.50
+        why = "a value is listed twice" if twice else "a swept setting has no effect in them"
+        print(f"these measure the same, because {why}: {', '.join(same[0])}{more}", file=sys.stderr)
 
 
 def say_what_would_run(first: DictConfig, planned: Sequence[Planned]) -> None:

@@ -72,12 +72,14 @@ def by_type(sweep: Sweep) -> list[OfType]:
 
 
 def _of_type(sweep: Sweep, kind: str, scores: np.ndarray, own: Selection, held_out_of_all: float) -> OfType:
+    best_of_all = float(scores[sweep.best].mean())
+    best = sweep.best if abs(best_of_all - own.apparent) <= EQUAL else own.best  # of equals, the best of all types
     return OfType(
         kind=kind,
         queries=scores.shape[1],
-        best=sweep.outcomes[own.best].name,
+        best=sweep.outcomes[best].name,
         score=own.apparent,
-        best_of_all=float(scores[sweep.best].mean()),
+        best_of_all=best_of_all,
         held_out=own.expected,
         held_out_of_all=float(held_out_of_all),
     )

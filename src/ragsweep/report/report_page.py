@@ -271,11 +271,10 @@ def _commands(origin: Origin) -> list[dict[str, str]]:
                 "what": "Run it again and compare every number with the recorded one",
                 "command": _command(["ragsweep", "reproduce", origin.run_id]),
             },
-            {
-                "what": "Compare it with other runs",
-                "command": _command(["ragsweep", "compare", origin.run_id, "RUN_ID"]),
-            },
         ]
+    if origin.run_id and not origin.across:  # runs of several datasets cannot be compared
+        compare = _command(["ragsweep", "compare", origin.run_id, "RUN_ID"])
+        lines.append({"what": "Compare it with other runs", "command": compare})
     return lines
 
 

@@ -271,9 +271,15 @@ def promise_in_words(decision: Decision, promise: Promise) -> str:
     """What the queries show about a promise."""
     found, title = promise.certificate, in_sentence(decision.sweep.title(promise.metric))
     what = f"{title} of at least {promise.share:g}"
+    needed = f"; {found.needed:,} queries like these would show it" if found.needed else ""
+    if promise.metric not in decision.sweep.deepest(decision.named).facts.curves:
+        label = decision.sweep.label(decision.named)
+        if found.cutoff is not None:
+            return f"{label} is shown to have a {what} (95 % confidence)."
+        shown = f"{queries_in_words(decision.sweep)} show at least {found.lower_bounds[-1]:.3f}"
+        return f"{label} is not shown to have a {what}: {shown}{needed}."
     if found.cutoff is not None:
         return f"{decision.sweep.cutoff} {found.cutoff} is the smallest shown to have a {what} (95 % confidence)."
     largest = f"{found.lower_bounds[-1]:.3f} at {decision.sweep.cutoff} {promise.largest}"
     shown = f"{queries_in_words(decision.sweep)} show at least {largest}"
-    needed = f"; {found.needed:,} queries like these would show it" if found.needed else ""
     return f"No measured {decision.sweep.cutoff} is shown to have a {what}: {shown}{needed}."

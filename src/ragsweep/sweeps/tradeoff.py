@@ -138,6 +138,8 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
     for metric, share in (sweep.settings.target or {}).items():
         curve = sweep.deepest(named).facts.curves.get(metric, ())
         queries = len(named.per_query)
+        if not curve and metric in named.per_query:  # it does not depend on a cutoff
+            curve = (float(named.per_query[metric].mean()),)
         if curve:
             known = [each.per_query[metric].to_numpy(dtype=float) for each in same if metric in each.per_query]
             effective = int(effective_queries(np.array(known or [np.ones(queries)]), sweep.groups).min())
