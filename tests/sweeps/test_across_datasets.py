@@ -99,7 +99,7 @@ def test_what_was_not_measured_or_is_not_allowed_on_all_takes_no_part():
     runs = [run("a", alpha, 0.5) for alpha in (0, 0.5, 1)] + [run("b", 0.5, 0.5), run("b", 1, 0.6, control="cheats")]
     found = across(runs)
     assert found.labels == ["alpha 0.5"]
-    assert found.left_out == {"alpha 0": "not measured on b", "alpha 1": "cheats"}
+    assert found.left_out == {"alpha 0": "no finished run on b", "alpha 1": "a control, never shipped: cheats"}
     settings = replace(SETTINGS, require={"latency/mean_ms": 30})
     slow = across([run("a", 0, 0.5), run("a", 1, 0.5), run("b", 0, 0.5, latency=90), run("b", 1, 0.5)], settings)
     assert slow.labels == ["alpha 1"]

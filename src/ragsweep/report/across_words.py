@@ -22,8 +22,8 @@ def across_in_words(across: AcrossDatasets) -> list[str]:
     several = len(across.labels) > 1 and not across.same_values
     rest = [_largest_loss(across), _best_mean(across), _agreement(across), _another(across)] if several else []
     cautions = [_guessing(across), _few(across), _in_common(across)]
-    first = [_which(across), _standing(across) if several else "", *cautions]
-    sentences = [*first, *rest, _left_out(across), _missing(across)]
+    first = [_missing(across), _which(across), _standing(across) if several else "", *cautions]
+    sentences = [*first, *rest, _left_out(across), _at_others(across)]
     return [one_line(sentence) for sentence in sentences if sentence]
 
 
@@ -96,7 +96,8 @@ def _which(across: AcrossDatasets) -> str:
         return f"{over} {verdict}"
     which = "both" if number == 2 else f"all {number}"
     if across.same_values:
-        return f"{over} {which} configurations measure the same. Choose by cost."
+        check = "Check that what was swept takes effect, or choose by cost."
+        return f"{over} {which} configurations measure the same. {check}"
     cost = across.by_cost
     price = ""
     if cost:
@@ -156,7 +157,9 @@ def _guessing(across: AcrossDatasets) -> str:
     """On which datasets, if not on all, the choice is not shown to be better than guessing."""
     some = _guessed(across)
     on_some = 0 < len(some) < len(across.names)
-    return f"It is not shown to be better than guessing on {_listed(some)}." if on_some else ""
+    return (
+        f"On {_listed(some)} there is nothing to ship: it is not shown to be better than guessing." if on_some else ""
+    )
 
 
 def _few(across: AcrossDatasets) -> str:
@@ -176,7 +179,7 @@ def _few(across: AcrossDatasets) -> str:
 def _in_common(across: AcrossDatasets) -> str:
     """Which datasets have the same queries, which then count twice."""
     return " ".join(
-        f"{one} and {other} have {counted(number, 'query')} in common, which counts twice."
+        f"{one} and {other} have {counted(number, 'query')} in common, which count twice: leave one of the two out."
         for (one, other), number in across.in_common.items()
     )
 
@@ -247,11 +250,11 @@ def _another(across: AcrossDatasets) -> str:
     if found is None:
         return "Two datasets cannot tell what to expect on another one: that needs at least three."
     if found.bound is None:
-        return "On each dataset, what the others choose is the best: no loss was seen that could bound one elsewhere."
+        return "Chosen without any one of them, it is the best on that one, too; what it loses on others is not known."
     worst = across.names[int(found.losses.argmax())]
-    bound = f"Expect at most {found.bound:.3f} on 9 of 10 datasets like these."
+    bound = f"Expect it to lose at most {found.bound:.3f} {title} on 9 of 10 datasets like these."
     if found.bound > across.regrets.measured.max():
-        bound = f"{len(across.names)} datasets like these give no bound on another one."
+        bound = f"{len(across.names)} datasets are too few to say what it loses at most on another one."
     return (
         f"On a dataset that took no part in the choice, it lost {found.losses.mean():.3f} {title} on average, at most "
         f"{found.losses.max():.3f} (on {worst}; each was left out once). {bound}"
@@ -261,6 +264,15 @@ def _another(across: AcrossDatasets) -> str:
 def _left_out(across: AcrossDatasets) -> str:
     reasons: Iterator[str] = (f"{label} ({why})" for label, why in across.left_out.items())
     return f"Left out: {_listed(list(reasons))}." if across.left_out else ""
+
+
+def _at_others(across: AcrossDatasets) -> str:
+    """How to decide at another cutoff."""
+    if not across.other_cutoffs:
+        return ""
+    others = _listed([str(each) for each in across.other_cutoffs], "or")
+    name = across.decisions[0].sweep.cutoff
+    return f"This is decided at {name} {across.cutoff} alone; decision.at=... decides at {others}."
 
 
 def _missing(across: AcrossDatasets) -> str:

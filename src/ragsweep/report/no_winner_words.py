@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from ragsweep.core.terminal import counted
 from ragsweep.report.doubt_words import doubted
 from ragsweep.report.power_words import queries_for_more
-from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, measured, queries_in_words, rough
+from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, measured, queries_in_words, rough
 from ragsweep.sweeps import Choice, Decision, Outcome, not_shipped, requirements_exclude
+from ragsweep.sweeps.choice import at_worst
 
 
 def no_winner(decision: Decision) -> str:
@@ -60,7 +65,20 @@ def _shipped(decision: Decision, choice: Choice) -> str:
     mean, best = (f"{sweep.statistic(each, sweep.decided_by):.3f}" for each in (choice.named, choice.best))
     ahead = f"{sweep.label(choice.best)}, {best}{_price(choice, choice.best, choice.prefer)}"
     also = f"; measured best, perhaps by chance: {ahead}" if best != mean else ""
-    return f"Ship {which}: {label}{_price(choice, choice.named, choice.prefer)}, {value}{also}."
+    shipped = f"Ship {which}: {label}{_price(choice, choice.named, choice.prefer)}, {value}{also}."
+    return " ".join([shipped, *_cheaper_for_nothing(choice)])
+
+
+def _cheaper_for_nothing(choice: Choice) -> Iterator[str]:
+    """The configurations that cost less and find nothing."""
+    sweep = choice.allowed
+    nothing = [sweep.outcomes[place] for place in np.flatnonzero(at_worst(sweep).all(axis=1)).tolist()]
+    cost = choice.named.value(choice.prefer or "")
+    less = [each for each in nothing if cost is not None and (each.value(choice.prefer or "") or 0) < cost]
+    if less:
+        costs, has = ("cost", "have") if len(less) > 1 else ("costs", "has")
+        worst = f"the worst possible {sweep.metric_title} for every query"
+        yield f"{listed([sweep.label(each) for each in less])} {costs} less and {has} {worst}."
 
 
 def _price(choice: Choice, outcome: Outcome, cost: str | None) -> str:

@@ -14,7 +14,9 @@ def few_queries(sweep: Sweep) -> str:
     """That there are few queries, or few groups of them, or that there are groups; empty if there is none of this."""
     groups, queries = sweep.groups, counted(len(sweep.queries), "query")
     if groups.number >= FEW_QUERIES:
-        return f"{queries_in_words(sweep)}: a group is one draw in every interval and test." if groups.in_use else ""
+        return (
+            f"{queries_in_words(sweep)}: every interval and test counts groups, not queries." if groups.in_use else ""
+        )
     few, noun = (f"{counted(groups.number, 'group')} of {queries}", "groups") if groups.in_use else (queries, "queries")
     return f"Only {few}: intervals and tests with so few {noun} are not reliable."
 

@@ -106,19 +106,16 @@ def _than_guessing(decision: Decision) -> str:
         return ""
     tests, better = len(found), sum(each.better for each in found.values())
     named = found[decision.named]
-    guessing = f"{'Better' if better else 'No better'} than guessing ({decision.sweep.metric_title} {named.value:.3f})"
+    value = f"{decision.sweep.metric_title} {named.value:.3f}"
+    if tests > 1 and not better:
+        return f"No configuration is shown to be better than guessing ({value}; p > 0.05, corrected for {tests} tests)."
+    guessing = f"{'Better' if better else 'No better'} than guessing ({value})"
     if tests == 1:
         return f"{guessing}: p {p_value(named.p)}."
-    what = (
-        "none"
-        if not better
-        else ("both" if tests == 2 else f"all {tests}")
-        if better == tests
-        else f"{better} of {tests}"
-    )
-    p = f"p {'<=' if better else '>'} 0.05, corrected for {tests} tests"
+    what = f"{better} of {tests}" if better < tests else "both" if tests == 2 else f"all {tests}"
     one_of_few = f"; {decision.sweep.label(decision.named)} is {'one of them' if named.better else 'not'}"
-    return f"{guessing}: {what} of the configurations ({p}){one_of_few if 0 < better < tests else ''}."
+    p = f"p <= 0.05, corrected for {tests} tests"
+    return f"{guessing}: {what} of the configurations ({p}){one_of_few if better < tests else ''}."
 
 
 def _which(decision: Decision) -> str:
@@ -138,7 +135,7 @@ def _which(decision: Decision) -> str:
     if why == "unread answers":
         return f"Nothing to ship yet: the choice depends on how unread answers count. Measured: {chosen}"
     if doubted(decision):
-        return f"Measured best: {chosen}"
+        return f"Do not choose by this yet. Measured best: {chosen}"
     return f"Ship {chosen}" if len(choices) == 1 else chosen
 
 
@@ -160,10 +157,12 @@ def _which_of(decision: Decision, choice: Choice) -> str:
     if choice.named not in choice.tied:
         cheaper = f", the best by {in_sentence(sweep.title(choice.prefer))}" if choice.prefer else ""
         return (
-            f"{chosen}{cheaper}. The best, {sweep.label(choice.best)}, is better (p <= 0.05), but by less than "
-            f"{sweep.settings.margin:g} {sweep.metric_title}, as is shown."
+            f"{chosen}{cheaper}. By {sweep.metric_title}, {sweep.label(choice.best)} is better (p <= 0.05), but is "
+            f"shown to be so by less than the margin of {sweep.settings.margin:g}."
         )
     tied = f" These cannot be told apart: {tied_in_words(sweep)}." if choice.distinct > 1 and choice.others else ""
+    if tied and all(each.measured == choice.named.measured for each in choice.tied):
+        tied = f" These measure exactly the same: {tied_in_words(sweep)}. Check that what was swept takes effect."
     alone = " Nothing else meets the requirements." if alone_meets(decision, choice) else ""
     return f"{chosen}.{tied}{alone or worse_in_words(choice)}"
 
@@ -211,7 +210,11 @@ def _what_a_cutoff_buys(decision: Decision) -> str:
         f"{value:.2f} at {cutoff}" + ("" if price is None else f" ({rough(price)})") for cutoff, value, price in others
     ]
     title = in_sentence(sweep.title(decision.gain))
-    if sweep.sign(decision.gain) * (others[-1][1] - value) <= 0:
+    gains = [sweep.sign(decision.gain) * each for _, each, _ in points]
+    if gains[0] < max(gains) and gains[-1] < max(gains):
+        highest = f"{sweep.cutoff} {points[gains.index(max(gains))][0]}"
+        return f"The best {title} is that at {highest}{of_which(decision)}: {', '.join([first, *rest])}."
+    if gains[-1] <= gains[0]:
         return f"A larger {sweep.cutoff} buys no {title}{of_which(decision)}: {', '.join([first, *rest])}."
     return f"{sweep.cutoff} buys {title}{of_which(decision)}: {', '.join([first, *rest])}. Choose it by your budget."
 

@@ -37,4 +37,4 @@ def _if_symmetric(choice: Choice) -> str:
         level.decided_by
     ):
         return ""
-    return f" if differences are about symmetric; {queries_in_words(level)} may lack the few that would reverse it"
+    return f"; {queries_in_words(level)} may lack the few that would reverse it"

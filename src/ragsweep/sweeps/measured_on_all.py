@@ -66,6 +66,11 @@ class MeasuredOnAll:
         cutoffs = meeting or self._cutoffs
         return cutoffs[(len(cutoffs) - 1) // 2]
 
+    @property
+    def other_cutoffs(self) -> list[int | None]:
+        """The cutoffs besides it that are measured on all datasets."""
+        return [each for each in self._cutoffs if each != self.cutoff]
+
     @cached_property
     def choices(self) -> list[Choice]:
         """The choice on each dataset at the cutoff."""
@@ -109,9 +114,9 @@ class MeasuredOnAll:
         for label in dict.fromkeys(label for runs in measured for label in runs):
             for name, runs, choice in zip(self.names, measured, self.choices, strict=True):
                 if label not in runs:
-                    reasons.setdefault(label, f"not measured on {name}")
+                    reasons.setdefault(label, f"no finished run on {name}")
                 elif why := runs[label].facts.control:
-                    reasons.setdefault(label, why)
+                    reasons.setdefault(label, f"a control, never shipped: {why}")
                 elif runs[label].name in choice.excluded:
                     reasons.setdefault(label, f"{choice.excluded[runs[label].name]} on {name}")
         return reasons
