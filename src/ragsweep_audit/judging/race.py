@@ -22,7 +22,7 @@ from ragsweep.statistics.intervals import LEVEL, Array
 CLASSES = 8  # of pairs by how high they are ranked; the share of relevant ones is estimated in each
 FEW = 2.0  # judgments that the share of all pairs counts for in the estimate of a class
 LEAST_SHARE = 0.02
-LEAST_GAP = 0.25  # of the largest estimated gap; configurations nearer than that get no larger share of the judgments
+LEAST_GAP = 0.5  # of the largest estimated gap; configurations nearer than that get no larger share of the judgments
 BLIND_SHARE = 0.1  # of the chance of a pair that does not depend on what is guessed
 SAFE_BET = 0.9  # of the bet with which everything could be lost
 DOUBTED = 10.0  # judgments after which an estimated gap is half believed
