@@ -52,6 +52,7 @@ def _shipped(decision: Decision, choice: Choice) -> str:
     sweep, label, value = choice.allowed, choice.allowed.label(choice.named), measured(choice.allowed, choice.named)
     chance = ", measured best, perhaps by chance" if choice.distinct > 1 else ""
     if doubted(decision):
+        label, value = sweep.label(choice.best), measured(sweep, choice.best)
         return f"Measured{chance.removeprefix(', measured')}: {label}, {value}."
     if choice.prefer is None:
         same = decision.cost is not None and choice.costs_the_same(decision.cost)

@@ -26,7 +26,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import FAILED
 
 DEFAULT_LEVEL = 0.05
-HIDDEN = "dataset"
+LONGEST_NAME = 100  # characters
 
 
 def main() -> int:
@@ -49,7 +49,8 @@ def main() -> int:
         margin=arguments.margin,
         level=arguments.level,
         highest=arguments.grades,
-        budget=0 if arguments.verify else arguments.budget,
+        budget=arguments.budget,
+        verify=arguments.verify,
         journal=arguments.journal or Path("simulated.jsonl" if simulated else "judged.jsonl"),
         source=arguments.source,
         judge=arguments.judge or ("file" if simulated else getpass.getuser()),
@@ -86,8 +87,15 @@ def _parser() -> ArgumentParser:
 
 
 def _check(arguments: Namespace) -> None:
-    if not arguments.margin >= 0:
+    if not 0 <= arguments.margin < float("inf"):
         raise ConfigError(f"--margin: found {arguments.margin:g}, expected 0 or more")
+    for name in ("seed", "budget"):
+        if (value := getattr(arguments, name)) is not None and value < 0:
+            raise ConfigError(f"--{name}: found {value}, expected 0 or more")
+    if arguments.judge and len(arguments.judge) > LONGEST_NAME:
+        raise ConfigError(f"--judge: found {len(arguments.judge):,} characters, expected at most {LONGEST_NAME}")
+    if arguments.journal and arguments.journal.is_dir():
+        raise ConfigError(f"--journal: {arguments.journal} is a folder; expected a file")
     if not 0 < arguments.level < 1:
         raise ConfigError(f"--level: found {arguments.level:g}, expected a number between 0 and 1")
     if not 1 <= arguments.grades <= 9:

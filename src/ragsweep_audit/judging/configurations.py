@@ -44,6 +44,8 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     swept = [override.key_or_group for override in parsed if override.is_sweep_override()]
     if "k" in swept:
         raise ConfigError("k: found several values; judging decides at one cutoff, such as k=10")
+    if len(jobs) < 2:
+        raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
     shown = values_shown(of_jobs, swept)
     labels = [name_and_settings(each, swept, shown)[0] for each in of_jobs]
     cutoff = int(composed(jobs[0]).k)

@@ -13,6 +13,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.formats.questions.trec_topics import read_trec_qrels
 from ragsweep.datasets.model.dataset import Qrels
+from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
@@ -29,6 +30,7 @@ class JudgeRequest:
 
     Attributes:
         budget: How many judgments there may be in the journal; None if any number.
+        verify: Whether nothing is asked.
         source: A file of judgments, or `dataset`, that stands for the judge; None asks at the terminal.
     """
 
@@ -40,6 +42,7 @@ class JudgeRequest:
     level: float
     highest: int
     budget: int | None
+    verify: bool
     journal: Path
     source: str | None
     judge: str
@@ -60,16 +63,22 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     hidden = map(_hidden, ranked) if request.source is not None else ranked
     pool = Pool.of(hidden, request.metric, k, request.highest)
     about = (request.margin, request.level, request.seed, request.highest, request.judge)
-    journal = Journal(request.journal, pool, *about)
+    journal = Journal(request.journal, pool, *about, only_read=request.verify)
+    if ranked[0].items.unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
+        print(CHUNKS_BY_PAGES.format(ranked[0].items.unit))
     left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {ranked[0].items.unit}"
     print(f"{counted(len(pool.labels), 'configuration')}; {left} can change the decision.")
     if journal.grades:
         print(f"{request.journal}: {counted(len(journal.grades), 'judgment')} so far.")
-    all_judged = _ask(journal, judge, request.budget)
+    try:
+        all_judged = _ask(journal, judge, 0 if request.verify else request.budget)
+    except KeyboardInterrupt:
+        print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
+        raise
     print(*decision(journal, all_judged=all_judged), f"Judgments: {request.journal}", sep="\n")
     if request.out is not None:
         print(write_judgments(ranked[0].dataset, _judgments(journal), request.out))
-    return all_judged or _is_decided(journal)
+    return _is_decided(journal) or (all_judged and None not in journal.grades.values())
 
 
 def _ask(journal: Journal, judge: Judge, budget: int | None) -> bool:
@@ -77,12 +86,12 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> bool:
     while not _is_decided(journal) and (budget is None or len(journal.grades) < budget):
         asked = journal.ask()
         if asked is None:
-            return True
+            break
         answer = judge.answer(asked)
         if answer == QUIT:
             break
         if answer == UNDO:
-            print("taken back" if journal.undo() else "nothing can be taken back: another judge has gone on")
+            print("taken back" if journal.undo() else "nothing of yours can be taken back")
             continue
         out = journal.answer(asked, None if answer is None else int(answer))
         if out or isinstance(judge, TerminalJudge):
@@ -111,7 +120,11 @@ def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
         }
     if not Path(source).is_file():
         raise ConfigError(f"--from: {source} is not a file; expected judgments in TREC format, or {OF_DATASET}")
-    return {(each.query_id, each.unit): each.grade for each in read_trec_qrels(Path(source))}
+    grades = {(each.query_id, each.unit): each.grade for each in read_trec_qrels(Path(source))}
+    known = {query.query_id for query in items.queries}, set(items.units)
+    if not any(query in known[0] and unit in known[1] for query, unit in grades):
+        raise ConfigError(f"--from: {source} judges none of the queries and {items.unit}s of {items.name}")
+    return grades
 
 
 def _judgments(journal: Journal) -> list[Judgment]:

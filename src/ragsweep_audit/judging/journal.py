@@ -8,12 +8,14 @@ several judges can share a file. Answers are taken in in the order of the draws.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from socket import gethostname
 from typing import Any, NamedTuple
 
 from filelock import Timeout
@@ -29,7 +31,13 @@ LONGEST_WAIT_S = 60  # seconds, for another judge who writes a line
 HELD_S = 900  # seconds after which a pair that was shown, and not answered, is shown to another judge
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # characters
+BEGINS = b'{"version": '  # a journal
 NEAR = 1e-9  # relative difference of two chances that are the same one
+
+
+def this_process() -> str:
+    """This process, among those that may share a file."""
+    return f"{gethostname()}:{os.getpid()}"
 
 
 class Asked(NamedTuple):
@@ -58,6 +66,8 @@ class Journal:
         seed: As of `Race`.
         highest: The highest grade.
         judge: Who judges.
+        only_read: Whether nothing is asked, so that the file must exist and is not written.
+        process: What asks.
         race: What is known.
         grades: The judgments by the number of the draw, None where the judge could not tell.
         repeats: For the draws that were asked twice, whether the judgments were the same.
@@ -71,6 +81,8 @@ class Journal:
     seed: int
     highest: int
     judge: str
+    only_read: bool = False
+    process: str = field(default_factory=this_process)
     race: Race = field(init=False)
     grades: dict[int, int | None] = field(init=False)
     repeats: dict[int, bool] = field(init=False)
@@ -80,8 +92,11 @@ class Journal:
         self._start()
         self._lines: list[Mapping[str, Any]] = []
         self._offset = 0
-        with self._locked():
-            self.path.touch()
+        if self.only_read and not self.path.is_file():
+            raise ConfigError(f"--verify: {self.path} is not a file; expected a journal of judgments")
+        with nullcontext() if self.only_read else self._locked():
+            if not self.only_read:
+                self.path.touch()
             self._read()
             if not self._lines:
                 self._add(self._head)
@@ -89,9 +104,11 @@ class Journal:
 
     def _start(self) -> None:
         self.race = Race(self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
-        self.grades, self.repeats, self.dropped = {}, {}, {}
+        self.grades, self.repeats = {}, {}
+        self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
         self._draws: dict[int, Draw] = {}
-        self._shown: dict[int, tuple[str, datetime]] = {}  # to whom and when, for draws without an answer
+        self._last: tuple[int, bool, str] | None = None  # the last answer: its number, whether again, and of whom
+        self._shown: dict[int, tuple[str, datetime]] = {}  # to what process and when, for draws without an answer
 
     @property
     def _head(self) -> dict[str, Any]:
@@ -110,8 +127,8 @@ class Journal:
         with self._locked():
             self._read()
             now = datetime.now(UTC)
-            for number, (judge, since) in self._shown.items():
-                if judge == self.judge or (now - since).total_seconds() > HELD_S:
+            for number, (process, since) in self._shown.items():
+                if self._is_free(process) or (now - since).total_seconds() > HELD_S:
                     return self._asked(number)
             if len(self.repeats) < int(ASKED_AGAIN * len(self.grades)):
                 rest = [number for number in self.grades if number not in self.repeats]
@@ -138,24 +155,30 @@ class Journal:
         return [each for each in self.dropped if each not in before]
 
     def undo(self) -> bool:
-        """Take the last judgment back, so that its pair is asked again; False where another judge has gone on."""
+        """Take this judge's last judgment back, so that it is asked again; False if another judge has gone on since."""
         with self._locked():
             self._read()
-            if not self.grades:
+            if self._last is None or self._last[2] != self.judge:
                 return False
-            last = max(self.grades)
-            if any(number > last and judge != self.judge for number, (judge, _) in self._shown.items()):
+            number, again, _ = self._last
+            gone_on = any(each > number and not self._is_free(process) for each, (process, _) in self._shown.items())
+            if not again and (gone_on or number != max(self.grades)):
                 return False
-            self._add({"undone": last, **self._signed})
+            self._add({"undone": number, "again": again, **self._signed})
             self._read()
             return True
 
     @property
     def _signed(self) -> dict[str, str]:
-        return {"judge": self.judge, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        return {"judge": self.judge, "process": self.process, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+
+    def _is_free(self, process: str) -> bool:
+        """Whether what was shown to a process, and not answered, may be shown to this one."""
+        return process == self.process or _has_ended(process)
 
     def _asked(self, number: int, *, again: bool = False) -> Asked:
-        self._shown.setdefault(number, (self.judge, datetime.now(UTC))) if not again else None
+        if not again:
+            self._shown[number] = self.process, datetime.now(UTC)
         return Asked(number, self.pool.pairs[self._draws[number].pair], again)
 
     def _drawn(self) -> Draw | None:
@@ -191,6 +214,8 @@ class Journal:
             file.seek(self._offset)
             for content in file:
                 if not content.endswith(b"\n"):  # a process was killed while it wrote this
+                    if not self._lines and not content.startswith(BEGINS[: len(content)]):
+                        raise ConfigError(f"{self.path}: is no journal of judgments; name another file")
                     break
                 self._take_in(content)
                 self._offset += len(content)
@@ -201,13 +226,15 @@ class Journal:
             line = from_json(content[:LONGEST_LINE].decode())
             if not self._lines:
                 self._expect_same(line)
+            elif line.get("again") and "undone" in line:
+                del self.repeats[line["undone"]]
             elif "undone" in line:
                 self._rebuild(int(line["undone"]))
             elif "answer" in line:
                 self._judged(int(line["answer"]), line)
             else:
                 self._draw_as(line, where)
-        except (MalformedError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        except (MalformedError, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ConfigError(f"{where}: cannot be read ({error})") from error
         self._lines.append(line)
 
@@ -223,17 +250,20 @@ class Journal:
         """Draw again what a line says, which must be the same."""
         draw = self._drawn()
         pair = None if draw is None else self.pool.pairs[draw.pair]
-        same = pair is not None and (pair.query_id, pair.unit) == (line["query_id"], line["unit"])
-        if draw is None or not same or abs(draw.chances[draw.pair] / float(line["chance"]) - 1) > NEAR:
+        found = line["draw"], line["query_id"], line["unit"]
+        same = pair is not None and found == (self.race.drawn, pair.query_id, pair.unit)
+        if draw is None or not same or not math.isclose(draw.chances[draw.pair], line["chance"], rel_tol=NEAR):
             raise ConfigError(f"{where}: this pair, with this chance, is not what is drawn here; the file was changed")
-        self._shown[int(line["draw"])] = str(line["judge"]), datetime.fromisoformat(line["time"])
+        self._shown[int(line["draw"])] = str(line["process"]), datetime.fromisoformat(line["time"]).astimezone(UTC)
 
     def _judged(self, number: int, line: Mapping[str, Any]) -> None:
         """Take a judgment in, and those that were waiting for it."""
         grade = line["grade"]
-        if grade is not None and not 0 <= int(grade) <= self.highest:
-            raise ValueError(f"found the grade {grade}, expected 0 to {self.highest}")
-        if line.get("again"):
+        if grade is not None and (type(grade) is not int or not 0 <= grade <= self.highest):
+            raise ValueError(f"found the grade {grade!r}, expected 0 to {self.highest}")
+        again = bool(line["again"])
+        self._last = number, again, str(line["judge"])
+        if again:
             self.repeats[number] = self.grades[number] == grade
             return
         if number in self.grades:
@@ -259,3 +289,17 @@ class Journal:
         for line in self._lines[1:]:
             if "undone" not in line and line.get("answer") != undone and line.get("draw", 0) <= undone:
                 yield line
+
+
+def _has_ended(process: str) -> bool:
+    """Whether a process of this machine has ended; False of another machine, which cannot be asked."""
+    host, _, number = process.rpartition(":")
+    if host != gethostname() or not number.isdecimal():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import textwrap
@@ -15,6 +16,7 @@ from ragsweep_audit.judging.journal import Asked
 
 UNDO, QUIT, UNSURE = "u", "q", "?"
 LONGEST_SHOWN = 3000  # characters of a passage
+LONGEST_KEY = 64  # bytes: an arrow is several, with digits among them, and so is what is pasted: neither is an answer
 WIDEST = 100  # columns of text
 
 Answer = int | None | Literal["u", "q"]
@@ -87,7 +89,7 @@ def _key() -> str:
             pass
         return key
     with _single_keys():
-        key = sys.stdin.read(1)
+        key = os.read(sys.stdin.fileno(), LONGEST_KEY).decode(errors="replace")
     return "" if key == "\x04" else key  # Ctrl-D
 
 

@@ -25,6 +25,7 @@ LEAST_SHARE = 0.02
 LEAST_GAP = 0.5  # of the largest estimated gap; configurations nearer than that get no larger share of the judgments
 BLIND_SHARE = 0.1  # of the chance of a pair that does not depend on what is guessed
 SAFE_BET = 0.9  # of the bet with which everything could be lost
+ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
 DOUBTED = 10.0  # judgments after which an estimated gap is half believed
 
 
@@ -74,6 +75,7 @@ class Race:
         configurations = len(self.weights)
         known = ~np.isnan(self.judged)
         self.running = np.ones(configurations, dtype=bool)
+        self._open = ~known  # what may be judged, or is being judged
         self._left = np.where(known, 0.0, self.weights)  # weights of what may still be drawn
         self._known = self.weights[:, known] @ self.judged[known]
         self._unsure: list[int] = []
@@ -106,9 +108,8 @@ class Race:
 
     @property
     def differing(self) -> int:
-        """How many pairs are left that can change a difference between configurations in the race."""
-        left = self._left[self.running]
-        return int((np.ptp(left, axis=0) > 0).sum())
+        """How many pairs without an answer can change a difference between configurations in the race."""
+        return int((np.ptp(self.weights[self.running][:, self._open], axis=0) > 0).sum())
 
     @property
     def is_close_enough(self) -> bool:
@@ -153,8 +154,8 @@ class Race:
         gains, shares = scaled[:, draw.pair], self.shares
         known = self._known[running]
         known = known[draw.opponents] - known - np.maximum(-apart[:, self._unsure], 0).sum(axis=1)
-        lowest = known + np.minimum(scaled.min(axis=1), 0)
-        seen = known + (np.minimum(gains, 0) if grade is None else gains * grade)
+        lowest = _rounded(known + np.minimum(scaled.min(axis=1), 0))
+        seen = _rounded(known + (np.minimum(gains, 0) if grade is None else gains * grade))
         expected = np.where(drawable, apart * shares, 0)
         variance = (expected * scaled).sum(axis=1) - expected.sum(axis=1) ** 2
         estimates = self.estimates[running]
@@ -165,7 +166,7 @@ class Race:
             growth[draw.leader] = 0.0
             self._against_loss[running[draw.leader], running] += growth
         self._count(draw, grade, float(np.abs(apart[:, drawable]).sum(axis=1).max()))
-        return self._drop_out()
+        return self.drop_out()
 
     def _count(self, draw: Draw, grade: float | None, size: float) -> None:
         """Add a judgment to what is known and estimated."""
@@ -175,19 +176,30 @@ class Race:
         self._total += precision
         self._known = self._known + self.weights[:, pair] * given
         self.learnt += 1
+        self._open[pair] = False
         if grade is None:
             self._unsure.append(pair)
         else:
             self._relevant[self._class[pair]] += grade
             self._seen[self._class[pair]] += 1
 
-    def _drop_out(self) -> list[int]:
-        """End the race for those that are shown not to be the best."""
-        out = self.running & (self._against_best >= np.log(1 / self.level))
+    def drop_out(self) -> list[int]:
+        """End the race for those that are shown not to be the best, or lose whatever else is judged."""
+        best = int(np.argmax(np.where(self.running, self._known, -np.inf)))
+        unknown = self._open.astype(float)
+        unknown[self._unsure] = 1
+        most = np.maximum(self.weights - self.weights[best], 0) @ unknown
+        loses = self._known + most < self._known[best] - ROUNDING
+        out = self.running & (loses | (self._against_best >= np.log(1 / self.level)))
         if (out == self.running).all():
             out[self.leader] = False
         self.running &= ~out
         return np.flatnonzero(out).tolist()
+
+
+def _rounded(values: Array) -> Array:
+    """The values, 0 where nothing but a rounding error is left of them."""
+    return np.where(np.abs(values) < ROUNDING, 0.0, values)
 
 
 def _growth(seen: Array, lowest: Array, expected: Array, variance: Array) -> Array:

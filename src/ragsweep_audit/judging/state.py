@@ -22,7 +22,9 @@ def state_line(journal: Journal, out: Sequence[int]) -> str:
     labels = journal.pool.labels
     parts = [f"{_named(journal, out)} {'is' if len(out) == 1 else 'are'} out"] if out else []
     running = np.flatnonzero(journal.race.running)
-    if len(running) == 1:
+    if not journal.race.learnt:
+        parts.append(f"{len(running)} configurations open")
+    elif len(running) == 1:
         parts.append(f"{labels[running[0]]} is the best")
     else:
         parts.append(f"{labels[journal.race.leader]} leads, {counted(len(running) - 1, 'other')} open")
@@ -39,22 +41,30 @@ def decision(journal: Journal, *, all_judged: bool) -> Iterator[str]:
     race, pool = journal.race, journal.pool
     leader, judged = pool.labels[race.leader], counted(len(journal.grades), "judgment")
     others = [each for each in np.flatnonzero(race.running).tolist() if each != race.leader]
-    about = f"of these {counted(pool.queries, 'query')} by {pool.metric_at_k}"
+    about = f"on {'this query' if pool.queries == 1 else f'these {pool.queries:,} queries'} by {pool.metric_at_k}"
     at = f"decided after {judged} at {race.level:.0%}"
     if not others:
         yield f"Ship {leader}: the best {about}, {at}."
+    elif all_judged and None in journal.grades.values():
+        untold = sum(grade is None for grade in journal.grades.values())
+        yield f"Not decided: nothing is left to judge, and {counted(untold, 'pair')} could not be told."
+        yield f"Still open: {_named(journal, [race.leader, *others])}."
     elif all_judged:
         yield f"{leader} and {_named(journal, others)} measure the same {about}: every pair that could tell is judged."
     elif race.is_close_enough:
         yield f"Ship {leader}: it loses less than {race.margin:g} to the best {about}, {at}."
         yield f"Still open: {_named(journal, others)}."
     else:
-        yield f"Not decided after {judged}: {leader} leads {about}; still open: {_named(journal, others)}."
+        open_ones = _named(journal, others)
+        leads = (
+            f"{leader} leads {about}; still open: {open_ones}" if race.learnt else f"still open: {leader}; {open_ones}"
+        )
+        yield f"Not decided after {judged}: {leads}."
     if journal.dropped:
         yield f"Out: {_named(journal, [*journal.dropped])}."
     if left := race.differing:
         yield f"{left:,} more pairs could be judged that tell between what is open."
-    yield "All this is about these queries; whether it holds for others like them is not tested."
+    yield "Whether it holds for other queries like these is not tested."
     yield from _disagreement(journal)
 
 
@@ -63,7 +73,7 @@ def _disagreement(journal: Journal) -> Iterator[str]:
     if not journal.repeats:
         return
     differing = sum(not same for same in journal.repeats.values())
-    yield f"{differing} of {counted(len(journal.repeats), 'judgment')} that were asked for twice differed."
+    yield f"Asked for twice: {counted(len(journal.repeats), 'judgment')}, of which {differing} differed."
 
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:

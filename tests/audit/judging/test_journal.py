@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from socket import gethostname
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def made():
 @pytest.fixture
 def journal_of(tmp_path, made):
     def opened(judge="jo", **settings):
-        given = {"margin": 0.0, "level": 1e-6, "seed": 1, "highest": 1, **settings}
+        given = {"margin": 0.0, "level": 1e-6, "seed": 1, "highest": 1, "process": f"{judge}:1", **settings}
         return Journal(tmp_path / "judged.jsonl", made[0], judge=judge, **given)
 
     return opened
@@ -113,6 +114,36 @@ def test_what_is_taken_back_is_asked_again_and_leaves_no_trace_in_the_race(journ
     assert journal.ask() == asked
     judged(journal, made, 3)
     assert state(journal_of()) == state(journal)
+
+
+def test_a_repeat_is_taken_back_alone(journal_of, made):
+    journal = judged(journal_of(), made, 20)
+    asked = journal.ask()
+    assert asked.again
+    before = state(journal)
+    journal.answer(asked, None)
+    assert not all(journal.repeats.values())
+    assert journal.undo()
+    assert state(journal) == before == state(journal_of())
+    assert journal.ask() == asked
+
+
+def test_what_was_shown_to_a_process_that_has_ended_is_shown_again(journal_of):
+    asked = journal_of("jo", process=f"{gethostname()}:{2**22 + 1}").ask()
+    assert journal_of("jo").ask() == asked
+
+
+def test_a_file_that_is_no_journal_is_left_alone(journal_of, tmp_path):
+    (tmp_path / "judged.jsonl").write_text("my notes")
+    with pytest.raises(ConfigError, match="is no journal"):
+        journal_of()
+    assert (tmp_path / "judged.jsonl").read_text() == "my notes"
+
+
+def test_nothing_is_written_where_it_is_only_read(journal_of, tmp_path):
+    with pytest.raises(ConfigError, match="is not a file"):
+        journal_of(only_read=True)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_nobody_takes_back_what_another_judge_goes_on_from(journal_of, made):

@@ -73,11 +73,29 @@ def test_a_budget_ends_it_undecided(judge, corpus):
     assert "Not decided after 2 judgments" in said
 
 
+def test_a_judge_who_can_tell_nothing_decides_nothing(application, data):
+    command = [sys.executable, "-m", "ragsweep", "judge", *data]
+    process = subprocess.run(command, input="?" * 99, cwd=application.home, capture_output=True, text=True, check=False)
+    assert process.returncode == 1, process.stderr
+    assert "could not be told" in process.stdout
+
+
+def test_judgments_of_other_questions_are_refused(judge, tmp_path):
+    (tmp_path / "other.qrels").write_text("1 0 nowhere.txt 1\n")
+    with pytest.raises(RagsweepError, match="judges none of"):
+        judge("--from", "other.qrels")
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (["--from", "absent.qrels"], "absent.qrels is not a file"),
         (["--margin", "-1"], "--margin"),
+        (["--margin", "inf"], "--margin"),
+        (["--seed", "-1"], "--seed"),
+        (["--budget", "-3"], "--budget"),
+        (["--journal", "."], "is a folder"),
+        (["--verify"], "is not a file"),
         (["--grades", "0"], "--grades"),
         (["--level", "1"], "--level"),
         (["k=3,5"], "k: found several values"),

@@ -162,3 +162,21 @@ def test_a_judgment_that_comes_late_is_taken_in_as_if_it_had_come_in_order():
     race.learn(second, grades[second.pair])
     known = weights[:, [first.pair, second.pair]] @ grades[[first.pair, second.pair]]
     assert race._known == pytest.approx(known)
+
+
+def test_configurations_that_tie_do_not_put_each_other_out():
+    """All answers are the same, so that all configurations rank equally well; sums differ by rounding errors only."""
+    out = 0
+    for seed in range(40):
+        weights, grades = made(seed, queries=6, documents=12, k=4)
+        race = run(Race(weights, unjudged(weights), seed=seed), np.ones_like(grades).__getitem__)
+        out += not race.running.all()
+    assert out <= binom.ppf(0.999, 40, LEVEL)
+
+
+def test_what_loses_whatever_else_is_judged_is_out_without_a_draw():
+    weights, grades = made(4)
+    race = Race(weights, grades)
+    race.drop_out()
+    truth = weights @ grades
+    assert np.flatnonzero(race.running).tolist() == np.flatnonzero(truth >= truth.max() - 1e-12).tolist()
