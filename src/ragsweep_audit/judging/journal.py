@@ -9,35 +9,25 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from socket import gethostname
 from typing import Any, NamedTuple
-
-from filelock import Timeout
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.whole_files import locked
 from ragsweep_audit.judging.pool import Pair, Pool
 from ragsweep_audit.judging.race import Draw, Race
+from ragsweep_audit.judging.shared_lines import SharedLines, has_ended, this_process
 
 VERSION = 1
-LONGEST_WAIT_S = 60  # seconds, for another judge who writes a line
 HELD_S = 900  # seconds after which a pair that was shown, and not answered, is shown to another judge
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # characters
 BEGINS = b'{"version": '  # a journal
 NEAR = 1e-9  # relative difference of two chances that are the same one
-
-
-def this_process() -> str:
-    """This process, among those that may share a file."""
-    return f"{gethostname()}:{os.getpid()}"
 
 
 class Asked(NamedTuple):
@@ -91,12 +81,10 @@ class Journal:
     def __post_init__(self) -> None:
         self._start()
         self._lines: list[Mapping[str, Any]] = []
-        self._offset = 0
+        self._file = SharedLines(self.path, BEGINS)
         if self.only_read and not self.path.is_file():
             raise ConfigError(f"--verify: {self.path} is not a file; expected a journal of judgments")
-        with nullcontext() if self.only_read else self._locked():
-            if not self.only_read:
-                self.path.touch()
+        with nullcontext() if self.only_read else self._file.locked():
             self._read()
             if not self._lines:
                 self._add(self._head)
@@ -124,7 +112,7 @@ class Journal:
 
     def ask(self) -> Asked | None:
         """The next question, written down before it is returned; None if nothing is left that could matter."""
-        with self._locked():
+        with self._file.locked():
             self._read()
             now = datetime.now(UTC)
             for number, (process, since) in self._shown.items():
@@ -147,7 +135,7 @@ class Journal:
         Nothing is counted twice: where another judge has answered meanwhile, the first answer counts.
         """
         before = set(self.dropped)
-        with self._locked():
+        with self._file.locked():
             self._read()
             if asked.again or asked.number not in self.grades:
                 self._add({"answer": asked.number, "grade": grade, "again": asked.again, **self._signed})
@@ -156,7 +144,7 @@ class Journal:
 
     def undo(self) -> bool:
         """Take this judge's last judgment back, so that it is asked again; False if another judge has gone on since."""
-        with self._locked():
+        with self._file.locked():
             self._read()
             if self._last is None or self._last[2] != self.judge:
                 return False
@@ -174,7 +162,7 @@ class Journal:
 
     def _is_free(self, process: str) -> bool:
         """Whether what was shown to a process, and not answered, may be shown to this one."""
-        return process == self.process or _has_ended(process)
+        return process == self.process or has_ended(process)
 
     def _asked(self, number: int, *, again: bool = False) -> Asked:
         if not again:
@@ -187,38 +175,16 @@ class Journal:
             self._draws[self.race.drawn] = draw
         return draw
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            with locked(self.path, LONGEST_WAIT_S):
-                yield
-        except (OSError, Timeout) as error:
-            raise ConfigError(f"{self.path}: cannot be written ({error})") from error
-
     def _add(self, line: Mapping[str, Any]) -> None:
-        """Add a line after the last whole one, and wait until it is on the disk."""
-        with self.path.open("r+b") as file:
-            file.truncate(self._offset)
-            file.seek(self._offset)
-            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-            end = file.tell()
+        end = self._file.add(line)
         if "draw" in line:  # it is drawn already
             self._lines.append(line)
-            self._offset = end
+            self._file.offset = end
 
     def _read(self) -> None:
         """Take in the lines that were added since."""
-        with self.path.open("rb") as file:
-            file.seek(self._offset)
-            for content in file:
-                if not content.endswith(b"\n"):  # a process was killed while it wrote this
-                    if not self._lines and not content.startswith(BEGINS[: len(content)]):
-                        raise ConfigError(f"{self.path}: is no journal of judgments; name another file")
-                    break
-                self._take_in(content)
-                self._offset += len(content)
+        for line in self._file.new():
+            self._take_in(line)
 
     def _take_in(self, content: bytes) -> None:
         where = f"{self.path}, line {len(self._lines) + 1}"
@@ -289,17 +255,3 @@ class Journal:
         for line in self._lines[1:]:
             if "undone" not in line and line.get("answer") != undone and line.get("draw", 0) <= undone:
                 yield line
-
-
-def _has_ended(process: str) -> bool:
-    """Whether a process of this machine has ended; False of another machine, which cannot be asked."""
-    host, _, number = process.rpartition(":")
-    if host != gethostname() or not number.isdecimal():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return False
