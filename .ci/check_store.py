@@ -17,7 +17,6 @@ RUN_FILES = [
     "results/ranking.trec",
     "results/summary_statistics.csv",
     "charts/ndcg_by_query_type.png",
-    "charts/metrics.png",
     "charts/metrics_by_cutoff.png",
 ]
 SWEEP_FILES = [
