@@ -111,7 +111,7 @@ def rows(folder: Path, rounds: int, *, quick: bool) -> Rows:
     yield time_both(
         "python run.py --help",
         "empty Hydra program",
-        0.8,
+        0.5,
         lambda: _run([sys.executable, str(CLONE / "run.py"), "--help"], {}),
         lambda: _run([sys.executable, str(CLONE / "scripts" / "bench" / "empty_sweep.py"), "--help"], {}),
         rounds=rounds,

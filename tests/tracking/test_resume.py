@@ -174,7 +174,7 @@ def test_without_resume_and_for_other_data_everything_runs_again(application, tm
     assert (len(ran), len(found)) == (2, 0)
 
 
-def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed):
+def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, processes):
     application, _ = undisturbed
     before = len(application.runs())
     process = application.run("-m", "retriever=sparse", "retriever.b=0.2,0.5", "k=1,2", *dataset, "+dry_run=true")
