@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from small import QUERIES
@@ -53,6 +54,7 @@ def test_latency_is_measured_again_and_nothing_else_changes(application, dataset
 
 def test_a_sweep_measures_a_ranking_again_once(application, dataset, own_store):
     assert application.run(*dataset, *own_store, *QUICK, "k=3").returncode == 0
+    time.sleep(1)  # when a program started is known to the second
     swept = application.run("-m", *dataset, *own_store, *QUICK, "k=1,3,5", "evaluation.latency=again")
     assert swept.returncode == 0, swept.stderr
     first, *jobs = (taken_in(application, run) for run in application.runs() if MS in run.data.metrics)

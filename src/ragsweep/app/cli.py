@@ -21,7 +21,7 @@ from ragsweep.app.sweep_callback import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
 from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import JobFailed
-from ragsweep.core.hydra_versions import VERSION_BASE, register_resolver
+from ragsweep.core.hydra_versions import VERSION_BASE, register_resolver, share_config_store
 from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
 from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
 from ragsweep.tracking.address import check_arguments
@@ -50,6 +50,7 @@ def main() -> NoReturn:
         check_options(sys.argv[1:])
         if HELP & {*sys.argv}:  # Hydra asks for them for every command
             register_resolver("choices", choices)
+        share_config_store()
         hydra.main(config_path=str(CONF), config_name="config", **VERSION_BASE)(job)()
         end_if_signalled()
         ignore_signals()

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from packaging.version import Version
 
@@ -18,9 +17,15 @@ if IS_1_4:  # a configuration of ours names classes, which is what 1.4 warns of
     warnings.filterwarnings("ignore", message=r"hydra.utils.instantiate\(\) resolved", category=UserWarning)
 
 
-# Each composition, and each group that --help lists, makes a deep copy of the store of structured configurations: 20 ms
-# with a few launchers installed. What is loaded from it is copied once more, so they can share it.
-ConfigStore.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
+def share_config_store() -> None:
+    """Let all of Hydra's repositories share the store of structured configurations.
+
+    Each composition, and each group that `--help` lists, makes a deep copy of it: 20 ms with a few launchers installed.
+    What is loaded from it is copied once more, so nothing can change it.
+    """
+    from hydra.core.config_store import ConfigStore  # here, as the library alone does without Hydra
+
+    ConfigStore.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
 
 
 def register_resolver(name: str, resolver: Callable[..., Any]) -> None:
