@@ -246,7 +246,3 @@ def _folded(token: re.Match[str]) -> str:
     """A token without case; .5 is 0.5."""
     word = token[0].casefold()
     return re.sub(r"^([+-]?)\.", r"\g<1>0.", word)
-
-
-def _similarity(word: str, other: str) -> float:
-    return SequenceMatcher(None, word[:30], other[:30]).ratio()

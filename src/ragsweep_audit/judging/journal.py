@@ -94,7 +94,8 @@ class Journal:
         self.race = Race(self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
         self.grades, self.repeats = {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
-        self._draws: dict[int, Draw] = {}
+        self._draws: dict[int, Draw] = {}  # those that are not taken in yet
+        self._asked_pairs: dict[int, Pair] = {}  # by the number of the draw
         self._last: tuple[int, bool, str] | None = None  # the last answer: its number, whether again, and of whom
         self._shown: dict[int, tuple[str, datetime]] = {}  # to what process and when, for draws without an answer
 
@@ -108,7 +109,7 @@ class Journal:
     @property
     def pairs(self) -> dict[int, Pair]:
         """The pairs that were judged, by the number of the draw."""
-        return {number: self.pool.pairs[self._draws[number].pair] for number in self.grades}
+        return {number: self._asked_pairs[number] for number in self.grades}
 
     def ask(self) -> Asked | None:
         """The next question, written down before it is returned; None if nothing is left that could matter."""
@@ -167,12 +168,13 @@ class Journal:
     def _asked(self, number: int, *, again: bool = False) -> Asked:
         if not again:
             self._shown[number] = self.process, datetime.now(UTC)
-        return Asked(number, self.pool.pairs[self._draws[number].pair], again)
+        return Asked(number, self._asked_pairs[number], again)
 
     def _drawn(self) -> Draw | None:
         draw = self.race.draw()
         if draw is not None:
             self._draws[self.race.drawn] = draw
+            self._asked_pairs[self.race.drawn] = self.pool.pairs[draw.pair]
         return draw
 
     def _add(self, line: Mapping[str, Any]) -> None:
@@ -239,7 +241,7 @@ class Journal:
         while (following := self.race.learnt + 1) in self.grades:
             given = self.grades[following]
             share = None if given is None else given / self.highest
-            for out in self.race.learn(self._draws[following], share):
+            for out in self.race.learn(self._draws.pop(following), share):
                 self.dropped[out] = following
 
     def _rebuild(self, undone: int) -> None:
@@ -253,5 +255,11 @@ class Journal:
 
     def _kept(self, undone: int) -> Iterator[Mapping[str, Any]]:
         for line in self._lines[1:]:
-            if "undone" not in line and line.get("answer") != undone and line.get("draw", 0) <= undone:
+            taken_back = line.get("again") and line.get("answer") not in self.repeats
+            if (
+                not taken_back
+                and "undone" not in line
+                and line.get("answer") != undone
+                and line.get("draw", 0) <= undone
+            ):
                 yield line

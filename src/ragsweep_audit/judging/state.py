@@ -45,15 +45,15 @@ def decision(journal: Journal, *, all_judged: bool) -> Iterator[str]:
     at = f"decided after {judged} at {race.level:.0%}"
     if not others:
         yield f"Ship {leader}: the best {about}, {at}."
-    elif all_judged and None in journal.grades.values():
-        untold = sum(grade is None for grade in journal.grades.values())
-        yield f"Not decided: nothing is left to judge, and {counted(untold, 'pair')} could not be told."
-        yield f"Still open: {_named(journal, [race.leader, *others])}."
-    elif all_judged:
+    elif all_judged and None not in journal.grades.values():
         yield f"{leader} and {_named(journal, others)} measure the same {about}: every pair that could tell is judged."
     elif race.is_close_enough:
         yield f"Ship {leader}: it loses less than {race.margin:g} to the best {about}, {at}."
         yield f"Still open: {_named(journal, others)}."
+    elif all_judged:
+        untold = sum(grade is None for grade in journal.grades.values())
+        yield f"Not decided: nothing is left to judge, and {counted(untold, 'pair')} could not be told."
+        yield f"Still open: {_named(journal, [race.leader, *others])}."
     else:
         open_ones = _named(journal, others)
         leads = (
@@ -69,7 +69,7 @@ def decision(journal: Journal, *, all_judged: bool) -> Iterator[str]:
 
 
 def _disagreement(journal: Journal) -> Iterator[str]:
-    """How often judgments differed where a pair was asked twice, and what that does to the margin."""
+    """How often judgments differed where a pair was asked twice."""
     if not journal.repeats:
         return
     differing = sum(not same for same in journal.repeats.values())

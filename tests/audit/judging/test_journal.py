@@ -126,6 +126,10 @@ def test_a_repeat_is_taken_back_alone(journal_of, made):
     assert journal.undo()
     assert state(journal) == before == state(journal_of())
     assert journal.ask() == asked
+    judged(journal, made, 2)
+    repeats = dict(journal.repeats)
+    assert journal.undo()
+    assert journal.repeats == repeats == journal_of().repeats
 
 
 def test_what_was_shown_to_a_process_that_has_ended_is_shown_again(journal_of):
