@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
+from ragsweep.report.equal_cost_words import equal_cost_in_words
 from ragsweep.report.power_words import power
 from ragsweep.report.report_sentences import bought
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
-from ragsweep.report.value_words import at, listed, p_value, queries_in_words
+from ragsweep.report.value_words import at, cutoffs_in_words, listed, p_value, queries_in_words
 from ragsweep.sweeps import Choice, Decision, asked_once, not_shipped, split
 from ragsweep.tasks.repeating import what_pays
 
@@ -33,7 +34,9 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     yield from _cautions(decision)
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
     if asked is not None and asked != used:
-        yield f"decision.at is {asked}, at which no run finished: the headline is about {decision.sweep.cutoff} {used}."
+        about = cutoffs_in_words(decision.sweep, used)
+        yield f"decision.at is {asked}, at which no run finished: the headline is about {about}."
+    yield from equal_cost_in_words(decision)
     yield from _left_out(decision)
     if not_shipped(decision) == "same values":
         return
@@ -148,7 +151,7 @@ def _one_for_all(decision: Decision) -> Iterator[str]:
     if found:
         loss = max(found.loss)
         worst = list(decision.choices)[found.loss.index(loss)] if loss > 0 else None
-        most = f"at most {loss:.3f} {sweep.metric_title}, at {sweep.cutoff} {worst}"
+        most = f"at most {loss:.3f} {sweep.metric_title}, at {cutoffs_in_words(sweep, worst)}"
         lost = most if loss >= LEAST_LOSS else "nothing"
         yield f"One configuration for every {sweep.cutoff}, instead of the best for each, loses {lost} (held out)."
 
@@ -170,7 +173,8 @@ def _edges(decision: Decision) -> Iterator[str]:
         if sweep.sign(gain) * (last - before) >= STILL_RISING:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
             largest = f"{before:.3f} at {lower}, {last:.3f} at {higher}"
-            yield f"{still} between the two largest {sweep.cutoff} of the sweep: {largest}."
+            cutoffs = f"{sweep.cutoff}{'s' if sweep.budgeted else ''}"
+            yield f"{still} between the two largest {cutoffs} of the sweep: {largest}."
 
 
 def _cheap_baseline(decision: Decision) -> Iterator[str]:

@@ -192,7 +192,7 @@ def close_parent(parent: RunRecord, answer: Answer | None, description: str, sta
 
 def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:
     """The cutoff of the headline, if several configurations were measured at several; None shows all runs."""
-    if len(datasets) != 1 or len(datasets[0].choices) == 1:
+    if len(datasets) != 1 or len(datasets[0].choices) == 1 or datasets[0].sweep.budgeted:
         return None
     sweep, value = datasets[0].sweep, datasets[0].headline.cutoff
     several = len(sweep.at(value).outcomes) > 1

@@ -54,8 +54,9 @@ CHUNKS_BY_PAGES = (
 )
 
 
-def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
+def facts(evaluation: Evaluation, dataset: Dataset, tokenizer: str) -> dict[str, Any]:
     """Facts about the dataset as a JSON-compatible value, for programs that read it."""
+    characters = sum(map(len, dataset.texts))
     judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
     level = evaluation.judged.relevance_level
     left_out = {"left_out": dataset.left_out.number} if dataset.left_out.number else {}
@@ -68,6 +69,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
+        **({"returned": [characters / len(dataset.texts), tokenizer]} if characters else {}),
         "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
         "answerable": answerable(evaluation, dataset),
         **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),

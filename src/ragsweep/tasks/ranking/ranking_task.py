@@ -230,7 +230,10 @@ class RankingTask:
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         tokens = self._context_tokens(items, ranking, evaluation)
         at_k = None if tokens is None else tokens[self.k - 1]
-        facts, asked = tables.facts(evaluation, items), items.left_out.of_all(len(evaluation.judged.queries), "query")
+        facts, asked = (
+            tables.facts(evaluation, items, self.tokenizer),
+            items.left_out.of_all(len(evaluation.judged.queries), "query"),
+        )
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
