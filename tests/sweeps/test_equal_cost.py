@@ -1,5 +1,6 @@
 """Configurations at equal cost, against a slow and obvious computation, and a simulation of its error."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from ragsweep.report.evidence_section import evidence
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import cells
-from ragsweep.sweeps import DecisionSettings, Sweep, check_at, check_decision, decide
+from ragsweep.sweeps import AcrossDatasets, DecisionSettings, Sweep, check_at, check_decision, decide, decide_each
 from ragsweep.sweeps.equal_cost import at_equal_cost
 from ragsweep.tasks.metric import Metric
 
@@ -124,6 +125,7 @@ def test_the_usual_budgets_are_the_quartiles_of_what_was_swept():
     assert at_equal_cost(grid()).cutoffs == (250, 400, 700)  # of 100, 200, 400, 400, 800, 1600 tokens
 
 
+@pytest.mark.usefixtures("drawing")
 def test_a_reader_learns_how_they_were_compared():
     decision = decide(grid(settings=DecisionSettings("f1", budgets=[300, 1500], costs=[TOKENS], gains=["recall"])))
     assert "1,500 tokens" in " ".join(headline(decision))
@@ -140,6 +142,18 @@ def test_what_was_measured_stays_beside_it():
     assert decide(grid(sizes=(200, 210))).sweep is not decision.measured
     assert "k" not in decision.sweep.axes
     assert decision.sweep.cutoff == "budget"
+
+
+def test_several_datasets_are_decided_at_the_same_budgets():
+    ours = grid().outcomes
+    theirs = [
+        replace(each, name=f"dataset=b {each.name}", facts=replace(each.facts, dataset="b", digest="d2"))
+        for each in grid(cutoffs=(2, 6)).outcomes
+    ]
+    decisions = decide_each(Sweep([*ours, *theirs], {}, SETTINGS))
+    assert len(decisions) == 2
+    assert {each.sweep.cutoffs for each in decisions} == {decisions[0].sweep.cutoffs}
+    assert not AcrossDatasets(decisions).problem
 
 
 def test_a_budget_that_is_no_cost_is_refused():

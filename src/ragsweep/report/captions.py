@@ -45,7 +45,7 @@ def _by_cutoff(decision: Decision) -> str:
     if not decision.gain or not points:
         return ""
     cutoff, value, _ = points[0]
-    rest = ", ".join(f"{value:.2f} at {cutoff}" for cutoff, value, _ in points[1:])
+    rest = ", ".join(f"{value:.2f} at {cutoff:,}" for cutoff, value, _ in points[1:])
     title = f"{sweep.title(decision.gain)}{of_which(decision)}"
     return f"{title} is {value:.2f} at {cutoffs_in_words(sweep, cutoff)}{f', {rest}' if rest else ''}."
 

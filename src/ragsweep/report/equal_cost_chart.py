@@ -23,12 +23,13 @@ def over_cost(decision: Decision, metric: str) -> Figure:
     """What does a cost buy?"""
     sweep = decision.sweep
     title, cost = sweep.title(metric), in_sentence(sweep.title(sweep.budgeted or ""))
+    dots = f"the measured {decision.measured.cutoff}{'' if decision.is_interpolated else 's'}"
     drawing = figure(
         WIDE,
         4.2,
         f"What do more {cost} buy?",
         f"Mean {title} over queries; bands: {kind_of_interval(decision.measured, metric)}\n"
-        f"Dots: the measured {decision.measured.cutoff}; dotted: where configurations are compared; ring: the choice",
+        f"Dots: {dots}; dotted: where configurations are compared; ring: the choice",
         top=1.1,
     )
     draw_over_cost(decision, metric, drawing.subplots())

@@ -14,7 +14,7 @@ SPENT = 0.9  # of a budget; a configuration that spends less could be measured a
 def equal_cost_in_words(decision: Decision) -> Iterator[str]:
     """How configurations are compared, which are not, and which could spend more; nothing at the same cutoff."""
     sweep, measured = decision.sweep, decision.measured
-    if not sweep.budgeted:
+    if not decision.is_interpolated:
         return
     cutoff, unit = measured.cutoff, sweep.outcomes[0].facts.cutoff_unit
     yield (

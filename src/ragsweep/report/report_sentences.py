@@ -213,7 +213,8 @@ def _what_a_cutoff_buys(decision: Decision) -> str:
         "" if price is None else f" (about {rough(price)} {unit})"
     )
     rest = [
-        f"{value:.2f} at {cutoff}" + ("" if price is None else f" ({rough(price)})") for cutoff, value, price in others
+        f"{value:.2f} at {cutoff:,}" + ("" if price is None else f" ({rough(price)})")
+        for cutoff, value, price in others
     ]
     title = in_sentence(sweep.title(decision.gain))
     gains = [sweep.sign(decision.gain) * each for _, each, _ in points]
@@ -289,7 +290,8 @@ def promise_in_words(decision: Decision, promise: Promise) -> str:
         shown = f"{queries_in_words(decision.sweep)} show at least {found.lower_bounds[-1]:.3f}"
         return f"{label} is not shown to have a {what}: {shown}{needed}."
     if found.cutoff is not None:
-        return f"{decision.measured.cutoff} {found.cutoff} is the smallest shown to have a {what} (95 % confidence)."
-    largest = f"{found.lower_bounds[-1]:.3f} at {decision.measured.cutoff} {promise.largest}"
+        smallest = cutoffs_in_words(decision.measured, found.cutoff)
+        return f"{smallest} is the smallest shown to have a {what} (95 % confidence)."
+    largest = f"{found.lower_bounds[-1]:.3f} at {cutoffs_in_words(decision.measured, promise.largest)}"
     shown = f"{queries_in_words(decision.sweep)} show at least {largest}"
     return f"No measured {decision.measured.cutoff} is shown to have a {what}: {shown}{needed}."

@@ -26,7 +26,7 @@ def cells(decision: Decision) -> list[list[str]]:
             [
                 *([f"{cutoff:,}" if unit else str(cutoff)] if sweep.cutoff else []),
                 sweep.label(choice.named) if choice.meets else "none meets the requirements",
-                *([_measured_at(choice)] if sweep.budgeted else []),
+                *([_measured_at(choice)] if decision.is_interpolated else []),
                 _ties(choice),
                 *(
                     number(sweep, name, value if choice.meets else None)
@@ -35,7 +35,7 @@ def cells(decision: Decision) -> list[list[str]]:
             ]
         )
     heads = [*([unit or sweep.cutoff] if sweep.cutoff else []), "choice"]
-    heads += [decision.measured.cutoff] if sweep.budgeted else []
+    heads += [decision.measured.cutoff] if decision.is_interpolated else []
     return [[*heads, "cannot be told apart", *map(sweep.title, shown)], *rows]
 
 

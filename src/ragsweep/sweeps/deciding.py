@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
-from ragsweep.sweeps.equal_cost import at_equal_cost
+from ragsweep.sweeps.equal_cost import at_equal_cost, budgeted_cost, usual_budgets
 from ragsweep.sweeps.shipping import not_shipped
 from ragsweep.sweeps.sweep import Sweep
 
@@ -29,6 +29,17 @@ def decide(sweep: Sweep) -> Decision:
         for cutoff, choice in decision.choices.items()
     }
     return replace(decision, choices=by_cost)
+
+
+def decide_each(sweep: Sweep) -> list[Decision]:
+    """Decide a sweep on each of its datasets, at the same budgets where configurations are compared at equal cost."""
+    sweeps = sweep.by_dataset
+    costs = {budgeted_cost(each) for each in sweeps}
+    cost = costs.pop() if len(costs) == 1 else None
+    if cost and len(sweeps) > 1 and not sweep.settings.budgets:
+        settings = replace(sweep.settings, budget=cost, budgets=usual_budgets(sweep.outcomes, cost))
+        sweeps = [replace(each, settings=settings) for each in sweeps]
+    return [decide(each) for each in sweeps]
 
 
 def cost_of_all(sweep: Sweep) -> str | None:

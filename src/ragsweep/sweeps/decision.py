@@ -115,6 +115,11 @@ class Decision:
         """The configuration to take at the cutoff of the headline."""
         return self.headline.named
 
+    @property
+    def is_interpolated(self) -> bool:
+        """Whether the values are interpolated between measured cutoffs."""
+        return bool(self.named.between)
+
     @cached_property
     def best(self) -> pd.Series:
         """The row of the named configuration in the sweep's table."""

@@ -6,14 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from ragsweep.config.run_settings import Budget
 from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.tasks.metric import Metric
 
 SMALLEST_MARGIN = 1e-6
-
-Budget = Annotated[int, Between(1, 1_000_000)]  # a cutoff, or a cost such as tokens
 
 
 @dataclass(frozen=True)

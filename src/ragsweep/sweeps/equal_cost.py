@@ -14,7 +14,7 @@ from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.tasks.facts import MeasureFact, RepeatedFact
 
-BUDGET = "budget"  # name of the cutoff that stands for a cost
+BUDGET = "budget"  # name of the cutoff that is a cost
 ALIKE = 1.1  # times as large: units that differ by less are of one size
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -26,7 +26,11 @@ def at_equal_cost(sweep: Sweep) -> Sweep:
     less and more: a mixture of the two that costs as much on average, so that tests in pairs hold. A configuration
     whose largest cutoff costs less has what it measures there. One whose smallest cutoff costs more is not compared.
     """
-    cost = _cost(sweep)
+    unit = sweep.outcomes[0].facts.cutoff_unit
+    if unit:  # measured within budgets
+        costs = [name for name in sweep.settings.costs if name in sweep.metric_info]
+        return replace(sweep, budgeted=next((name for name in costs if sweep.metric_info[name].unit == unit), None))
+    cost = budgeted_cost(sweep)
     if cost is None:
         return sweep
     found = [
@@ -45,13 +49,13 @@ def usual_budgets(outcomes: Sequence[Outcome], cost: str) -> list[int]:
     return sorted({each for each in rounded if each > 0})
 
 
-def _cost(sweep: Sweep) -> str | None:
+def budgeted_cost(sweep: Sweep) -> str | None:
     """The cost at which configurations are compared; None if they are compared at the same cutoff."""
     settings, facts = sweep.settings, sweep.outcomes[0].facts
     grows = [name for name in settings.costs if name in facts.curves]
     cost = settings.budget or next(iter(grows), None)
     runs = sweep.outcomes
-    if cost is None or not sweep.cutoff or sweep.cutoff in (settings.budget, BUDGET):
+    if cost is None or not sweep.cutoff or sweep.cutoff == settings.budget:
         return None
     if settings.at in sweep.cutoffs and not (settings.budget or settings.budgets):
         return None  # it is asked about that cutoff

@@ -45,7 +45,9 @@ def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
 def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     """The units retrieved for each judged query within the cutoff, best first, separated by semicolons."""
     units = np.array(dataset.units, dtype=object)
-    return ["; ".join(units[row[row != NOTHING]]) for row in evaluation.judged.units[:, : evaluation.k]]
+    ranks = [evaluation.k] * len(evaluation.judged.units) if evaluation.ranks is None else evaluation.ranks.tolist()
+    first = (row[:rank] for row, rank in zip(evaluation.judged.units, ranks, strict=True))
+    return ["; ".join(units[row[row != NOTHING]]) for row in first]
 
 
 CHUNKS_BY_PAGES = (
@@ -54,9 +56,8 @@ CHUNKS_BY_PAGES = (
 )
 
 
-def facts(evaluation: Evaluation, dataset: Dataset, tokenizer: str) -> dict[str, Any]:
+def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     """Facts about the dataset as a JSON-compatible value, for programs that read it."""
-    characters = sum(map(len, dataset.texts))
     judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
     level = evaluation.judged.relevance_level
     left_out = {"left_out": dataset.left_out.number} if dataset.left_out.number else {}
@@ -69,7 +70,6 @@ def facts(evaluation: Evaluation, dataset: Dataset, tokenizer: str) -> dict[str,
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
-        **({"returned": [characters / len(dataset.texts), tokenizer]} if characters else {}),
         "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
         "answerable": answerable(evaluation, dataset),
         **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
