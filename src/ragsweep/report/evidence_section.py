@@ -172,7 +172,7 @@ def _edges(decision: Decision) -> Iterator[str]:
         (lower, before, _), (higher, last, _) = points[-2:]
         if sweep.sign(gain) * (last - before) >= STILL_RISING:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
-            largest = f"{before:.3f} at {lower}, {last:.3f} at {higher}"
+            largest = f"{before:.3f} at {lower:,}, {last:.3f} at {higher:,}"
             cutoffs = f"{sweep.cutoff}{'s' if sweep.budgeted else ''}"
             yield f"{still} between the two largest {cutoffs} of the sweep: {largest}."
 

@@ -85,6 +85,8 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
         headline: Those at the cutoff of the headline.
     """
     for cost in sweep.settings.costs:
+        if cost == sweep.budgeted:  # all spend the same
+            continue
         grows = any(cost in outcome.facts.curves for outcome in sweep.outcomes)
         runs = sweep if grows else headline
         metric = next((name for name in sweep.settings.gains if grows), sweep.decided_by)
