@@ -768,3 +768,11 @@ def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(co
 
 def test_grid_of_the_fixtures_is_read_as_it_is_meant():
     assert headline(decide(grid()))[0] == "At every k: alpha 1."
+
+
+def test_configurations_with_the_same_numbers_are_named_also_where_their_settings_differ():
+    rng = np.random.default_rng(4)
+    same, other = rng.random(30), rng.random(30)
+    said = " ".join(evidence(decide(over_alpha([same, same, other], (0, 0.5, 1)))))
+    assert "alpha 0 and alpha 0.5 have the same number in every metric." in said
+    assert "same number" not in " ".join(evidence(decide(over_alpha([same, other], (0, 1)))))

@@ -15,6 +15,7 @@ from ragsweep.report.value_words import at, cutoffs_in_words, listed, p_value, q
 from ragsweep.sweeps import Choice, Decision, asked_once, not_shipped, split
 from ragsweep.tasks.repeating import what_pays
 
+MOST_TWINS = 3  # sentences about configurations that measure the same
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
 
@@ -37,6 +38,7 @@ def _of_choice(decision: Decision) -> Iterator[str]:
         about = cutoffs_in_words(decision.sweep, used)
         yield f"decision.at is {asked}, at which no run finished: the headline is about {about}."
     yield from equal_cost_in_words(decision)
+    yield from _twins(decision)
     yield from _left_out(decision)
     if not_shipped(decision) == "same values":
         return
@@ -144,6 +146,18 @@ def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
         )
     elif not choice.not_worse:
         yield "Measure more queries, or allow a larger margin."
+
+
+def _twins(decision: Decision) -> Iterator[str]:
+    """Configurations that have the same number in every metric, also where their settings differ."""
+    level = decision.headline.allowed
+    alike: dict[str, list[str]] = {}
+    for outcome in level.outcomes:
+        alike.setdefault(outcome.measured, []).append(level.label(outcome))
+    same = [labels for labels in alike.values() if len(labels) > 1]
+    for labels in same[:MOST_TWINS] if len(alike) > 1 else ():
+        names = " and ".join(labels) if len(labels) == 2 else listed(labels)
+        yield f"{names} have the same number in every metric."
 
 
 def _one_for_all(decision: Decision) -> Iterator[str]:
