@@ -117,7 +117,7 @@ def test_few_queries_are_pointed_out():
 
 
 def test_a_pull_request_gets_a_table():
-    found = of(np.linspace(0, 0.98, 100), np.linspace(0, 0.98, 100))
+    found = of(np.linspace(0, 0.98, 100), np.linspace(0, 0.98, 100), margin=0.1)
     lines = list(found.markdown())
     assert lines[0].startswith("### PASS: ")
     assert "| difference, 95 % interval | +0.0000 [+0.0000, +0.0000] | |" in lines
