@@ -106,6 +106,7 @@ def test_a_small_arm_at_a_large_k_beats_a_large_arm_at_a_small_one():
         (grid(sizes=(200, 210)), "units are alike"),
         (grid(returned=False), "recorded before sizes were"),
         (grid(settings=DecisionSettings("f1", at=4, costs=[TOKENS])), "asked about a k"),
+        (grid(settings=DecisionSettings("f1", prefer=TOKENS, costs=[TOKENS])), "asked for fewer tokens"),
         (grid(settings=DecisionSettings("f1", budget="k", costs=[TOKENS])), "asked for the same k"),
         (grid(settings=DecisionSettings("f1")), "no cost"),
         (Sweep([run(200, 2, [0.1]), run(800, 2, [0.2], counted_by="a model")], {}, SETTINGS), "other tokens"),

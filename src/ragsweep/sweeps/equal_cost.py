@@ -57,8 +57,9 @@ def budgeted_cost(sweep: Sweep) -> str | None:
     runs = sweep.outcomes
     if cost is None or not sweep.cutoff or sweep.cutoff == settings.budget:
         return None
-    if settings.at in sweep.cutoffs and not (settings.budget or settings.budgets):
-        return None  # it is asked about that cutoff
+    asked_otherwise = settings.at in sweep.cutoffs or settings.prefer == cost  # about a cutoff, or for less of the cost
+    if asked_otherwise and not (settings.budget or settings.budgets):
+        return None
     if len({run.facts.returned.counted_by for run in runs if run.facts.returned}) > 1:
         return None  # one model's tokens are not another's
     if any(run.value(cost) is None for run in runs) or not sweep.is_mean(sweep.decided_by):
