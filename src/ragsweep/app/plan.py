@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, product
 from math import prod
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import Shown, as_given, name_and_settings, values_shown
+from ragsweep.app.option_values import expanded
 from ragsweep.config.composing import sharing
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
@@ -51,7 +52,17 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     if mode == ONE_AT_A_TIME:
         grid = prod(sum(1 for _ in each.sweep_iterator()) for each in last.values() if each.is_sweep_override())
         print(f"one setting at a time, around the first values: {len(jobs):,} of the {grid:,} jobs of the whole grid")
-    return jobs, swept
+    return jobs, with_own_settings(jobs, swept)
+
+
+def with_own_settings(jobs: Iterable[Sequence[str]], swept: Sequence[str]) -> list[str]:
+    """The swept settings, each followed by those that its values set, as `chunker=recursive:96` does."""
+    own = dict.fromkeys(each.partition("=")[0].lstrip("+") for job in jobs for each in job)
+    return [
+        each
+        for name in swept
+        for each in (name, *(other for other in own if other.startswith(f"{name}.") and other not in swept))
+    ]
 
 
 def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection[str] = ()) -> list[list[str]]:
@@ -78,11 +89,11 @@ def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection
         else:
             raise ConfigError(f"{override.input_line}: expected a list of values or a range")
     if mode == GRID:
-        return [[*job] for job in product(*values.values())]
+        return [expanded(job) for job in product(*values.values())]
     free = {key: listed for key, listed in values.items() if key.lstrip("+") not in crossed}
     changes = [{}, *({key: value} for key, listed in free.items() for value in listed[1:])]
     return [
-        [*job]
+        expanded(job)
         for change in changes
         for job in product(*([change.get(key, listed[0])] if key in free else listed for key, listed in values.items()))
     ]
