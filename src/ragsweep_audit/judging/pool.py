@@ -38,12 +38,14 @@ class Ranked(NamedTuple):
         dataset: Reads the data.
         items: What is searched, with the judgments that there are.
         passages: Position of the passage at each rank, shape [queries, k]; `NOTHING` after the last one.
+        run_id: Its run in the tracking store; empty if it has none.
     """
 
     label: str
     dataset: DatasetFormat
     items: Dataset
     passages: Indices
+    run_id: str = ""
 
 
 class Pair(NamedTuple):
@@ -98,7 +100,7 @@ class Pool:
         entries: list[tuple[int, tuple[int, str], int]] = []  # configuration, pair, rank
         labels: list[str] = []
         first: Dataset | None = None
-        for label, _, items, passages in configurations:
+        for label, _, items, passages, _ in configurations:
             first = first or items
             _expect_alike(first, items, label)
             units = units_of_ranking(passages, items)
