@@ -13,9 +13,8 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.statistics.intervals import Array
+from ragsweep.tasks.ranking.incomplete_judgments import PERSISTENCE
 from ragsweep.tasks.ranking.units import units_of_ranking
-
-PERSISTENCE = 0.8  # of the reader of rank-biased precision (Moffat and Zobel 2008)
 
 
 def _rank_biased(k: int) -> Array:

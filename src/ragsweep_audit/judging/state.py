@@ -84,11 +84,12 @@ def decision(journal: Journal) -> Iterator[str]:
     leader, judged = pool.labels[race.leader], counted(len(journal.grades), "judgment")
     others = [each for each in np.flatnonzero(race.running).tolist() if each != race.leader]
     about = f"on {'this query' if pool.queries == 1 else f'these {pool.queries:,} queries'} by {pool.metric_at_k}"
-    at = f"decided after {judged} at {race.level:.0%}"
+    at = f"decided after {judged} at {race.level * 100:g} %"
     if not others:
         yield f"Ship {leader}: the best {about}, {at}."
     elif all_judged and None not in journal.grades.values():
-        yield f"{leader} and {_named(journal, others)} measure the same {about}: every pair that could tell is judged."
+        same = f"{leader} and {_named(journal, others)} measure the same {about}"
+        yield f"{same}: every pair that could tell is judged ({judged})."
     elif race.is_close_enough:
         yield f"Ship {leader}: it loses less than {race.margin:g} to the best {about}, {at}."
         yield f"Still open: {_named(journal, others)}."
