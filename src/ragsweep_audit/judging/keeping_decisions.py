@@ -56,6 +56,8 @@ class Keeping:
             raise ConfigError(f"{self.file}: cannot be written ({error.strerror})") from error
         if self.is_simulated:
             return f"Decision: {self.file}; a simulation is not recorded in MLflow"
+        if not self.journal.grades and not is_decided(self.journal):
+            return f"Decision: {self.file}; in MLflow once something is judged"
         try:
             address = self._record()
         except RagsweepError as error:
