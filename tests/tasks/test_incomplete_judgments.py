@@ -6,8 +6,14 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.external import evaluate
 from ragsweep.tasks.ranking.incomplete_judgments import PERSISTENCE
+from ragsweep.tasks.ranking.metrics import ndcg
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 UNITS = st.sampled_from([f"d{number}" for number in range(8)])
 RANKING = st.lists(UNITS, min_size=1, max_size=8, unique=True)
@@ -58,3 +64,19 @@ def test_judgments_of_what_is_relevant_alone_say_nothing():
 
 def test_a_notebook_shows_it():
     assert "Judged@2 0.500" in repr(evaluate({"q": ["a", "b"]}, {"q": {"b": 1, "c": 0}}, k=2, resamples=1))
+
+
+@pytest.mark.parametrize(("grades", "measured"), [({"a#1": 1, "a#2": 0}, True), ({"a#1": 1}, False)])
+def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measured):
+    pages = [
+        (str(number), f"a#{number}", text) for number, text in enumerate(["iron", "iron tea", "iron milk"], start=1)
+    ]
+    judgments = tuple(Judgment("q", unit, grade) for unit, grade in grades.items())
+    collection = Collection("made", "page", (Document.from_pages("a", pages),), (Query("q", "iron"),), judgments)
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
+    task = RankingTask(None, PageChunker(), SparseRetriever(NO_STORE), evaluation, 3, 0, NO_STORE, "words")
+    measurement = task.measure(Dataset.from_collection(collection, PageChunker()))
+    found = {each.metric.name: each.value for each in measurement.measures}
+    assert ("incomplete_judgments" in measurement.facts) == measured
+    assert found.get("coverage/judged_at_k") == (pytest.approx(2 / 3) if measured else None)
+    assert ("Incomplete judgments" in measurement.sections) == measured

@@ -259,7 +259,7 @@ class RankingTask:
                 for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
             }
             | ({} if tokens is None else {costs.TOKENS.name: Curve(tokens.mean(axis=1))}),
-            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level)),
+            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level), *lacking.values()),
             cutoff=self.cutoff,
             facts=facts | lacking,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
