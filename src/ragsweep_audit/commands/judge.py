@@ -2,6 +2,7 @@
 
 ragsweep judge retriever.alpha=0,0.3,0.5,0.7,1 k=10 dataset=pdf dataset.documents=manuals dataset.queries=questions.json
 ragsweep judge SWEEP_ID                          # what nobody judged yet of a sweep that has been run
+ragsweep judge SWEEP_ID --page                   # judge on a page in the browser
 ragsweep judge SWEEP_ID --margin 0.02            # stop once the leader loses less than that to the best
 ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgments, and look each answer up
 ragsweep judge SWEEP_ID --verify                 # compute the decision again from the journal alone
@@ -53,6 +54,7 @@ def main() -> int:
         verify=arguments.verify,
         journal=arguments.journal or Path("simulated.jsonl" if simulated else "judged.jsonl"),
         source=arguments.source,
+        port=arguments.port if arguments.page else None,
         judge=arguments.judge or ("file" if simulated else getpass.getuser()),
         seed=arguments.seed,
         out=arguments.out,
@@ -76,6 +78,8 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--from", dest="source", metavar="FILE", help="judgments in TREC format that stand for a judge, or 'dataset'"
     )
+    parser.add_argument("--page", action="store_true", help="ask on a page in the browser, for this machine only")
+    parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")
     parser.add_argument("--verify", action="store_true", help="ask nothing: run the race again from the journal")
     parser.add_argument("--judge", metavar="NAME", help="who judges (default: your login)")
     parser.add_argument("--seed", type=int, default=42, help="of the draws (default 42)")

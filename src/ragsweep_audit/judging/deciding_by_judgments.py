@@ -17,6 +17,7 @@ from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
+from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
 from ragsweep_audit.judging.state import decision, state_line
 from ragsweep_audit.reviewing import write_judgments
@@ -31,7 +32,8 @@ class JudgeRequest:
     Attributes:
         budget: How many judgments there may be in the journal; None if any number.
         verify: Whether nothing is asked.
-        source: A file of judgments, or `dataset`, that stands for the judge; None asks at the terminal.
+        source: A file of judgments, or `dataset`, that stands for the judge; None asks a person.
+        port: Where a page asks, 0 for any free port; None asks at the terminal.
     """
 
     sweep_id: str
@@ -45,6 +47,7 @@ class JudgeRequest:
     verify: bool
     journal: Path
     source: str | None
+    port: int | None
     judge: str
     seed: int
     out: Path | None
@@ -57,9 +60,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     else:
         k, configurations = of_overrides(request.overrides)
     ranked = [*configurations]
-    judge: Judge = TerminalJudge(request.highest)
-    if request.source is not None:
-        judge = FileJudge(_grades(request.source, ranked[0].items), request.highest)
+    judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
     pool = Pool.of(hidden, request.metric, k, request.highest)
     about = (request.margin, request.level, request.seed, request.highest, request.judge)
@@ -75,27 +76,44 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     except KeyboardInterrupt:
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
         raise
-    print(*decision(journal, all_judged=all_judged), f"Judgments: {request.journal}", sep="\n")
+    sentences = [*decision(journal, all_judged=all_judged), f"Judgments: {request.journal}"]
+    print(*sentences, sep="\n")
+    if isinstance(judge, PageJudge):
+        judge.end(sentences)
     if request.out is not None:
         print(write_judgments(ranked[0].dataset, _judgments(journal), request.out))
     return _is_decided(journal) or (all_judged and None not in journal.grades.values())
 
 
+def _judge(request: JudgeRequest, items: Dataset) -> Judge:
+    """Who judges."""
+    if request.source is not None:
+        return FileJudge(_grades(request.source, items), request.highest)
+    if request.port is None or request.verify:
+        return TerminalJudge(request.highest)
+    page = PageJudge(request.highest, request.port)
+    print(f"Judge at {page.address} (Ctrl-C stops; what is judged is kept)", flush=True)
+    return page
+
+
 def _ask(journal: Journal, judge: Judge, budget: int | None) -> bool:
     """Ask until it is decided, the budget is spent or the judge stops; returns whether nothing is left to ask."""
+    state = state_line(journal, [])
     while not _is_decided(journal) and (budget is None or len(journal.grades) < budget):
         asked = journal.ask()
         if asked is None:
             break
-        answer = judge.answer(asked)
+        answer = judge.answer(asked, state)
         if answer == QUIT:
             break
         if answer == UNDO:
-            print("taken back" if journal.undo() else "nothing of yours can be taken back")
+            undone = "taken back" if journal.undo() else "nothing of yours can be taken back"
+            state = f"{undone}; {state_line(journal, [])}"
             continue
         out = journal.answer(asked, None if answer is None else int(answer))
-        if out or isinstance(judge, TerminalJudge):
-            print(state_line(journal, out), flush=True)
+        state = state_line(journal, out)
+        if out and not isinstance(judge, TerminalJudge):
+            print(state, flush=True)
     return journal.race.differing == 0
 
 
