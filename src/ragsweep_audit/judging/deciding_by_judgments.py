@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,10 +17,12 @@ from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
+from ragsweep_audit.judging.judging_table import hand_out, take_back
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
+from ragsweep_audit.judging.pooling import RACE
 from ragsweep_audit.judging.state import decision, state_line
-from ragsweep_audit.reviewing import write_judgments
+from ragsweep_audit.judging.written_judgments import write_judgments
 
 OF_DATASET = "dataset"  # the judgments of the dataset stand for the judge
 
@@ -30,8 +32,12 @@ class JudgeRequest:
     """What to judge; the attributes are the options of `ragsweep judge`.
 
     Attributes:
+        strategy: `race`, or `pooling`, which decides nothing.
         budget: How many judgments there may be in the journal; None if any number.
-        verify: Whether nothing is asked.
+        verify: Whether nothing is asked, nor written.
+        table: A file into which the next questions are written, instead of asking them.
+        rows: How many of them.
+        apply: Such a file that has been filled in.
         source: A file of judgments, or `dataset`, that stands for the judge; None asks a person.
         port: Where a page asks, 0 for any free port; None asks at the terminal.
     """
@@ -39,18 +45,27 @@ class JudgeRequest:
     sweep_id: str
     overrides: Sequence[str]
     modules: Sequence[str]
+    strategy: str
     metric: str
     margin: float
     level: float
     highest: int
     budget: int | None
     verify: bool
+    table: Path | None
+    rows: int
+    apply: Path | None
     journal: Path
     source: str | None
     port: int | None
     judge: str
     seed: int
     out: Path | None
+
+    @property
+    def asks(self) -> bool:
+        """Whether questions are asked, instead of computing the decision again or reading and writing tables."""
+        return not (self.verify or self.table or self.apply)
 
 
 def judge_until_decided(request: JudgeRequest) -> bool:
@@ -60,23 +75,32 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     else:
         k, configurations = of_overrides(request.overrides)
     ranked = [*configurations]
+    unit = ranked[0].items.unit
     judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
     pool = Pool.of(hidden, request.metric, k, request.highest)
-    about = (request.margin, request.level, request.seed, request.highest, request.judge)
+    about = (request.margin, request.level, request.seed, request.highest, request.judge, request.strategy)
     journal = Journal(request.journal, pool, *about, only_read=request.verify)
-    if ranked[0].items.unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
-        print(CHUNKS_BY_PAGES.format(ranked[0].items.unit))
-    left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {ranked[0].items.unit}"
-    print(f"{counted(len(pool.labels), 'configuration')}; {left} can change the decision.")
+    if unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
+        print(CHUNKS_BY_PAGES.format(unit))
+    left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
+    matter = "can change the decision" if request.strategy == RACE else "are not judged"
+    print(f"{counted(len(pool.labels), 'configuration')}; {left} {matter}.")
+    if request.apply:
+        print(take_back(journal, request.apply))
     if journal.grades:
         print(f"{request.journal}: {counted(len(journal.grades), 'judgment')} so far.")
+    if request.table:
+        print(hand_out(journal, request.table, request.rows))
+    if handed_out := journal.handed_out:
+        files = ", ".join(sorted(set(handed_out)))
+        print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
-        all_judged = _ask(journal, judge, 0 if request.verify else request.budget)
+        all_judged = _ask(journal, judge, request.budget if request.asks else 0)
     except KeyboardInterrupt:
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
         raise
-    sentences = [*decision(journal, all_judged=all_judged), f"Judgments: {request.journal}"]
+    sentences = [*_decision(journal, all_judged=all_judged), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n")
     if isinstance(judge, PageJudge):
         judge.end(sentences)
@@ -89,7 +113,7 @@ def _judge(request: JudgeRequest, items: Dataset) -> Judge:
     """Who judges."""
     if request.source is not None:
         return FileJudge(_grades(request.source, items), request.highest)
-    if request.port is None or request.verify:
+    if request.port is None or not request.asks:
         return TerminalJudge(request.highest)
     page = PageJudge(request.highest, request.port)
     print(f"Judge at {page.address} (Ctrl-C stops; what is judged is kept)", flush=True)
@@ -98,7 +122,7 @@ def _judge(request: JudgeRequest, items: Dataset) -> Judge:
 
 def _ask(journal: Journal, judge: Judge, budget: int | None) -> bool:
     """Ask until it is decided, the budget is spent or the judge stops; returns whether nothing is left to ask."""
-    state = state_line(journal, [])
+    state = _state(journal)
     while not _is_decided(journal) and (budget is None or len(journal.grades) < budget):
         asked = journal.ask()
         if asked is None:
@@ -108,13 +132,32 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> bool:
             break
         if answer == UNDO:
             undone = "taken back" if journal.undo() else "nothing of yours can be taken back"
-            state = f"{undone}; {state_line(journal, [])}"
+            state = f"{undone}; {_state(journal)}"
             continue
         out = journal.answer(asked, None if answer is None else int(answer))
-        state = state_line(journal, out)
+        state = _state(journal, out)
         if out and not isinstance(judge, TerminalJudge):
             print(state, flush=True)
     return journal.race.differing == 0
+
+
+def _state(journal: Journal, out: Sequence[int] = ()) -> str:
+    """What is known, in one line."""
+    if journal.strategy == RACE:
+        return state_line(journal, out)
+    return f"after {len(journal.grades)}: {journal.race.differing:,} left"
+
+
+def _decision(journal: Journal, *, all_judged: bool) -> Iterator[str]:
+    """What is decided, or was judged, in sentences."""
+    if journal.strategy == RACE:
+        yield from decision(journal, all_judged=all_judged)
+        return
+    grades = [*journal.grades.values()]
+    unsure, irrelevant = grades.count(None), grades.count(0)
+    relevant = len(grades) - unsure - irrelevant
+    yield f"{counted(len(grades), 'judgment')}: {relevant} relevant, {irrelevant} not, {unsure} could not be told."
+    yield f"{counted(journal.race.differing, 'pair')} left that nobody judged."
 
 
 def _is_decided(journal: Journal) -> bool:

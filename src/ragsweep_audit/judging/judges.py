@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.journal import Asked
-from ragsweep_audit.judging.pool import Pair
+from ragsweep_audit.judging.pool import Asked, Pair
 
 UNDO: Literal["u"] = "u"
 QUIT: Literal["q"] = "q"

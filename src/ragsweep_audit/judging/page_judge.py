@@ -19,8 +19,8 @@ from typing import Any
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.journal import Asked
 from ragsweep_audit.judging.judges import Answer, answers, shown_text
+from ragsweep_audit.judging.pool import Asked
 
 PAGE = Path(__file__).with_name("judging_page.html")
 HOST = "127.0.0.1"

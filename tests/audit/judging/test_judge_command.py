@@ -1,6 +1,8 @@
 """`ragsweep judge` from the questions to a decision, and the judgments back in a file that a sweep runs on."""
 
+import csv
 import json
+import re
 import subprocess
 import sys
 
@@ -67,6 +69,33 @@ def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(appli
     assert process.returncode == 0, process.stderr
 
 
+def test_a_table_is_handed_out_and_taken_back(judge, tmp_path):
+    status, said = judge("--table", "t.csv", "--rows", "3")
+    assert status == 1
+    assert "3 questions handed out in t.csv" in said
+    with (tmp_path / "t.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "grade": grade} for row, grade in zip(rows, ["1", "?", ""], strict=True))
+    status, said = judge("--apply", "t.csv", "--table", "next.csv", "--rows", "1")
+    assert status == 1
+    assert "2 new judgments of 3 rows" in said
+    left_blank = (tmp_path / "next.csv").read_text(encoding="utf-8-sig").splitlines()[1].partition(",")[0]
+    assert left_blank == '"3"'
+
+
+def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
+    given = ["--strategy", "pooling", "--from", str(corpus / "judgments.qrels"), "--out", "judged.json"]
+    status, said = judge(*given)
+    assert status == 0
+    pairs = int(re.search(r"(\d+) of \1 pairs", said)[1])
+    assert f"{pairs} judgments: 10 relevant, {pairs - 10} not, 0 could not be told." in said
+    rows = json.loads((tmp_path / "judged.json").read_text())
+    assert sum(len(row["relevant_docs"]) for row in rows) == pairs
+
+
 def test_a_budget_ends_it_undecided(judge, corpus):
     status, said = judge("--from", str(corpus / "judgments.qrels"), "--budget", "2")
     assert status == 1
@@ -97,6 +126,13 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--journal", "."], "is a folder"),
         (["--verify"], "is not a file"),
         (["--grades", "0"], "--grades"),
+        (["--rows", "0"], "--rows"),
+        (["--port", "99999", "--page"], "--port"),
+        (["--apply", "absent.csv"], "absent.csv does not exist"),
+        (["--apply", "absent.csv", "--verify"], "writes nothing"),
+        (["--table", "."], "exists"),
+        (["--out", "."], "exists"),
+        (["--out", "new.csv", "--budget", "0"], "ends in .json"),
         (["--level", "1"], "--level"),
         (["k=3,5"], "k: found several values"),
         (["retriever.k1=1", "retriever.b=1"], "expected several configurations"),
