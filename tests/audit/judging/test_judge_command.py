@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -67,6 +68,35 @@ def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(appli
     known = ["questions.path=judged.json" if each.startswith("questions.path") else each for each in data]
     process = application.run("-m", *known)
     assert process.returncode == 0, process.stderr
+
+
+def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
+    command = [sys.executable, "-m", "ragsweep", "judge", *data, "--page"]
+
+    def opened():
+        process = subprocess.Popen(command, cwd=application.home, stdout=subprocess.PIPE, text=True)
+        return process, next(line for line in process.stdout if "Judge at" in line).split()[2]
+
+    def asked(address):
+        return json.load(urllib.request.urlopen(f"{address}state?0"))
+
+    def give(address, state, answer):
+        body = {**state["question"], "answer": answer}
+        urllib.request.urlopen(f"{address}answer", json.dumps(body).encode())
+        return json.load(urllib.request.urlopen(f"{address}state?{state['version']}"))
+
+    process, address = opened()
+    state = asked(address)
+    second = give(address, state, "1")
+    process.kill()
+    process.communicate()
+    process, address = opened()
+    state = asked(address)
+    assert state["question"] == second["question"]
+    assert state["state"].startswith("after 1: ")
+    ended = give(address, state, "q")
+    assert process.communicate()[0].splitlines()[-len(ended["end"]) :] == ended["end"]
+    assert process.returncode == 1
 
 
 def test_a_table_is_handed_out_and_taken_back(judge, tmp_path):
