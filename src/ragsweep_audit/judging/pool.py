@@ -65,6 +65,20 @@ class Pair(NamedTuple):
     where: str
 
 
+class Asked(NamedTuple):
+    """A question for the judge.
+
+    Attributes:
+        number: Of the draw.
+        pair: What is asked.
+        again: Whether it was judged before, and is asked to see how often judgments differ.
+    """
+
+    number: int
+    pair: Pair
+    again: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """All pairs that some configuration ranks among its first k.
