@@ -275,10 +275,9 @@ class RankingTask:
                 **{heading: said for heading, said in ((index_recall.HEADING, lost), (HEADING, decided_by)) if said},
                 **silent.sections,
                 **of_ranker,
-                **sections,
-                **of_lacking,
+                **(sections := sections | of_lacking),
             },
-            summary=next(iter((sections | of_lacking).values()), ()),
+            summary=next(iter(sections.values()), ()),
             method=self._method,
             tables={"false_finds.csv": nothing.curve()} if nothing else {},
             files={
