@@ -16,10 +16,6 @@ PLUGIN = Plugin(
             "judge only what can change the decision between configurations, and stop when it is decided",
             "ragsweep_audit.commands.judge:main",
         ),
-        "review": Command(
-            "judge pages that nobody judged and that retrievers agree on, and see what that changes",
-            "ragsweep_audit.commands.review:main",
-        ),
     },
     checks={"audit": "ragsweep_audit.check:DatasetAudit"},
 )

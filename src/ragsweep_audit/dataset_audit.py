@@ -99,7 +99,7 @@ def audit(
     ]
     if isinstance(retriever, ExplainsSilence):
         found += _kept(store, ["silent", items.digest_of_all, identity(retriever)], lambda: _silent(items, retriever))
-    if not _not_compared(items, relevance_level, encoder):
+    if encoder is not None and not _not_compared(items, relevance_level, encoder):
         found += _kept(
             store,
             ["unjudged", items.digest_of_all, relevance_level, identity(encoder)],
@@ -265,7 +265,7 @@ def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Rank
             yield from unknown_text(passages, asked, len(items.texts) + len(queries), model, settings.unknown)
 
 
-def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder | None) -> Iterator[Finding]:
+def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder) -> Iterator[Finding]:
     """A finding about relevant units that nobody judged. The embeddings are those that the retriever uses."""
     are_few = len(items.queries) <= MOST_AUDITED_QUERIES
     some = items if are_few else _asking(items, _spread(np.unique(items.qrels.query)))

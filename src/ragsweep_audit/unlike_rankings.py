@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
-from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import DenseRetriever, Encoder, Ranker, Ranking, Search, SparseRetriever, rank, ranked
 from ragsweep.store.stage_store import Store
@@ -53,31 +52,25 @@ class LetterRetriever:
 
 
 def unlike_rankings(
-    items: Dataset, encoder: Encoder | None, store: Store, depth: int = COMPARED_DEPTH
+    items: Dataset, encoder: Encoder, store: Store, depth: int = COMPARED_DEPTH
 ) -> Mapping[str, Indices]:
     """Rank the passages for every query by BM25, by embeddings, and by sequences of letters.
 
     Args:
         items: What is searched.
-        encoder: Gives the embeddings; None leaves that ranking out.
+        encoder: Gives the embeddings.
         store: Keeps the rankings.
         depth: Ranks of each ranking.
 
     Returns:
         Position of the passage at each rank by the name of the method, each of shape [queries, depth]; -1 after the
         last passage that was found.
-
-    Raises:
-        DatasetError: There are more than `MOST_PASSAGES` passages.
     """
-    if len(items.passages) > MOST_PASSAGES:
-        raise DatasetError(
-            f"{items.name}: has {len(items.passages):,} passages; unlike rankings are compared for at most "
-            f"{MOST_PASSAGES:,}, so nothing can be listed for review"
-        )
     queries = tuple(query.text for query in items.queries)
     search = Search(items.texts, queries, unranked=unranked_passages(items))
-    rankers: dict[str, Ranker] = {"words": SparseRetriever(store), "letters": LetterRetriever(store)}
-    if encoder is not None:
-        rankers["meaning"] = DenseRetriever(encoder, store)
+    rankers: dict[str, Ranker] = {
+        "words": SparseRetriever(store),
+        "letters": LetterRetriever(store),
+        "meaning": DenseRetriever(encoder, store),
+    }
     return {name: rank(ranker, search, depth).passages for name, ranker in rankers.items()}

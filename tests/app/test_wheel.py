@@ -175,7 +175,7 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("ragsweep re", ["reproduce", "review"]),
+        ("ragsweep re", ["reproduce"]),
         (
             "ragsweep run retriever=",
             [

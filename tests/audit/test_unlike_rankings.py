@@ -7,7 +7,6 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, PageChunker, PdfDataset, Qrels, RecursiveChunker
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
@@ -78,14 +77,6 @@ def assert_removed_judgments_are_listed(dataset, rankings, share):
         some = some or bool(gone & high)
         assert pairs(agreed(fewer, units_of(rankings, fewer)).unjudged()) == usual | (gone & high)
     assert some
-
-
-def test_too_large_a_corpus_is_refused_in_one_line(passages, store, monkeypatch):
-    monkeypatch.setattr("ragsweep_audit.unlike_rankings.MOST_PASSAGES", 100)
-    with pytest.raises(
-        DatasetError, match=r"^cho_manual: has \d+ passages; .* for at most 100, so nothing can be listed"
-    ):
-        unlike_rankings(passages, None, store)
 
 
 @pytest.mark.usefixtures("models")

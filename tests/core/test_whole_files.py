@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragsweep.core.whole_files import locked, write_new, write_over
+from ragsweep.core.whole_files import locked, write_new
 
 
 @pytest.fixture
@@ -20,12 +20,6 @@ def test_a_new_file_has_the_usual_permissions_and_leaves_nothing_beside_it(tmp_p
     assert {each.name for each in tmp_path.iterdir()} == {"new", "usual"}
 
 
-def test_a_copy_of_a_private_file_is_private(tmp_path, victim):
-    victim.chmod(0o600)
-    write_new(tmp_path / "new", b"text", like=victim)
-    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.parametrize("link", ["victim", "absent"])
 def test_a_new_file_replaces_nothing_and_follows_no_link(tmp_path, victim, link):
     (tmp_path / "new").symlink_to(tmp_path / link)
@@ -34,15 +28,6 @@ def test_a_new_file_replaces_nothing_and_follows_no_link(tmp_path, victim, link)
             write_new(tmp_path / name, b"text")
     assert victim.read_text() == "mine"
     assert {each.name for each in tmp_path.iterdir()} == {"new", "victim"}
-
-
-def test_a_file_keeps_its_permissions(tmp_path):
-    (tmp_path / "old").write_text("old")
-    (tmp_path / "old").chmod(0o640)
-    write_over(tmp_path / "old", b"new")
-    assert (tmp_path / "old").read_bytes() == b"new"
-    assert (tmp_path / "old").stat().st_mode & 0o777 == 0o640
-    assert [each.name for each in tmp_path.iterdir()] == ["old"]
 
 
 def test_a_lock_follows_no_link(tmp_path, victim):

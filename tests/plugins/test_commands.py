@@ -10,7 +10,6 @@ COMMANDS = {
     "audit": [],
     "convert": ["--to", "trec", "--out", "new"],
     "generate": ["--count", "5", "--out", "new"],
-    "review": ["--out", "new.csv"],
 }
 BAD = {
     "dataset=nosuch": "dataset=nosuch: expected one of ",

@@ -16,13 +16,12 @@ from pathlib import Path
 from filelock import FileLock
 
 
-def write_new(path: Path, content: bytes, like: Path | None = None) -> None:
+def write_new(path: Path, content: bytes) -> None:
     """Write a new file. Of several processes that do so at once, one succeeds.
 
     Args:
         path: The file.
         content: What it contains.
-        like: A file that has the permissions of the new one; None gives it those of any new file.
 
     Raises:
         FileExistsError: Something has this name, even if it is a link to nothing.
@@ -30,13 +29,8 @@ def write_new(path: Path, content: bytes, like: Path | None = None) -> None:
     """
     with _draft(path, content) as draft:
         path.open("xb").close()  # takes the name, and has the permissions of any new file
-        _put(draft, path, like or path)
-
-
-def write_over(path: Path, content: bytes) -> None:
-    """Replace a file by one with the same permissions; `path` is not a link. Raises `OSError` if that fails."""
-    with _draft(path, content) as draft:
-        _put(draft, path, path)
+        shutil.copymode(path, draft)
+        draft.replace(path)
 
 
 @contextmanager
@@ -68,8 +62,3 @@ def _draft(path: Path, content: bytes) -> Iterator[Path]:
         yield draft
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _put(draft: Path, path: Path, like: Path) -> None:
-    shutil.copymode(like, draft)
-    draft.replace(path)

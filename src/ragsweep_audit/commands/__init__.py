@@ -1,1 +1,1 @@
-"""The commands `ragsweep audit` and `ragsweep review`."""
+"""The commands `ragsweep audit` and `ragsweep judge`."""

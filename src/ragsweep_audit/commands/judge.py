@@ -2,9 +2,14 @@
 
 ragsweep judge retriever.alpha=0,0.3,0.5,0.7,1 k=10 dataset=pdf dataset.documents=manuals dataset.queries=questions.json
 ragsweep judge SWEEP_ID                          # what nobody judged yet of a sweep that has been run
+ragsweep judge SWEEP_ID --page                   # judge on a page in the browser
+ragsweep judge SWEEP_ID --table judging.csv      # write the next 100 questions into a table to hand out
+ragsweep judge SWEEP_ID --apply judging.csv      # take it back, filled in
+ragsweep judge SWEEP_ID --strategy pooling       # all that nobody judged, the highest ranks first; decides nothing
 ragsweep judge SWEEP_ID --margin 0.02            # stop once the leader loses less than that to the best
 ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgments, and look each answer up
-ragsweep judge SWEEP_ID --verify                 # compute the decision again from the journal alone
+ragsweep judge --verify --journal judged.jsonl   # compute the decision again from that file alone
+ragsweep judge SWEEP_ID --verify                 # and check that the sweep ranks what the journal says
 ragsweep judge SWEEP_ID --out reviewed.json      # write the judgments into a copy of the file of questions
 
 A pair of a question and a page is asked at a time, drawn so that it tells most between the configurations that are
@@ -18,6 +23,7 @@ Exit status: 0 where it is decided, 1 where it is not yet, 2 where something can
 from __future__ import annotations
 
 import getpass
+import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -26,7 +32,9 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import FAILED
 
 DEFAULT_LEVEL = 0.05
+MOST_ROWS = 10_000
 LONGEST_NAME = 100  # characters
+JOURNALS = {"race": "judged.jsonl", "pooling": "pooled.jsonl"}  # by the strategy
 
 
 def main() -> int:
@@ -39,20 +47,28 @@ def main() -> int:
         raise ConfigError(f"found {len(ids)} ids, expected that of one sweep")
     _check(arguments)
     from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided
+    from ragsweep_audit.judging.verifying import verify_alone
 
+    if arguments.verify and not arguments.arguments:
+        return 0 if verify_alone(arguments.journal or Path("judged.jsonl")) else FAILED
     simulated = arguments.source is not None
     request = JudgeRequest(
         sweep_id=ids[0] if ids else "",
         overrides=overrides,
         modules=arguments.allow,
+        strategy=arguments.strategy,
         metric=arguments.metric,
         margin=arguments.margin,
         level=arguments.level,
         highest=arguments.grades,
         budget=arguments.budget,
         verify=arguments.verify,
-        journal=arguments.journal or Path("simulated.jsonl" if simulated else "judged.jsonl"),
+        table=arguments.table,
+        rows=arguments.rows,
+        apply=arguments.apply,
+        journal=arguments.journal or Path("simulated.jsonl" if simulated else JOURNALS[arguments.strategy]),
         source=arguments.source,
+        port=arguments.port if arguments.page else None,
         judge=arguments.judge or ("file" if simulated else getpass.getuser()),
         seed=arguments.seed,
         out=arguments.out,
@@ -66,16 +82,29 @@ def _parser() -> ArgumentParser:
         "arguments", nargs="*", metavar="name=value", help="settings as of ragsweep run -m, or a sweep's id"
     )
     parser.add_argument(
+        "--strategy",
+        choices=[*JOURNALS],
+        default="race",
+        help="race: what can change the decision (default); pooling: all that nobody judged, the highest ranks first",
+    )
+    parser.add_argument(
         "--metric", choices=("dcg", "precision", "rbp"), default="dcg", help="what decides (default dcg)"
     )
     parser.add_argument("--margin", type=float, default=0.0, help="how much worse than the best is good enough")
     parser.add_argument("--level", type=float, default=DEFAULT_LEVEL, help="probability of an error (default 0.05)")
     parser.add_argument("--grades", type=int, default=1, metavar="HIGHEST", help="the highest grade (default 1)")
     parser.add_argument("--budget", type=int, metavar="N", help="stop after so many judgments")
-    parser.add_argument("--journal", type=Path, metavar="FILE", help="the file of answers (default judged.jsonl)")
+    parser.add_argument(
+        "--journal", type=Path, metavar="FILE", help="the file of answers (default judged.jsonl, or pooled.jsonl)"
+    )
     parser.add_argument(
         "--from", dest="source", metavar="FILE", help="judgments in TREC format that stand for a judge, or 'dataset'"
     )
+    parser.add_argument("--page", action="store_true", help="ask on a page in the browser, for this machine only")
+    parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="write the next questions into a table to hand out")
+    parser.add_argument("--rows", type=int, default=100, metavar="N", help="of such a table (default 100)")
+    parser.add_argument("--apply", type=Path, metavar="FILE", help="take a table back that was filled in")
     parser.add_argument("--verify", action="store_true", help="ask nothing: run the race again from the journal")
     parser.add_argument("--judge", metavar="NAME", help="who judges (default: your login)")
     parser.add_argument("--seed", type=int, default=42, help="of the draws (default 42)")
@@ -98,7 +127,12 @@ def _check(arguments: Namespace) -> None:
         raise ConfigError(f"--journal: {arguments.journal} is a folder; expected a file")
     if not 0 < arguments.level < 1:
         raise ConfigError(f"--level: found {arguments.level:g}, expected a number between 0 and 1")
+    if not 1 <= arguments.rows <= MOST_ROWS:
+        raise ConfigError(f"--rows: found {arguments.rows}, expected 1 to {MOST_ROWS:,}")
+    if arguments.verify and (arguments.apply or arguments.table):
+        raise ConfigError("--verify: writes nothing; expected no --apply and no --table with it")
     if not 1 <= arguments.grades <= 9:
         raise ConfigError(f"--grades: found {arguments.grades}, expected 1 to 9")
-    if arguments.out and arguments.out.exists():
-        raise ConfigError(f"--out: {arguments.out} exists; name a new file")
+    for name in ("out", "table"):
+        if (path := getattr(arguments, name)) and os.path.lexists(path):
+            raise ConfigError(f"--{name}: {path} exists; name a new file")

@@ -116,7 +116,7 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
         problem=f"{len(names)} unlike retrievers agree on the best {dataset.unit} for {all_first} queries, and "
         f"{missing} of these {dataset.unit}s have no judgment.",
         cost="A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
-        advice="Judge them: ragsweep review writes them as a table to fill in, and writes the judgments back.",
+        advice="Judge them: ragsweep judge --strategy pooling asks for what configurations rank and nobody judged.",
         count=len(pairs),
         out_of=int((found.worst <= TOP_RANKS).sum()),
         examples=tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES_NAMED]),

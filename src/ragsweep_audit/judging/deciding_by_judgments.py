@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,9 +17,14 @@ from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
+from ragsweep_audit.judging.judging_table import hand_out, take_back
+from ragsweep_audit.judging.keeping_decisions import Keeping
+from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
-from ragsweep_audit.judging.state import decision, state_line
-from ragsweep_audit.reviewing import write_judgments
+from ragsweep_audit.judging.pooling import RACE
+from ragsweep_audit.judging.state import decision, is_decided, state_line
+from ragsweep_audit.judging.verifying import verify_recorded
+from ragsweep_audit.judging.written_judgments import write_judgments
 
 OF_DATASET = "dataset"  # the judgments of the dataset stand for the judge
 
@@ -29,25 +34,40 @@ class JudgeRequest:
     """What to judge; the attributes are the options of `ragsweep judge`.
 
     Attributes:
+        strategy: `race`, or `pooling`, which decides nothing.
         budget: How many judgments there may be in the journal; None if any number.
-        verify: Whether nothing is asked.
-        source: A file of judgments, or `dataset`, that stands for the judge; None asks at the terminal.
+        verify: Whether nothing is asked, nor written.
+        table: A file into which the next questions are written, instead of asking them.
+        rows: How many of them.
+        apply: Such a file that has been filled in.
+        source: A file of judgments, or `dataset`, that stands for the judge; None asks a person.
+        port: Where a page asks, 0 for any free port; None asks at the terminal.
     """
 
     sweep_id: str
     overrides: Sequence[str]
     modules: Sequence[str]
+    strategy: str
     metric: str
     margin: float
     level: float
     highest: int
     budget: int | None
     verify: bool
+    table: Path | None
+    rows: int
+    apply: Path | None
     journal: Path
     source: str | None
+    port: int | None
     judge: str
     seed: int
     out: Path | None
+
+    @property
+    def asks(self) -> bool:
+        """Whether questions are asked, instead of computing the decision again or reading and writing tables."""
+        return not (self.verify or self.table or self.apply)
 
 
 def judge_until_decided(request: JudgeRequest) -> bool:
@@ -56,52 +76,96 @@ def judge_until_decided(request: JudgeRequest) -> bool:
         k, configurations = of_sweep(request.sweep_id, request.overrides, request.modules)
     else:
         k, configurations = of_overrides(request.overrides)
+    if request.verify and not request.journal.is_file() and request.sweep_id:
+        return verify_recorded(request.sweep_id, request.overrides, request.journal)
     ranked = [*configurations]
-    judge: Judge = TerminalJudge(request.highest)
-    if request.source is not None:
-        judge = FileJudge(_grades(request.source, ranked[0].items), request.highest)
+    unit = ranked[0].items.unit
+    judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
     pool = Pool.of(hidden, request.metric, k, request.highest)
-    about = (request.margin, request.level, request.seed, request.highest, request.judge)
+    about = (request.margin, request.level, request.seed, request.highest, request.judge, request.strategy)
     journal = Journal(request.journal, pool, *about, only_read=request.verify)
-    if ranked[0].items.unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
-        print(CHUNKS_BY_PAGES.format(ranked[0].items.unit))
-    left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {ranked[0].items.unit}"
-    print(f"{counted(len(pool.labels), 'configuration')}; {left} can change the decision.")
+    run_ids = [each.run_id for each in ranked if each.run_id]
+    keeping = Keeping(journal, request.sweep_id, request.overrides, run_ids, request.source is not None)
+    if unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
+        print(CHUNKS_BY_PAGES.format(unit))
+    left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
+    matter = "can change the decision" if request.strategy == RACE else "are not judged"
+    print(f"{counted(len(pool.labels), 'configuration')}; {left} {matter}.")
+    if request.apply:
+        print(take_back(journal, request.apply))
     if journal.grades:
         print(f"{request.journal}: {counted(len(journal.grades), 'judgment')} so far.")
+    if request.table:
+        print(hand_out(journal, request.table, request.rows))
+    if handed_out := journal.handed_out:
+        files = ", ".join(sorted(set(handed_out)))
+        print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
-        all_judged = _ask(journal, judge, 0 if request.verify else request.budget)
+        _ask(journal, judge, request.budget if request.asks else 0)
     except KeyboardInterrupt:
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
+        print(*_decision(journal), *([keeping.keep()] if request.strategy == RACE else []), sep="\n", flush=True)
         raise
-    print(*decision(journal, all_judged=all_judged), f"Judgments: {request.journal}", sep="\n")
+    sentences = [*_decision(journal), f"Judgments: {request.journal}"]
+    print(*sentences, sep="\n", flush=True)
+    if isinstance(judge, PageJudge):
+        judge.end(sentences)
+    if request.strategy == RACE and not request.verify:
+        print(keeping.keep())
     if request.out is not None:
         print(write_judgments(ranked[0].dataset, _judgments(journal), request.out))
-    return _is_decided(journal) or (all_judged and None not in journal.grades.values())
+    return is_decided(journal)
 
 
-def _ask(journal: Journal, judge: Judge, budget: int | None) -> bool:
-    """Ask until it is decided, the budget is spent or the judge stops; returns whether nothing is left to ask."""
-    while not _is_decided(journal) and (budget is None or len(journal.grades) < budget):
+def _judge(request: JudgeRequest, items: Dataset) -> Judge:
+    """Who judges."""
+    if request.source is not None:
+        return FileJudge(_grades(request.source, items), request.highest)
+    if request.port is None or not request.asks:
+        return TerminalJudge(request.highest)
+    page = PageJudge(request.highest, request.port)
+    print(f"Judge at {page.address} (Ctrl-C stops; what is judged is kept)", flush=True)
+    return page
+
+
+def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
+    """Ask until it is decided, the budget is spent or the judge stops."""
+    state = _state(journal)
+    while not is_decided(journal) and (budget is None or len(journal.grades) < budget):
         asked = journal.ask()
         if asked is None:
             break
-        answer = judge.answer(asked)
+        answer = judge.answer(asked, state)
         if answer == QUIT:
             break
         if answer == UNDO:
-            print("taken back" if journal.undo() else "nothing of yours can be taken back")
+            undone = "taken back" if journal.undo() else "nothing of yours can be taken back"
+            state = f"{undone}; {_state(journal)}"
             continue
         out = journal.answer(asked, None if answer is None else int(answer))
-        if out or isinstance(judge, TerminalJudge):
-            print(state_line(journal, out), flush=True)
-    return journal.race.differing == 0
+        state = _state(journal, out)
+        if out and not isinstance(judge, TerminalJudge):
+            print(state, flush=True)
 
 
-def _is_decided(journal: Journal) -> bool:
-    race = journal.race
-    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough)
+def _state(journal: Journal, out: Sequence[int] = ()) -> str:
+    """What is known, in one line."""
+    if journal.strategy == RACE:
+        return state_line(journal, out)
+    return f"after {len(journal.grades)}: {journal.race.differing:,} left"
+
+
+def _decision(journal: Journal) -> Iterator[str]:
+    """What is decided, or was judged, in sentences."""
+    if journal.strategy == RACE:
+        yield from decision(journal)
+        return
+    grades = [*journal.grades.values()]
+    unsure, irrelevant = grades.count(None), grades.count(0)
+    relevant = len(grades) - unsure - irrelevant
+    yield f"{counted(len(grades), 'judgment')}: {relevant} relevant, {irrelevant} not, {unsure} could not be told."
+    yield f"{counted(journal.race.differing, 'pair')} left that nobody judged."
 
 
 def _hidden(ranked: Ranked) -> Ranked:
@@ -113,6 +177,8 @@ def _hidden(ranked: Ranked) -> Ranked:
 def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
     """The judgments that stand for a judge."""
     if source == OF_DATASET:
+        if not len(items.qrels.grade):
+            raise ConfigError(f"--from: {items.name} has no judgments; name a file of some")
         columns = (column.tolist() for column in vars(items.qrels).values())
         return {
             (items.queries[query].query_id, items.units[unit]): grade

@@ -1,47 +1,34 @@
 """The file of what was asked and answered, from which the whole race can be run again.
 
-Each line is a JSON object: first what is judged, then each draw, before it is shown, and each answer. Lines are only
-added, under a lock and one at a time, so that a killed process loses at most the answer that was being typed, and that
-several judges can share a file. Answers are taken in in the order of the draws.
+Each line is a JSON object: first what may be judged and by what it is decided, then each draw, before it is shown, and
+each answer. Lines are only added, under a lock and one at a time, so that a killed process loses at most the answer
+that was being typed, and that several judges can share a file. Answers are taken in in the order of the draws.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.pool import Asked, Pair, Pool
+from ragsweep_audit.judging.pooling import RACE, STRATEGIES
 from ragsweep_audit.judging.race import Draw, Race
-from ragsweep_audit.judging.shared_lines import SharedLines, has_ended, this_process
+from ragsweep_audit.judging.recorded_pool import recorded
+from ragsweep_audit.judging.shared_lines import TABLE, Holder, SharedLines, this_process
 
 VERSION = 1
-HELD_S = 900  # seconds after which a pair that was shown, and not answered, is shown to another judge
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # characters
 BEGINS = b'{"version": '  # a journal
 NEAR = 1e-9  # relative difference of two chances that are the same one
-
-
-class Asked(NamedTuple):
-    """A question for the judge.
-
-    Attributes:
-        number: Of the draw.
-        pair: What is asked.
-        again: Whether it was judged before, and is asked to see how often judgments differ.
-    """
-
-    number: int
-    pair: Pair
-    again: bool
 
 
 @dataclass(eq=False)
@@ -56,9 +43,11 @@ class Journal:
         seed: As of `Race`.
         highest: The highest grade.
         judge: Who judges.
+        strategy: What decides which pair is next.
         only_read: Whether nothing is asked, so that the file must exist and is not written.
         process: What asks.
         race: What is known.
+        asked_pairs: What was asked, by the number of the draw.
         grades: The judgments by the number of the draw, None where the judge could not tell.
         repeats: For the draws that were asked twice, whether the judgments were the same.
         dropped: The configurations that dropped out, each with the number of judgments after which it did.
@@ -71,9 +60,11 @@ class Journal:
     seed: int
     highest: int
     judge: str
+    strategy: str = RACE
     only_read: bool = False
     process: str = field(default_factory=this_process)
     race: Race = field(init=False)
+    asked_pairs: dict[int, Pair] = field(init=False)
     grades: dict[int, int | None] = field(init=False)
     repeats: dict[int, bool] = field(init=False)
     dropped: dict[int, int] = field(init=False)
@@ -87,48 +78,86 @@ class Journal:
         with nullcontext() if self.only_read else self._file.locked():
             self._read()
             if not self._lines:
-                self._add(self._head)
+                self._add({**self._head, **recorded(self.pool)})
                 self._read()
 
     def _start(self) -> None:
-        self.race = Race(self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
+        self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
         self.grades, self.repeats = {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
         self._draws: dict[int, Draw] = {}  # those that are not taken in yet
-        self._asked_pairs: dict[int, Pair] = {}  # by the number of the draw
-        self._last: tuple[int, bool, str] | None = None  # the last answer: its number, whether again, and of whom
-        self._shown: dict[int, tuple[str, datetime]] = {}  # to what process and when, for draws without an answer
+        self.asked_pairs = {}
+        self._last: tuple[int, bool, str, int] | None = None  # answer: number, whether again, whose, drawn before it
+        self._shown: dict[int, Holder] = {}  # to whom, for draws without an answer
 
     @property
     def _head(self) -> dict[str, Any]:
         """What a journal is about; another one cannot be gone on with."""
         pool, race = self.pool, self.race
         settings = {"margin": race.margin, "level": race.level, "seed": race.seed, "highest": self.highest}
-        return {"version": VERSION, "metric": pool.metric, "k": pool.k, **settings, "pool": pool.digest}
+        return {
+            "version": VERSION,
+            "strategy": self.strategy,
+            "metric": pool.metric,
+            "k": pool.k,
+            **settings,
+            "pool": pool.digest,
+        }
 
     @property
     def pairs(self) -> dict[int, Pair]:
         """The pairs that were judged, by the number of the draw."""
-        return {number: self._asked_pairs[number] for number in self.grades}
+        return {number: self.asked_pairs[number] for number in self.grades}
 
     def ask(self) -> Asked | None:
         """The next question, written down before it is returned; None if nothing is left that could matter."""
         with self._file.locked():
             self._read()
-            now = datetime.now(UTC)
-            for number, (process, since) in self._shown.items():
-                if self._is_free(process) or (now - since).total_seconds() > HELD_S:
-                    return self._asked(number)
+            if free := self._free(self.process):
+                return self._asked(free[0])
             if len(self.repeats) < int(ASKED_AGAIN * len(self.grades)):
                 rest = [number for number in self.grades if number not in self.repeats]
                 return self._asked(rest[(len(self.repeats) * 7919) % len(rest)], again=True)
-            draw = self._drawn()
-            if draw is None:
-                return None
-            number, pair = self.race.drawn, self.pool.pairs[draw.pair]
-            chance = float(draw.chances[draw.pair])
-            self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": chance, **self._signed})
-            return self._asked(number)
+            following = self._next(self._signed)
+            return None if following is None else self._asked(following)
+
+    def hand_out(self, name: str, rows: int) -> list[Asked]:
+        """The next questions, which nobody else is asked until the table of this name is taken back, or is lost."""
+        holder = {**self._signed, "process": f"{TABLE}{name}"}
+        with self._file.locked():
+            self._read()
+            numbers = self._free(self.process, holder["process"])[:rows]
+            self._hold(numbers, holder)
+            while len(numbers) < rows and (number := self._next(holder)) is not None:
+                self._shown[number] = Holder(holder["process"], datetime.now(UTC))
+                numbers.append(number)
+            return [Asked(number, self.asked_pairs[number], again=False) for number in numbers]
+
+    def release(self, numbers: Sequence[int]) -> None:
+        """Let questions that were handed out be asked, unless they were answered."""
+        with self._file.locked():
+            self._read()
+            self._hold([number for number in numbers if number in self._shown], self._signed)
+
+    @property
+    def handed_out(self) -> list[str]:
+        """The table of each question that was handed out and neither answered nor released."""
+        return [it.process.removeprefix(TABLE) for it in self._shown.values() if it.process.startswith(TABLE)]
+
+    def _hold(self, numbers: Sequence[int], holder: Mapping[str, str]) -> None:
+        for number in numbers:
+            self._add({"held": number, **holder})
+            self._read()
+
+    def _next(self, holder: Mapping[str, str]) -> int | None:
+        """Draw a pair and write it down."""
+        draw = self._drawn()
+        if draw is None:
+            return None
+        number, pair = self.race.drawn, self.pool.pairs[draw.pair]
+        chance = float(draw.chances[draw.pair])
+        self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": chance, **holder})
+        return number
 
     def answer(self, asked: Asked, grade: int | None) -> list[int]:
         """Write a judgment down, take it in, and return the configurations that drop out.
@@ -149,9 +178,8 @@ class Journal:
             self._read()
             if self._last is None or self._last[2] != self.judge:
                 return False
-            number, again, _ = self._last
-            gone_on = any(each > number and not self._is_free(process) for each, (process, _) in self._shown.items())
-            if not again and (gone_on or number != max(self.grades)):
+            number, again, _, drawn = self._last
+            if not again and any(each > drawn and not it.is_free_for(self.process) for each, it in self._shown.items()):
                 return False
             self._add({"undone": number, "again": again, **self._signed})
             self._read()
@@ -161,20 +189,20 @@ class Journal:
     def _signed(self) -> dict[str, str]:
         return {"judge": self.judge, "process": self.process, "time": datetime.now(UTC).isoformat(timespec="seconds")}
 
-    def _is_free(self, process: str) -> bool:
-        """Whether what was shown to a process, and not answered, may be shown to this one."""
-        return process == self.process or has_ended(process)
+    def _free(self, *own: str) -> list[int]:
+        """What was asked and not answered, and may be asked by this process, or handed out in a table of its own."""
+        return [number for number, it in self._shown.items() if it.is_late or any(map(it.is_free_for, own))]
 
     def _asked(self, number: int, *, again: bool = False) -> Asked:
         if not again:
-            self._shown[number] = self.process, datetime.now(UTC)
-        return Asked(number, self._asked_pairs[number], again)
+            self._shown[number] = Holder(self.process, datetime.now(UTC))
+        return Asked(number, self.asked_pairs[number], again)
 
     def _drawn(self) -> Draw | None:
         draw = self.race.draw()
         if draw is not None:
             self._draws[self.race.drawn] = draw
-            self._asked_pairs[self.race.drawn] = self.pool.pairs[draw.pair]
+            self.asked_pairs[self.race.drawn] = self.pool.pairs[draw.pair]
         return draw
 
     def _add(self, line: Mapping[str, Any]) -> None:
@@ -191,13 +219,17 @@ class Journal:
     def _take_in(self, content: bytes) -> None:
         where = f"{self.path}, line {len(self._lines) + 1}"
         try:
-            line = from_json(content[:LONGEST_LINE].decode())
+            line = from_json((content[:LONGEST_LINE] if self._lines else content).decode())
             if not self._lines:
                 self._expect_same(line)
             elif line.get("again") and "undone" in line:
                 del self.repeats[line["undone"]]
+                self._last = None
             elif "undone" in line:
-                self._rebuild(int(line["undone"]))
+                self._rebuild(line["undone"])
+            elif "held" in line:
+                if line["held"] in self._shown:
+                    self._held_by(line["held"], line)
             elif "answer" in line:
                 self._judged(int(line["answer"]), line)
             else:
@@ -222,7 +254,10 @@ class Journal:
         same = pair is not None and found == (self.race.drawn, pair.query_id, pair.unit)
         if draw is None or not same or not math.isclose(draw.chances[draw.pair], line["chance"], rel_tol=NEAR):
             raise ConfigError(f"{where}: this pair, with this chance, is not what is drawn here; the file was changed")
-        self._shown[int(line["draw"])] = str(line["process"]), datetime.fromisoformat(line["time"]).astimezone(UTC)
+        self._held_by(line["draw"], line)
+
+    def _held_by(self, number: int, line: Mapping[str, Any]) -> None:
+        self._shown[number] = Holder(str(line["process"]), datetime.fromisoformat(line["time"]).astimezone(UTC))
 
     def _judged(self, number: int, line: Mapping[str, Any]) -> None:
         """Take a judgment in, and those that were waiting for it."""
@@ -230,11 +265,11 @@ class Journal:
         if grade is not None and (type(grade) is not int or not 0 <= grade <= self.highest):
             raise ValueError(f"found the grade {grade!r}, expected 0 to {self.highest}")
         again = bool(line["again"])
-        self._last = number, again, str(line["judge"])
+        if not again and number in self.grades:
+            return
+        self._last = number, again, str(line["judge"]), self.race.drawn
         if again:
             self.repeats[number] = self.grades[number] == grade
-            return
-        if number in self.grades:
             return
         self._shown.pop(number)
         self.grades[number] = grade
@@ -245,21 +280,19 @@ class Journal:
                 self.dropped[out] = following
 
     def _rebuild(self, undone: int) -> None:
-        """Run the race again without a judgment and without what was drawn after it."""
-        lines = [*self._kept(undone)]
+        """Run the race again without the last judgment and without what was drawn after it."""
+        if self._last is None or self._last[0] != undone:
+            raise ValueError(f"{undone} is not the last judgment")
+        lines = [*self._kept(undone, self._last[3])]
         first = self._lines[0]
         self._start()
         self._lines = [first]
         for line in lines:
             self._take_in(json.dumps(line).encode())
 
-    def _kept(self, undone: int) -> Iterator[Mapping[str, Any]]:
+    def _kept(self, undone: int, drawn: int) -> Iterator[Mapping[str, Any]]:
         for line in self._lines[1:]:
             taken_back = line.get("again") and line.get("answer") not in self.repeats
-            if (
-                not taken_back
-                and "undone" not in line
-                and line.get("answer") != undone
-                and line.get("draw", 0) <= undone
-            ):
+            dropped = line.get("answer") == undone or line.get("draw", 0) > drawn
+            if not taken_back and not dropped and "undone" not in line:
                 yield line

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.journal import Asked
+from ragsweep_audit.judging.pool import Asked, Pair
 
-UNDO, QUIT, UNSURE = "u", "q", "?"
-LONGEST_SHOWN = 3000  # characters of a passage
+UNDO: Literal["u"] = "u"
+QUIT: Literal["q"] = "q"
+UNSURE = "?"
+LONGEST_SHOWN = 5000  # characters of a passage
 LONGEST_KEY = 64  # bytes: an arrow is several, with digits among them, and so is what is pasted: neither is an answer
 WIDEST = 100  # columns of text
 
@@ -25,8 +27,13 @@ Answer = int | None | Literal["u", "q"]
 class Judge(Protocol):
     """Says how relevant a unit is for a query."""
 
-    def answer(self, asked: Asked) -> Answer:
-        """The grade; None if it cannot be told; `u` to take the last one back; `q` to stop."""
+    def answer(self, asked: Asked, state: str) -> Answer:
+        """The grade; None if it cannot be told; `u` to take the last one back; `q` to stop.
+
+        Args:
+            asked: What is asked.
+            state: What is known so far, in one line.
+        """
         ...
 
 
@@ -42,7 +49,7 @@ class FileJudge:
     grades: Mapping[tuple[str, str], int]
     highest: int
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Asked, state: str) -> Answer:
         """The grade of the file."""
         grade = self.grades.get((asked.pair.query_id, asked.pair.unit), 0)
         return min(max(grade, 0), self.highest)
@@ -58,24 +65,32 @@ class TerminalJudge:
 
     highest: int
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Asked, state: str) -> Answer:
         """Show a passage and wait for a key; the end of the input, or Ctrl-D, stops."""
         width = min(shutil.get_terminal_size().columns, WIDEST)
         again = " (asked a second time)" if asked.again else ""
-        text = printable(asked.pair.text)[:LONGEST_SHOWN]
+        text = printable(shown_text(asked.pair))
         shown = [f"Question: {printable(asked.pair.query)}", f"{printable(asked.pair.where)}{again}", text]
-        print("\n" + "\n\n".join(_wrapped(each, width) for each in shown) + "\n")
+        print(f"{state}\n\n" + "\n\n".join(_wrapped(each, width) for each in shown) + "\n")
         grades = " ".join(f"[{grade}]" for grade in range(self.highest, -1, -1))
         meaning = "not relevant" if self.highest == 1 else f"{self.highest} best, 0 not relevant"
         print(f"Relevant? {grades} ({meaning})  [?] cannot tell  [u] undo  [q] stop", flush=True)
         while key := _key():
-            if key.isdecimal() and int(key) <= self.highest:
-                return int(key)
-            if key == UNSURE:
-                return None
-            if key in (UNDO, QUIT):
-                return "u" if key == UNDO else "q"
-        return "q"
+            if key in answers(self.highest):
+                return answers(self.highest)[key]
+        return QUIT
+
+
+def answers(highest: int) -> dict[str, Answer]:
+    """What may be answered, by the key for it."""
+    grades: dict[str, Answer] = {str(grade): grade for grade in range(highest, -1, -1)}
+    return {**grades, UNSURE: None, UNDO: UNDO, QUIT: QUIT}
+
+
+def shown_text(pair: Pair) -> str:
+    """The passage as a judge sees it, which says so where it is cut."""
+    left_out = len(pair.text) - LONGEST_SHOWN
+    return pair.text if left_out <= 0 else f"{pair.text[:LONGEST_SHOWN]} [... {left_out:,} more characters]"
 
 
 def _wrapped(text: str, width: int) -> str:

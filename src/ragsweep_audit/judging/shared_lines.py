@@ -7,15 +7,19 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import Timeout
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.whole_files import locked
 
+TABLE = "table "  # who holds what was handed out, before the name of the table
+HELD_S = 900  # after which a question that was shown, and not answered, is shown to another judge
+TABLE_HELD_S = 7 * 24 * 3600  # after which a table counts as lost
 LONGEST_WAIT_S = 60  # seconds, for another process that writes a line
 
 
@@ -67,6 +71,28 @@ class SharedLines:
                     return
                 yield line
                 self.offset += len(line)
+
+
+class Holder(NamedTuple):
+    """Who was asked a question that is not answered.
+
+    Attributes:
+        process: A process, or a table that was handed out.
+        since: When it was asked.
+    """
+
+    process: str
+    since: datetime
+
+    def is_free_for(self, process: str) -> bool:
+        """Whether it may be asked there: nobody else has it."""
+        return self.process == process or has_ended(self.process)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no answer is expected any more."""
+        age = (datetime.now(UTC) - self.since).total_seconds()
+        return age > (TABLE_HELD_S if self.process.startswith(TABLE) else HELD_S)
 
 
 def this_process() -> str:

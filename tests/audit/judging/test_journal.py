@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep_audit.judging.journal import ASKED_AGAIN, HELD_S, Journal
+from ragsweep_audit.judging.journal import ASKED_AGAIN, Journal
 from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.shared_lines import HELD_S
 
 QUERIES, DOCUMENTS = 20, 12
 
@@ -154,6 +155,65 @@ def test_nobody_takes_back_what_another_judge_goes_on_from(journal_of, made):
     journal = judged(journal_of("jo"), made, 5)
     journal_of("kim").ask()
     assert not journal.undo()
+
+
+def test_nobody_else_is_asked_what_was_handed_out_until_it_is_released(journal_of, made):
+    journal = judged(journal_of("jo"), made, 5)
+    table = journal.hand_out("a.csv", 4)
+    assert journal.handed_out == ["a.csv"] * 4
+    assert journal_of("jo").hand_out("a.csv", 2) == table[:2]
+    other = journal_of("kim")
+    asked = other.ask()
+    assert asked.number not in {each.number for each in table}
+    other.answer(asked, 0)
+    assert other.race.learnt == 5
+    journal.answer(table[0], 1)
+    journal.release([each.number for each in table])
+    assert journal.handed_out == []
+    for each in table[1:]:
+        assert journal.ask() == each
+        journal.answer(each, 0)
+    assert journal.race.learnt == len(journal.grades) == 10
+    assert state(journal_of()) == state(journal)
+
+
+def test_an_answer_that_was_left_blank_at_first_can_be_taken_back(journal_of, made):
+    journal = journal_of()
+    table = journal.hand_out("a.csv", 3)
+    journal.answer(table[0], 1)
+    journal.answer(table[2], 0)
+    journal.release([each.number for each in table])
+    before = state(journal)
+    asked = journal.ask()
+    assert asked == table[1]
+    journal.answer(asked, 1)
+    assert journal.ask().number == 4
+    assert journal.undo()
+    assert state(journal) == before == state(journal_of())
+    assert journal.ask() == asked
+
+
+def test_a_repeat_is_not_taken_back_twice(journal_of, made):
+    journal = judged(journal_of(), made, 20)
+    journal.answer(journal.ask(), None)
+    assert journal.undo()
+    assert not journal.undo()
+    journal_of()
+
+
+def test_pooling_asks_for_everything_the_highest_ranks_first(journal_of, made):
+    journal = journal_of(strategy="pooling")
+    asked = []
+    while journal.race.differing:
+        question = journal.ask()
+        journal.answer(question, 0)
+        asked += [] if question.again else [question.pair]
+    heights = made[0].weights.sum(axis=0)
+    expected = [made[0].pairs[place] for place in np.argsort(-heights.round(12), kind="stable") if heights[place]]
+    assert asked == expected
+    assert journal.ask() is None
+    with pytest.raises(ConfigError, match="was begun with strategy pooling"):
+        journal_of()
 
 
 @pytest.mark.parametrize("changed", [{"seed": 2}, {"margin": 0.1}, {"highest": 3}])

@@ -1,13 +1,21 @@
 """`ragsweep judge` from the questions to a decision, and the judgments back in a file that a sweep runs on."""
 
+import csv
 import json
+import re
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
 from ragsweep.core.errors import RagsweepError
 from ragsweep_audit.commands.judge import main
+
+
+def places(application):
+    """Where an application keeps its records."""
+    return [f"{name}={value}" for name, value in application.places.items()]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +47,8 @@ def judge(data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data, *arguments])
+        recorded = [f"tracking.uri=sqlite:///{tmp_path}/mlflow.db", f"tracking.artifacts={tmp_path}/artifacts"]
+        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data, *recorded, *arguments])
         return main(), capsys.readouterr().out
 
     return run
@@ -48,13 +57,13 @@ def judge(data, tmp_path, monkeypatch, capsys):
 def test_a_simulated_judge_decides_and_the_decision_is_computed_again(judge, corpus):
     status, said = judge("--from", str(corpus / "judgments.qrels"))
     assert status == 0
-    decided = said.splitlines()[-4:]
+    decided = said.splitlines()[-5:-1]
     again, repeated = judge("--from", str(corpus / "judgments.qrels"), "--verify")
     assert (again, repeated.splitlines()[-4:]) == (0, decided)
 
 
 def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(application, data, corpus):
-    command = [sys.executable, "-m", "ragsweep", "judge", *data, "--out", "judged.json"]
+    command = [sys.executable, "-m", "ragsweep", "judge", *data, *places(application), "--out", "judged.json"]
     keys = "1 0 ? u 0 1 x q"
     process = subprocess.run(command, input=keys, cwd=application.home, capture_output=True, text=True, check=False)
     assert process.returncode == 1, process.stderr
@@ -67,6 +76,62 @@ def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(appli
     assert process.returncode == 0, process.stderr
 
 
+def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
+    command = [sys.executable, "-m", "ragsweep", "judge", *data, "--page"]
+
+    def opened():
+        process = subprocess.Popen(command, cwd=application.home, stdout=subprocess.PIPE, text=True)
+        return process, next(line for line in process.stdout if "Judge at" in line).split()[2]
+
+    def asked(address):
+        return json.load(urllib.request.urlopen(f"{address}state?0"))
+
+    def give(address, state, answer):
+        body = {**state["question"], "answer": answer}
+        urllib.request.urlopen(f"{address}answer", json.dumps(body).encode())
+        return json.load(urllib.request.urlopen(f"{address}state?{state['version']}"))
+
+    process, address = opened()
+    state = asked(address)
+    second = give(address, state, "1")
+    process.kill()
+    process.communicate()
+    process, address = opened()
+    state = asked(address)
+    assert state["question"] == second["question"]
+    assert state["state"].startswith("after 1: ")
+    ended = give(address, state, "q")
+    assert process.communicate()[0].splitlines()[-len(ended["end"]) :] == ended["end"]
+    assert process.returncode == 1
+
+
+def test_a_table_is_handed_out_and_taken_back(judge, tmp_path, processes):
+    status, said = judge("--table", "t.csv", "--rows", "3")
+    assert status == 1
+    assert "3 questions handed out in t.csv" in said
+    with (tmp_path / "t.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "grade": grade} for row, grade in zip(rows, ["1", "?", ""], strict=True))
+    status, said = judge("--apply", "t.csv", "--table", "next.csv", "--rows", "1")
+    assert status == 1
+    assert "2 new judgments of 3 rows" in said
+    left_blank = (tmp_path / "next.csv").read_text(encoding="utf-8-sig").splitlines()[1].partition(",")[0]
+    assert left_blank == '"3"'
+
+
+def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
+    given = ["--strategy", "pooling", "--from", str(corpus / "judgments.qrels"), "--out", "judged.json"]
+    status, said = judge(*given)
+    assert status == 0
+    pairs = int(re.search(r"(\d+) of \1 pairs", said)[1])
+    assert f"{pairs} judgments: 10 relevant, {pairs - 10} not, 0 could not be told." in said
+    rows = json.loads((tmp_path / "judged.json").read_text())
+    assert sum(len(row["relevant_docs"]) for row in rows) == pairs
+
+
 def test_a_budget_ends_it_undecided(judge, corpus):
     status, said = judge("--from", str(corpus / "judgments.qrels"), "--budget", "2")
     assert status == 1
@@ -74,7 +139,7 @@ def test_a_budget_ends_it_undecided(judge, corpus):
 
 
 def test_a_judge_who_can_tell_nothing_decides_nothing(application, data):
-    command = [sys.executable, "-m", "ragsweep", "judge", *data]
+    command = [sys.executable, "-m", "ragsweep", "judge", *data, *places(application)]
     process = subprocess.run(command, input="?" * 99, cwd=application.home, capture_output=True, text=True, check=False)
     assert process.returncode == 1, process.stderr
     assert "could not be told" in process.stdout
@@ -97,6 +162,13 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--journal", "."], "is a folder"),
         (["--verify"], "is not a file"),
         (["--grades", "0"], "--grades"),
+        (["--rows", "0"], "--rows"),
+        (["--port", "99999", "--page"], "--port"),
+        (["--apply", "absent.csv"], "absent.csv does not exist"),
+        (["--apply", "absent.csv", "--verify"], "writes nothing"),
+        (["--table", "."], "exists"),
+        (["--out", "."], "exists"),
+        (["--out", "new.csv", "--budget", "0"], "ends in .json"),
         (["--level", "1"], "--level"),
         (["k=3,5"], "k: found several values"),
         (["retriever.k1=1", "retriever.b=1"], "expected several configurations"),

@@ -30,7 +30,7 @@ class SkipsDocuments(Capability, Protocol):
 @offered_with("load", "read")
 @runtime_checkable
 class AddsJudgments(Capability, Protocol):
-    """Questions that take further judgments, from a review."""
+    """Questions that take further judgments, from `ragsweep judge`."""
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""

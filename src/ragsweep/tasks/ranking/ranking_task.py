@@ -27,6 +27,7 @@ from ragsweep.statistics.groups import Groups
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import false_find_chart, false_finds, index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import incomplete_judgments as incomplete
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
@@ -248,6 +249,7 @@ class RankingTask:
             silent = nothing_found.silence_report(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
         sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
+        lacking, of_lacking = incomplete.recorded(evaluation, items.qrels, self.evaluation.metrics)
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
@@ -264,16 +266,16 @@ class RankingTask:
             scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
             details={"retrieved": tables.retrieved(evaluation, items)} | details,
             curves=costs.curves(evaluation, tokens),
-            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level)),
+            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level), *lacking.values()),
             cutoff=self.cutoff,
-            facts=facts,
+            facts=facts | lacking,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
             caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
             sections={
                 **{heading: said for heading, said in ((index_recall.HEADING, lost), (HEADING, decided_by)) if said},
                 **silent.sections,
                 **of_ranker,
-                **sections,
+                **(sections := sections | of_lacking),
             },
             summary=next(iter(sections.values()), ()),
             method=self._method,

@@ -1,0 +1,47 @@
+"""Asks for what nobody has judged, what most configurations rank highest first: a pool, as of TREC. Decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ragsweep_audit.judging.race import Draw, Race
+
+DIGITS = 12  # of sums of weights, which are the same up to rounding on every machine
+
+
+class Pooling(Race):
+    """Every pair once, in the order of the sum of its weights; no configuration drops out."""
+
+    def draw(self) -> Draw | None:
+        """The next pair; None if none is left."""
+        heights = self._left.sum(axis=0).round(DIGITS)
+        if not heights.any():
+            return None
+        self.drawn += 1
+        pair = int(np.argmax(heights))
+        self._left[:, pair] = 0.0
+        chances = np.zeros(len(heights))
+        chances[pair] = 1.0
+        running = np.arange(len(self.weights))
+        return Draw(pair, chances, running, running, 0)
+
+    def learn(self, draw: Draw, grade: float | None) -> list[int]:
+        """Take a judgment in."""
+        self.learnt += 1
+        self._open[draw.pair] = False
+        return []
+
+    def drop_out(self) -> list[int]:
+        """None drops out."""
+        return []
+
+    @property
+    def differing(self) -> int:
+        """How many pairs have no answer."""
+        return int((self._open & self.weights.any(axis=0)).sum())
+
+
+RACE, POOLING = "race", "pooling"
+STRATEGIES: Mapping[str, type[Race]] = {RACE: Race, POOLING: Pooling}
