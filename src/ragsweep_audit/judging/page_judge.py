@@ -33,6 +33,7 @@ FAREWELL_S = 2.0  # seconds for pages to fetch the decision before this process 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 100  # connections that wait; more are refused
     judge: PageJudge
 
     def handle_error(self, request: object, client_address: object) -> None:
