@@ -51,7 +51,7 @@ class Answered:
     @cached_property
     def expected(self) -> Indices:
         """Position of the correct option, shape [cases]."""
-        return np.array([case.letters.index(case.correct) for case in self.cases], dtype=np.int64)
+        return np.array([case.position for case in self.cases], dtype=np.int64)
 
     @property
     def correct(self) -> Array:
