@@ -29,8 +29,9 @@ from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
+from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import false_find_chart, false_finds, index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import index_recall, learning, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
@@ -39,6 +40,7 @@ from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
+from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, JudgedRanking, false_finds_of
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unusual import say_unusual
@@ -70,7 +72,7 @@ class RankingTask:
     """
 
     cutoff: ClassVar[str] = "k"
-    metrics_of_some: ClassVar[Sequence[Metric]] = false_finds.METRICS
+    metrics_of_some: ClassVar[Sequence[Metric]] = PASSAGES.metrics
 
     dataset: DatasetFormat
     chunker: Chunker
@@ -191,12 +193,12 @@ class RankingTask:
 
     def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds:
         """What is found for questions without an answer, and by which scores before a threshold."""
-        given = free = false_finds.JudgedRanking(ranking, evaluation.judged)
+        given = free = JudgedRanking(ranking, evaluation.judged)
         bare = without_threshold(self.retriever)
         if self.reranker is None and bare is not self.retriever:  # else it decides what is reranked
             found = replace(self, retriever=bare).rank(items)
             free = given._replace(ranking=found, judged=learning.judged_ranking(items, found, self.evaluation, self.k))
-        return false_finds.false_finds(items, given, free, self.k)
+        return false_finds_of(items, given, free, self.k)
 
     def _returned(self, items: Dataset, retriever: BringsPassages) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
@@ -277,7 +279,7 @@ class RankingTask:
                 **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
             },
             condition=f"at k = {self.k}" + (f", {asked}" if items.left_out.number else ""),
-            charts=(false_find_chart.draw, evaluation, nothing) if nothing else (charts.draw, evaluation),
+            charts=(false_find_chart.draw, nothing, charts.draw, evaluation) if nothing else (charts.draw, evaluation),
         )
 
     @property
