@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def draw(found: FalseFinds, others: Callable[..., Iterator[tuple[str, Figure]]], *given: Any) -> Iterator[Any]:
     """The other charts of a run with their file names, and that of the curve."""
     yield from others(*given)
-    yield "false_finds.png", right_over_false(found)
+    yield f"{found.kind.files}.png", right_over_false(found)
 
 
 def right_over_false(found: FalseFinds) -> Figure:

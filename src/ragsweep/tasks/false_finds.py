@@ -52,6 +52,7 @@ class Kind(NamedTuple):
         balance: The geometric mean of the share of other questions that get what is right, and 1 - `rate`.
         area: The area under the curve of right finds over false finds.
         right: Name of the share of the other questions that get what is right.
+        files: Name of the table and of the chart of the curve.
         words: How it speaks of a threshold.
         order: What the area is the probability of.
         equal: What the most frequent score is of, and what to do where no threshold can tell it apart.
@@ -61,6 +62,7 @@ class Kind(NamedTuple):
     balance: Metric
     area: Metric
     right: str
+    files: str
     words: ThresholdWords
     order: str
     equal: tuple[str, str]

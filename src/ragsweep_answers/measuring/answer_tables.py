@@ -57,6 +57,7 @@ def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:
     return {
         "answer": [each.letter or "" for each in answered.answers],
         "confidence": confidence,
+        **({"withheld": ["yes" if each else "" for each in evaluation.withheld]} if evaluation.withheld.any() else {}),
         "error": evaluation.categories.tolist(),
         "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in rules)) for rules in broken],
         "evidence": ["; ".join(dict.fromkeys(units)) for units in answered.units],

@@ -31,6 +31,7 @@ CONTROLS = {
 NO_ANSWER_SHARE = Metric("no_answer/share", "Questions without an answer", higher_is_better=False, low=0, high=1)
 IF_FIRST = Metric("no_answer/accuracy_as_first", "Accuracy if no answer counted as the first option", low=0, high=1)
 IF_CHANCE = Metric("no_answer/accuracy_as_chance", "Accuracy if no answer counted as a guess", low=0, high=1)
+WITHHELD_SHARE = Metric("withheld/share", "Answers that are withheld", "", False, low=0, high=1)
 LOST = Metric("fields/lost_share", "Answers with a field that could not be used", "", False, low=0, high=1)
 CAUSED = {
     cause: Metric(f"responses/{cause}_share", f"Responses: {words}", "", False, low=0, high=1)
@@ -59,7 +60,7 @@ REASONING = (RELEVANCE, COMPLETENESS, CITED, USED, COHERENCE, WORDS, HALLUCINATI
 LATENCIES = (LATENCY, LATENCY_MEDIAN, LATENCY_P95, LATENCY_TOTAL)
 TOKENS = (TOKENS_IN, TOKENS_OUT, TOTAL_IN, TOTAL_OUT)
 MEASURES = (
-    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, LOST, *CAUSED.values(), *CONTROLS.values(), *CONFIDENCE),
+    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, WITHHELD_SHARE, LOST, *CAUSED.values(), *CONTROLS.values(), *CONFIDENCE),
     *(*EVIDENCE, *REASONING, DANGEROUS, SAFETY, CONTEXT, *TOKENS, *LATENCIES),
 )
 
@@ -85,6 +86,8 @@ def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
     otherwise = counted_otherwise(evaluation.expected, evaluation.chosen, evaluation.chance)
     for metric, values in zip((NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE), (evaluation.unread, *otherwise), strict=True):
         yield Measure(metric, float(values.mean()), per_item=values)
+    if evaluation.withheld.any():
+        yield Measure(WITHHELD_SHARE, float(evaluation.withheld.mean()), per_item=evaluation.withheld)
     if evaluation.lost_answers:
         yield Measure(LOST, evaluation.lost_answers / len(evaluation.correct))
     for cause, answers in evaluation.causes.items():

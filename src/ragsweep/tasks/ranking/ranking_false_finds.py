@@ -20,6 +20,7 @@ PASSAGES = Kind(
     Metric("hit_or_refuse", "Hit or refuse", low=0, high=1),
     Metric("false_find_auc", "False find AUC", low=0, high=1),
     "hit_rate",
+    "false_finds",
     ThresholdWords(),
     "A first relevant passage has a higher score than the first passage of a question without an answer",
     ("first score", "A fusion that scales the scores of each question does that."),

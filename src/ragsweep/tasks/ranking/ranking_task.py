@@ -272,7 +272,7 @@ class RankingTask:
             },
             summary=next(iter(sections.values()), ()),
             method=self._method,
-            tables={"false_finds.csv": nothing.curve()} if nothing else {},
+            tables={f"{PASSAGES.files}.csv": nothing.curve()} if nothing else {},
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
                 "qrels.trec": trec.qrels_lines(items),
