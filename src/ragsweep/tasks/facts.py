@@ -93,7 +93,7 @@ class MeasureFact(Described):
 
     def __post_init__(self) -> None:
         taken = self.taken or Circumstances()
-        if not (0 <= taken.first <= taken.last < LATEST and min(taken.load or 0, taken.ms) >= 0):
+        if not (0 <= taken.first <= taken.last < LATEST and min(taken.load or 0, taken.ms, taken.at_once) >= 0):
             raise MalformedError("taken: expected seconds since 1970, and a load and a time of at least 0")
 
 

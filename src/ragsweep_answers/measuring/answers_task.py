@@ -34,6 +34,7 @@ from ragsweep_answers.measuring import scores
 from ragsweep_answers.measuring.answer_evaluation import Evaluation, evaluate, quality_of
 from ragsweep_answers.measuring.answer_explanation import Explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings, Probability
+from ragsweep_answers.measuring.answer_timing import answer_times
 from ragsweep_answers.measuring.answered import Answered, doubts_of_controls
 from ragsweep_answers.measuring.contexts import (
     CONTROLS,
@@ -258,12 +259,13 @@ class AnswersTask:
             of_confidence = confidence_scores(*known, **drawn)
             found += [replace(score, unread=scores.UNREAD_CONFIDENCE) for score in of_confidence]
         summary, has_tokens = confidence.summary if confidence else None, not (self._recorded or answered.retrieved)
+        times = answer_times(answered, self.answerer, self.evaluation.latency, recorded=self._recorded)
         tokens = context_tokens(items, answered.questions, self.tokenizer, self.store) if has_tokens else None
         counted = [
             *scores.measures(evaluation, self.evidence),
             *(summary.measures() if summary else ()),
             *scores.cost_measures(
-                [each.time_ms for each in answered.answers],
+                times,
                 tokens,
                 [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)],
             ),
@@ -277,6 +279,7 @@ class AnswersTask:
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
             findings=[*about_evidence(items, retrieved=bool(answered.retrieved)), *doubts],
+            notices=[times.notice] if times.notice else [],
             sections=sections,
             summary=sections.get(words.ANSWERS, ()),
             method=self._method,

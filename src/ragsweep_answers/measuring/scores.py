@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 
+from ragsweep.core.timing import Circumstances
 from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Guessing, Metric, Unread
@@ -65,6 +67,22 @@ MEASURES = (
 )
 
 
+class AnswerTimes(NamedTuple):
+    """What answers took.
+
+    Attributes:
+        ms: Milliseconds of each of them; None if not known.
+        taken: In what circumstances; None if that is not noted, as of answers that exist already.
+        of_all: Whether these are all answers.
+        notice: Why they were not taken again; empty if they were, or were not asked for.
+    """
+
+    ms: Sequence[float | None]
+    taken: Circumstances | None = None
+    of_all: bool = True
+    notice: str = ""
+
+
 UNREAD = Unread(
     NO_ANSWER_SHARE.name,
     {"the first option": IF_FIRST.name, "a guess": IF_CHANCE.name},
@@ -111,13 +129,11 @@ def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
         yield Measure(SAFETY, evaluation.safety)
 
 
-def cost_measures(
-    times: Sequence[float | None], context: Array | None, tokens: Sequence[Array | None]
-) -> list[Measure]:
+def cost_measures(times: AnswerTimes, context: Array | None, tokens: Sequence[Array | None]) -> list[Measure]:
     """What the answers cost.
 
     Args:
-        times: Milliseconds of each answer; None if not known.
+        times: What answers took.
         context: Tokens of the evidence of each answer, shape [cases]; None if not counted.
         tokens: Tokens in and tokens out, each of shape [cases]; None if not known of every answer.
     """
@@ -125,7 +141,7 @@ def cost_measures(
     for mean, total, each in zip((TOKENS_IN, TOKENS_OUT), (TOTAL_IN, TOTAL_OUT), tokens, strict=True):
         if each is not None:
             found += [Measure(mean, float(each.mean()), per_item=each), Measure(total, float(each.sum()))]
-    if summary := cost(times):
-        values = (summary.mean, summary.median, summary.p95, summary.total)
-        found += [Measure(metric, value) for metric, value in zip(LATENCIES, values, strict=True)]
+    if summary := cost(times.ms):
+        values = (summary.mean, summary.median, summary.p95, *([summary.total] if times.of_all else []))
+        found += [Measure(metric, value, taken=times.taken) for metric, value in zip(LATENCIES, values, strict=False)]
     return found
