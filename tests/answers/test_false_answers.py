@@ -8,7 +8,7 @@ import pytest
 from outcomes import SETTINGS, decided, of_scores
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import PageChunker
+from ragsweep.datasets import Option, PageChunker
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
 from ragsweep.report import headline
 from ragsweep.report.record import as_record
@@ -20,6 +20,7 @@ from ragsweep.sweeps import Sweep
 from ragsweep.sweeps.threshold_promise import threshold_promise
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer
+from ragsweep_answers.answering.answer_parsing import read_letter
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
@@ -298,3 +299,27 @@ class TestTaskWithCasesWithoutAnAnswer(TaskContract):
             "seed": 0,
             "evidence": "none",
         }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.",
+        "I do not know the answer to this question.",
+        "None of the above.",
+        "The answer is none of these.",
+        "E",
+        "E) None of the above",
+        "The passages do not say which option is correct.",
+        "Answer: unknown",
+        "I cannot answer this from the evidence given.",
+    ],
+)
+def test_abstaining_in_words_is_no_answer(text):
+    options = [Option(letter, word) for letter, word in zip("ABCD", ("iron", "rest", "tea", "milk"), strict=True)]
+    assert read_letter(text, options) is None
+
+
+def test_an_option_that_says_none_of_them_is_an_answer():
+    options = [Option("A", "iron"), Option("B", "rest"), Option("C", "None of the above")]
+    assert read_letter("None of the above.", options) == read_letter("C", options) == "C"
