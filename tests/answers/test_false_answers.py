@@ -18,6 +18,7 @@ from ragsweep.statistics import against_baseline
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import Sweep
 from ragsweep.sweeps.threshold_promise import threshold_promise
+from ragsweep.tasks.repeating import joined
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer
 from ragsweep_answers.answering.answer_parsing import read_letter
@@ -179,6 +180,9 @@ def test_a_withheld_answer_is_neither_unread_nor_without_its_confidence(measured
     assert (measures["no_answer/share"], measures["withheld/share"]) == (0, 0.5)
     assert strict.facts["overall_metrics"]["no_answer"]["as_first"] == strict.values["accuracy"]
     assert "30 answers of 60 are withheld" in " ".join(strict.summary)
+    errors = strict.facts["error_analysis"]
+    wrong = sum(said.startswith("B") and float(said.split()[1]) >= 0.5 for said in MANY)
+    assert errors["total_errors"] == sum(errors["by_type"][name] or 0 for name in errors["by_type"]) == wrong
 
 
 def test_a_threshold_without_any_confidence_is_refused(measured):
@@ -281,6 +285,15 @@ def test_the_report_draws_what_each_lowest_confidence_leaves(measured):
 
 
 @pytest.mark.usefixtures("drawing")
+@pytest.mark.parametrize("known", [MANY, ["A .9"] * 40, ["- -"] * 40])
+def test_answers_of_which_none_is_given_can_be_drawn(measured, known):
+    strict = measured(known, OTHERS, confidence_threshold=1)
+    assert strict.values["answered_rate"] == strict.values["false_answer_rate"] == 0
+    draw, *given = strict.charts
+    assert {"false_answers.png", "confusion_matrix.png"} <= {*dict(draw(*given))}
+
+
+@pytest.mark.usefixtures("drawing")
 class TestTaskWithCasesWithoutAnAnswer(TaskContract):
     component = AnswersTask
 
@@ -298,7 +311,15 @@ class TestTaskWithCasesWithoutAnAnswer(TaskContract):
             "k": 2,
             "seed": 0,
             "evidence": "none",
+            "confidence_threshold": 0.5,
         }
+
+
+def test_repeats_are_averaged(measured):
+    both = [measured(KNOWN, OTHERS), measured(KNOWN, ["A .1", "- -", "- -", "- -"])]
+    found = joined(both, "accuracy", resamples=200, seed=0)
+    assert found.values["false_answer_rate"] == (3 / 4 + 1 / 4) / 2
+    assert sorted(found.facts["false_finds"]["false_finds"]) == [0, 0.5, 0.5, 1]
 
 
 @pytest.mark.parametrize(

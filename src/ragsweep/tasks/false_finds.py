@@ -193,7 +193,7 @@ class FalseFinds:
         rate, answered, _, area = scores
         number, finds, words = len(self.unanswerable), int(self.false_finds.sum()), self.kind.words
         yield (
-            f"The documents do not answer {counted(number, 'question')}. {finds} of them {words.get}: "
+            f"The documents do not answer {counted(number, 'question')}; {finds:,} of these {words.get}: "
             f"{rate.metric.title.lower()} {rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}]. Of the "
             f"{len(self.answerable):,} others, {answered.value:.3f} {words.get}, and {self.hits.mean():.3f} "
             f"{words.get_right}."

@@ -51,7 +51,7 @@ def draw(evaluation: Evaluation, confidence: Confidence | None, source: str) -> 
         yield "retrieval.png", retrieval(evaluation.evidence)
     if evaluation.controls:
         yield "does_retrieval_help.png", evidence_compared(evaluation, source)
-    if evaluation.accuracy.accuracy.value < 1:
+    if evaluation.wrong.any():
         yield "errors.png", errors(counts(evaluation.categories))
     yield "summary.png", summary(evaluation, confidence)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.datasets import Dataset
 from ragsweep.models.language.response import Cause
@@ -115,6 +116,12 @@ class Evaluation:
         return against_chance(self.correct, self.chance, (self.chosen < 0).astype(float), self.dependent)
 
     @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Whether a case is answered neither correctly nor by an answer that is withheld, shape [cases]."""
+        wrong: npt.NDArray[np.bool_] = (self.correct == 0) & (self.chosen != WITHHELD)
+        return wrong
+
+    @property
     def withheld(self) -> Array:
         """Whether an answer is withheld, as its confidence is too low, 0 or 1, shape [cases]."""
         withheld: Array = (self.chosen == WITHHELD).astype(float)
@@ -216,7 +223,7 @@ def evaluate(
     unsupported, found = hallucinated(compared), np.full(len(cases), np.nan)
     if evidence:
         found[evidence.judged.queries] = evidence.found
-    wrong = np.flatnonzero(answered.correct == 0).tolist()
+    wrong = np.flatnonzero((answered.correct == 0) & (answered.chosen != WITHHELD)).tolist()
     rules = settings.rules_for(dataset)
     return Evaluation(
         letters=max((case.letters for case in cases), key=len),

@@ -216,7 +216,7 @@ def _tokens(named: Mapping[str, float]) -> Iterator[str]:
 
 
 def _errors(evaluation: Evaluation) -> Iterator[str]:
-    wrong = int((evaluation.correct == 0).sum())
+    wrong = int(evaluation.wrong.sum())
     found = {name: count for name, count in errors.counts(evaluation.categories).items() if count}
     if not wrong:
         return

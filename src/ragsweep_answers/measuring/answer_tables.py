@@ -162,6 +162,7 @@ def facts(
             "correct": correct,
             "incorrect": len(wrong) - correct,
             "no_answer": evaluation.no_answers._asdict(),
+            **({"withheld": int(evaluation.withheld.sum())} if evaluation.withheld.any() else {}),
             "lost_fields": dict(evaluation.lost),
             "causes": dict(evaluation.causes),
             **{
@@ -189,7 +190,7 @@ def facts(
         },
         "safety_metrics": _safety(evaluation) | {"safety_score": named.get("safety/score")},
         "error_analysis": {
-            "total_errors": int(wrong.sum()),
+            "total_errors": int(evaluation.wrong.sum()),
             "retrieval_failures": found[errors.RETRIEVAL],
             "reasoning_failures": found[errors.REASONING],
             "high_confidence_errors": len(evaluation.confident),
