@@ -215,7 +215,8 @@ class AnswersTask:
     def _controls(self, items: Dataset) -> list[Source]:
         """The other evidence that this dataset has for the same questions."""
         wanted = [] if self._recorded else dict.fromkeys(self.evaluation.controls)
-        return [each for each in wanted if each != self.evidence and has_source(items, each, self._level)]
+        known, _ = with_answer(items)
+        return [each for each in wanted if each != self.evidence and has_source(known, each, self._level)]
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
         """The ranking of the passages for every case; None if these sources of evidence need none."""
