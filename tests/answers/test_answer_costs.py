@@ -13,7 +13,7 @@ from ragsweep.datasets.model.cases import Option
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Evidence, EvidenceAnswerer, Question
 from ragsweep_answers.measuring.measures.answer_costs import Cost, cost
-from ragsweep_answers.measuring.scores import cost_measures
+from ragsweep_answers.measuring.scores import AnswerTimes, cost_measures
 
 
 def test_a_cost_covers_the_answers_that_have_one():
@@ -32,7 +32,7 @@ def test_the_percentile_is_that_of_the_standard_library(values):
 
 
 def test_tokens_are_averaged_and_added_up_where_they_are_known():
-    found = cost_measures([], None, (np.array([100.0, 300.0]), None))
+    found = cost_measures(AnswerTimes([]), None, (np.array([100.0, 300.0]), None))
     assert {each.metric.name: each.value for each in found} == {"tokens/in": 200, "tokens/total_in": 400}
 
 

@@ -13,7 +13,7 @@ from ragsweep_answers.measuring.measures.confidence import Confidence, confidenc
 from ragsweep_answers.measuring.proxies.confusions import CONFUSION_KINDS, Confusions, Pair
 from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS
 from ragsweep_answers.measuring.proxies.safety import Rule
-from ragsweep_answers.measuring.scores import accuracy_score, cost_measures, measures
+from ragsweep_answers.measuring.scores import AnswerTimes, accuracy_score, cost_measures, measures
 
 NAN = np.nan
 RULE = Rule("other", "It is wrong.")
@@ -36,6 +36,7 @@ def evaluation(correct, **changed):
     made = {
         "letters": "ABCD",
         "correct": correct,
+        "right": correct,
         "chosen": chosen,
         "expected": np.zeros(n, int),
         "chance": np.full(n, 0.25),
@@ -59,7 +60,7 @@ def said(found, *, stated=True, scaled=False, tokens=(None, None)):
     known = Confidence.of(found.confidence, found.correct, **settings)
     scores = [accuracy_score(found)]
     scores += confidence_scores(found.confidence, found.correct, **settings) if stated else []
-    counted = [*measures(found, "retrieved"), *cost_measures([], None, tokens)]
+    counted = [*measures(found, "retrieved"), *cost_measures(AnswerTimes([]), None, tokens)]
     return sections(found, "retrieved", scores, counted, known and known.summary, scaled=scaled)
 
 

@@ -296,6 +296,8 @@ def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
         ([without("answer")], r"entry 1: the field 'answer' is missing; found 'question', 'options'$"),
         ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty; expected the correct answer of each case"),
         ([{**HOT, "answer": " "}], "entry 1: the field 'answer' is empty"),
+        ([{**HOT, "answerable": False}], "the field 'answer' is \"B\"; expected no answer, as answerable is false"),
+        ([{**HOT, "answerable": "no"}], "the field 'answerable' is \"no\"; expected true or false"),
         ([{**HOT, "answer": "D"}], r'the answer "D" is not the letter of an option \(dataset\.columns\.answer_is=let'),
         ([{**HOT, "answer": "Tea"}], r'the answer "Tea" is not the letter of an option'),
         ([{**HOT, "answer": 1}], r"the answer 1 is not the letter of an option"),
@@ -432,3 +434,29 @@ def test_any_file_of_cases_loads_or_is_refused_in_one_line(tmp_path_factory, con
     except DatasetError as error:
         message = str(error)
     assert len(message.splitlines()) == 1
+
+
+NONE = {"question": "What is loud?", "options": ["Fever", "Tea", "Ice"], "answerable": False}
+
+
+@pytest.mark.parametrize("answer", [{}, {"answer": None}, {"answer": ""}])
+def test_a_case_may_have_no_answer(load, answer):
+    found = load([{**HOT, "answerable": True}, {**NONE, **answer}])
+    assert [case.correct for case in found.cases] == ["B", None]
+    assert [query.answerable for query in found.queries] == [True, False]
+
+
+def test_a_case_without_an_answer_is_a_cell_of_a_table(load):
+    columns = CaseColumns(options=["a", "b"])
+    text = "question,a,b,answer,answerable\nWho?,x,y,A,\nWhen?,x,y,,False\n"
+    assert [case.correct for case in load(text, columns, name="cases.csv").cases] == ["A", None]
+
+
+def test_a_case_without_an_answer_names_no_page(load):
+    rows = [{**HOT, "pages": ["1"]}, {**NONE, "pages": ["1"]}]
+    with pytest.raises(DatasetError, match=r"entry 2: the field 'pages' is .*; expected none, as answerable is false"):
+        load(rows, CaseColumns(relevant="pages"), pages=["Tea is hot."])
+
+
+def test_whether_a_case_has_an_answer_is_part_of_its_digest(load):
+    assert load([HOT, {**HOT, "answer": "A"}]).digest != load([HOT, {**NONE, "question": HOT["question"]}]).digest

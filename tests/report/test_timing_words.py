@@ -43,6 +43,7 @@ def measured_in(*circumstances, settings=SETTINGS, latencies=(20, 20)):
         ((QUIET, ELSEWHERE), "different machines (AMD EPYC, 2 cores: alpha 0.3; Intel Xeon, 8 cores: alpha 0.7)"),
         ((QUIET, BUSY), "more load for alpha 0.7"),
         ((BUSY, {**BUSY, "load": 4}), "more load for alpha 0.7"),
+        ((QUIET, {**QUIET, "at_once": 8}), "numbers of queries at a time (1: alpha 0.3; 8: alpha 0.7)"),
         ((QUIET, LATER), "40 days apart"),
         ((QUIET, UNKNOWN), "unknown circumstances for alpha 0.7"),
         ((QUIET, None), "unknown circumstances for alpha 0.7"),

@@ -68,3 +68,16 @@ def test_the_luckiest_of_several_configurations_keeps_its_promise_if_it_is_corre
             broken[place] += norm.sf(min(each.threshold for each in found)) > 0.05
     assert broken[1] <= at_most(0.05, SETS) * SETS
     assert broken[0] > 0.1 * SETS  # the reason for the correction
+
+
+@pytest.mark.parametrize("answered", [1.0, 0.6])
+def test_the_promise_is_kept_for_confidences_as_models_state_them(answered):
+    """In steps of 0.05, many of them 1; some questions get no answer at any threshold."""
+    stated, chances = np.arange(0, 1.01, 0.05), np.full(21, 0.7 / 20)
+    chances[-1] = 0.3
+    rng, broken = np.random.default_rng(2), 0
+    for _ in range(SETS):
+        confidences = np.where(rng.random(120) < answered, rng.choice(stated, size=120, p=chances), -np.inf)
+        threshold = certify_threshold(confidences, 0.25, others=stated).threshold
+        broken += answered * chances[stated >= threshold].sum() > 0.25
+    assert broken <= at_most(0.05, SETS) * SETS

@@ -78,13 +78,13 @@ def test_the_report_draws_what_each_lowest_score_leaves():
         for threshold, share in zip(*of_curves[what].get_data(), strict=True):  # counted one by one
             assert share == sum(score is not None and score >= threshold for score in scores) / len(scores)
     assert of_curves["certified for at most 5 %"].get_xdata()[0] == threshold_promise(decision).certificate.threshold
-    assert "get something, and 83 % of the others something relevant." in captions_of(decision)[THRESHOLDS]
+    assert "get something, and 83 % of the others get something relevant." in captions_of(decision)[THRESHOLDS]
 
 
 def test_too_few_questions_are_told_how_many_it_takes():
     decision = promised(run("a", low_scores(20)))
     assert not threshold_promise(decision).certificate.shown
-    assert "13.9 % at best; 59 without a false find would show it." in headline(decision)[-1]
+    assert "13.9 % at best; 59 with a rate of 0 would show it." in headline(decision)[-1]
     assert as_record(decision, "")["threshold"]["score_threshold"] is None
 
 

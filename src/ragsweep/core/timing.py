@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ TIMES = ("ms", "latency_ms")  # names of the arrays of a stored stage that hold 
 CIRCUMSTANCES = "circumstances"  # of these times: the name of another one
 
 _is_timing = ContextVar("_is_timing", default=True)
+_is_anew = ContextVar("_is_anew", default=False)
 
 
 class Circumstances(NamedTuple):
@@ -37,6 +39,7 @@ class Circumstances(NamedTuple):
             stage counts by the time that it took. None if it is not known.
         machines: What was computed with, in words; empty if nothing is known of the circumstances.
         ms: What the queries took together.
+        at_once: How many were asked at a time, at most.
     """
 
     queries: int = 0
@@ -45,6 +48,7 @@ class Circumstances(NamedTuple):
     load: float | None = None
     machines: tuple[str, ...] = ()
     ms: float = 0
+    at_once: int = 1
 
 
 UNKNOWN = Circumstances()
@@ -126,7 +130,48 @@ def put_together(noted: Sequence[Circumstances]) -> Circumstances:
         sum(load * share for load, share in loads) / ms if ms and len(loads) == len(noted) else None,
         tuple(sorted({name for each in noted for name in each.machines})),
         ms,
+        max(each.at_once for each in noted),
     )
+
+
+def taken_now(first: float, ms: float, load: float | None, *, queries: int = 1, at_once: int = 1) -> Circumstances:
+    """The circumstances of times that were just taken on this machine.
+
+    Args:
+        first: When the first one was, in seconds since 1970.
+        ms: What they took together.
+        load: As `load_of_others` had it when they began.
+        queries: How many they are.
+        at_once: How many of them were taken at a time, at most.
+    """
+    return Circumstances(queries, first, time.time(), load, (machine(),), ms, at_once)
+
+
+def circumstances_in(found: object) -> Circumstances:
+    """Those in an object of JSON, as `_asdict` makes it; `UNKNOWN` for anything else."""
+    if not isinstance(found, dict) or not found.keys() <= {*Circumstances._fields}:
+        return UNKNOWN
+    taken = Circumstances(**found)
+    numbers = (taken.queries, taken.first, taken.last, taken.load or 0, taken.ms, taken.at_once)
+    named = isinstance(taken.machines, list | tuple) and all(isinstance(each, str) for each in taken.machines)
+    if not named or not all(type(each) in (int, float) and 0 <= each < inf for each in numbers):
+        return UNKNOWN
+    return taken._replace(machines=tuple(taken.machines))
+
+
+@contextmanager
+def asked_anew() -> Iterator[None]:
+    """In the block, what is kept of answers is neither read nor written, so that asking takes as long as it takes."""
+    token = _is_anew.set(True)
+    try:
+        yield
+    finally:
+        _is_anew.reset(token)
+
+
+def is_asked_anew() -> bool:
+    """Whether this is within `asked_anew`. Threads that are started in the block do not know it."""
+    return _is_anew.get()
 
 
 def with_circumstances(build: Callable[[], Arrays]) -> Arrays:
@@ -164,8 +209,7 @@ def _has_times(arrays: Arrays) -> bool:
 def _circumstances(arrays: Arrays) -> Circumstances:
     if CIRCUMSTANCES not in arrays:
         return UNKNOWN
-    found = Circumstances(**json.loads(arrays[CIRCUMSTANCES].tobytes()))
-    return found._replace(machines=tuple(found.machines))
+    return circumstances_in(json.loads(arrays[CIRCUMSTANCES].tobytes()))
 
 
 def _note(circumstances: Circumstances) -> None:

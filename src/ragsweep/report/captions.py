@@ -75,12 +75,11 @@ def _thresholds(decision: Decision) -> str:
     measured = decision.named.facts.false_finds
     if measured is None:
         return ""
-    relevant, wrong = (
-        sum(score is not None for score in some) / len(some) for some in (measured.found, measured.scores)
-    )
+    words = measured.words
+    right, wrong = (sum(score is not None for score in some) / len(some) for some in (measured.found, measured.scores))
     return (
-        f"Without a lowest score, {100 * wrong:.0f} % of the questions without an answer get something, and "
-        f"{100 * relevant:.0f} % of the others something relevant."
+        f"Without a lowest {words.scale}, {100 * wrong:.0f} % of the questions without an answer {words.get}, and "
+        f"{100 * right:.0f} % of the others {words.get_right}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The figure of what a lowest score leaves: for questions that have an answer, and for those that have none."""
+"""The figure of what a threshold leaves: for questions that have an answer, and for those that have none."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MOST_MARKERS = 12  # on a line
 def curves(measured: FalseFindsFact) -> tuple[Array, dict[str, Array]]:
     """Every score that occurs, from the lowest, and the shares of questions that reach it, by what they stand for."""
     given = {
-        "with an answer: get something": measured.answerable,
-        "with an answer: get something relevant": measured.found,
-        "without an answer: get something": measured.scores,
+        f"with an answer: {measured.words.get}": measured.answerable,
+        f"with an answer: {measured.words.get_right}": measured.found,
+        f"without an answer: {measured.words.get}": measured.scores,
     }
     known = {what: np.array([each for each in some if each is not None]) for what, some in given.items()}
     thresholds = np.unique(np.concatenate([*known.values()]))
@@ -34,14 +34,14 @@ def curves(measured: FalseFindsFact) -> tuple[Array, dict[str, Array]]:
 
 
 def left_by_thresholds(decision: Decision) -> Figure:
-    """What would a lowest score leave?"""
+    """What would a threshold leave?"""
     measured, promise = decision.named.facts.false_finds, threshold_promise(decision)
     assert measured is not None
     thresholds, shares = curves(measured)
     drawing = figure(
         WIDE,
         5,
-        "Below which score should nothing be returned?",
+        f"Below which {measured.words.scale} is it better to {measured.words.hold_back}?",
         f"Share of the questions, of {in_legend(decision.sweep.label(decision.named))}\n"
         f"{len(measured.answerable)} questions with an answer, {len(measured.scores)} without",
         bottom=1.5,
@@ -54,7 +54,7 @@ def left_by_thresholds(decision: Decision) -> Figure:
     if promise and promise.certificate.shown and np.isfinite(promise.certificate.threshold):
         label = f"certified for at most {100 * promise.rate:g} %"
         axes.axvline(promise.certificate.threshold, color="#444444", linestyle=":", label=label)
-    axes.set_xlabel("lowest score")
+    axes.set_xlabel(f"lowest {measured.words.scale}")
     axes.set_ylabel("share of the questions")
     axes.set_ylim(0, 1.02)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), frameon=False, fontsize=8.5)

@@ -10,22 +10,24 @@ from ragsweep.sweeps.threshold_promise import ThresholdPromise
 
 
 def threshold_in_words(promise: ThresholdPromise) -> str:
-    """Below which score to return nothing, and what that keeps; or what it would take to say so."""
-    found, rate = promise.certificate, f"{100 * promise.rate:g} %"
+    """Below which score to hold back what was found, and what that keeps; or what it would take to say so."""
+    found, rate, words = promise.certificate, f"{100 * promise.rate:g} %", promise.words
     if not found.shown:
         return (
-            f"No score threshold is shown to find something for at most {rate} of the questions without an answer: "
-            f"{counted(promise.questions, 'such question')} can show {100 * found.upper:.3g} % at best; "
-            f"{found.needed} without a false find would show it."
+            f"No {words.scale} threshold is shown to let at most {rate} of the questions without an answer "
+            f"{words.get}: {counted(promise.questions, 'such question')} can show {100 * found.upper:.3g} % at best; "
+            f"{found.needed} with a rate of 0 would show it."
         )
     confidence = f"(95 % confidence; {promise.questions} such questions)"
     if not isfinite(found.threshold):
-        return f"No score threshold is needed: at most {rate} of questions without an answer get one {confidence}."
+        return (
+            f"No {words.scale} threshold is needed: at most {rate} of questions without an answer get one {confidence}."
+        )
     shown = f"at most {rate} of questions without an answer then get one {confidence}"
-    kept = f"{promise.kept:.2f} of the others still find something relevant ({promise.hits:.2f} without a threshold)"
+    kept = f"{promise.kept:.2f} of the others still {words.get_right} ({promise.hits:.2f} without a threshold)"
     if not promise.kept:
-        kept = "none of the others finds anything relevant either: these scores cannot tell the two apart"
-    return f"Below a score of {found.threshold} return nothing: {shown}, and {kept}."
+        kept = f"none of the others would {words.get_right}: this {words.scale} cannot tell the two apart"
+    return f"Below a {words.scale} of {found.threshold} {words.hold_back}: {shown}, and {kept}."
 
 
 def threshold_record(promise: ThresholdPromise) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def threshold_record(promise: ThresholdPromise) -> dict[str, Any]:
         "metric": promise.metric,
         "rate": promise.rate,
         "shown": found.shown,
-        "score_threshold": found.threshold if isfinite(found.threshold) else None,
+        f"{promise.words.scale}_threshold": found.threshold if isfinite(found.threshold) else None,
         "upper_bound": found.upper,
         "false_finds": found.false_finds,
         "queries": promise.questions,

@@ -26,7 +26,8 @@ def circumstances(sweep: Sweep) -> str:
     if not known:
         return f"{sweep.title(name)}: measured in unknown circumstances; {AGAIN}."
     taken = put_together([*known.values()])
-    queries = "1 query" if taken.queries == 1 else f"{taken.queries} queries, one at a time"
+    at_once = "one at a time" if taken.at_once == 1 else f"up to {taken.at_once} at a time"
+    queries = "1 query" if taken.queries == 1 else f"{taken.queries} queries, {at_once}"
     load = "" if taken.load is None else f", load {taken.load:.1f} per core"
     return f"{sweep.title(name)}: {queries}, {_when(taken)}, {_machines(taken)}{load}."
 
@@ -76,6 +77,12 @@ def _differences(sweep: Sweep, known: Mapping[Outcome, Circumstances]) -> Iterat
     if len(by_machines) > 1:
         each = "; ".join(f"{names}: {_labels(sweep, runs)}" for names, runs in by_machines.items())
         yield f"on different machines ({each})"
+    by_number: dict[int, list[Outcome]] = {}
+    for run, taken in known.items():
+        by_number.setdefault(taken.at_once, []).append(run)
+    if len(by_number) > 1:
+        each = "; ".join(f"{number}: {_labels(sweep, runs)}" for number, runs in sorted(by_number.items()))
+        yield f"for different numbers of queries at a time ({each})"
     loads = _loads(known)
     least = min(loads.values(), default=0.0)
     if busy := {run: load for run, load in loads.items() if load > max(BUSY, MUCH_MORE * least)}:

@@ -1,4 +1,4 @@
-"""A promise about questions that should find nothing: the lowest score threshold that keeps it."""
+"""A promise about questions that should find nothing: the lowest threshold that keeps it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from ragsweep.statistics.certified_threshold import CertifiedThreshold, certify_threshold
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps.decision import Decision
+from ragsweep.tasks.false_finds import ThresholdWords
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,9 @@ class ThresholdPromise:
         rate: The largest promised one.
         questions: Number of questions that should find nothing.
         certificate: What they show about it, for the configuration that was chosen.
-        hits: Share of the other questions that find something relevant without a threshold.
+        hits: Share of the other questions that get what is right without a threshold.
         kept: Share of those that still do with the certified one.
+        words: How the task speaks of a threshold.
     """
 
     metric: str
@@ -31,6 +33,7 @@ class ThresholdPromise:
     certificate: CertifiedThreshold
     hits: float
     kept: float
+    words: ThresholdWords
 
 
 def threshold_promise(decision: Decision) -> ThresholdPromise | None:
@@ -53,7 +56,7 @@ def threshold_promise(decision: Decision) -> ThresholdPromise | None:
     )
     reached = found[found > -np.inf]
     hits, kept = (float((reached >= threshold).sum() / len(found)) for threshold in (-np.inf, certificate.threshold))
-    return ThresholdPromise(measured.metric, rate, len(measured.scores), certificate, hits, kept)
+    return ThresholdPromise(measured.metric, rate, len(measured.scores), certificate, hits, kept, measured.words)
 
 
 def _scores(recorded: Sequence[float | None]) -> Array:

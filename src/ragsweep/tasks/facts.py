@@ -17,6 +17,7 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.timing import Circumstances
 from ragsweep.retrieval.method import Method
+from ragsweep.tasks.false_finds import ThresholdWords
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 LARGEST_RECORD_MB = 100
@@ -92,7 +93,7 @@ class MeasureFact(Described):
 
     def __post_init__(self) -> None:
         taken = self.taken or Circumstances()
-        if not (0 <= taken.first <= taken.last < LATEST and min(taken.load or 0, taken.ms) >= 0):
+        if not (0 <= taken.first <= taken.last < LATEST and min(taken.load or 0, taken.ms, taken.at_once) >= 0):
             raise MalformedError("taken: expected seconds since 1970, and a load and a time of at least 0")
 
 
@@ -125,7 +126,8 @@ class FalseFindsFact:
         false_finds: Whether something is found, for each of these questions.
         scores: The highest score for each of them.
         answerable: The highest score for each of the other items, in the order of the query table.
-        found: The highest score of something relevant for each of those.
+        found: The highest score of what is right for each of those.
+        words: How the task speaks of a threshold.
     """
 
     metric: str
@@ -134,6 +136,7 @@ class FalseFindsFact:
     scores: Scores
     answerable: Scores
     found: Scores
+    words: Annotated[ThresholdWords, Field(default_factory=ThresholdWords)]
 
     def __post_init__(self) -> None:
         if not self.false_finds or len(self.false_finds) != len(self.scores) or len(self.answerable) != len(self.found):

@@ -14,6 +14,7 @@ from ragsweep.config.used_settings import used_components
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest
 from ragsweep.core.terminal import counted
+from ragsweep.core.timing import UNKNOWN, put_together
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, Array, effective_queries
 from ragsweep.statistics.repeats import (
@@ -207,7 +208,8 @@ def _measure(repeats: Sequence[Measure], of: Measurement) -> tuple[Measure, dict
         np.mean(known, axis=0) if len(known := [each for each in some if each is not None]) == len(repeats) else None
         for some in ([each.per_item for each in repeats], [each.sample for each in repeats])
     )
-    measure = replace(repeats[0], value=float(values.mean()), per_item=per_item, sample=sample)
+    taken = repeats[0].taken and put_together([each.taken or UNKNOWN for each in repeats])
+    measure = replace(repeats[0], value=float(values.mean()), per_item=per_item, sample=sample, taken=taken)
     if per_item is None:
         return measure, _fact(values, None, 0.0)
     found = components(np.array([each.per_item for each in repeats]), of.groups)

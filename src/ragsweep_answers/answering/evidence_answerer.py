@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ragsweep.core.hardware import load_of_others
+from ragsweep.core.timing import is_asked_anew, taken_now
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.similarity import of_length_1
-from ragsweep.store.stage_store import Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.text.sentences import CLAUSE_OR_LINE_END
 from ragsweep_answers.answering.question import Answer, Question
 
@@ -41,7 +43,7 @@ class EvidenceAnswerer:
         """The option with the highest score for each question, the first of equals; None if all are equal."""
         if not questions:
             return []
-        started = time.perf_counter()
+        load, first, started = load_of_others(), time.time(), time.perf_counter()
         pieces = [
             sorted({piece for each in question.evidence for piece in _pieces(each.text)}) for question in questions
         ]
@@ -61,10 +63,12 @@ class EvidenceAnswerer:
             first = last
             answers.append(_answer(question, scores.astype(float).tolist()))
         time_ms = 1000 * (time.perf_counter() - started) / len(questions)
-        return [replace(each, time_ms=time_ms) for each in answers]
+        taken = taken_now(first, time_ms, load, at_once=len(questions))
+        return [replace(each, time_ms=time_ms, taken=taken) for each in answers]
 
     def _embedded(self, texts: Sequence[str], role: Role) -> Embeddings:
-        return of_length_1(embed(self.encoder, self.store, texts, role), self.encoder)
+        store = NO_STORE if is_asked_anew() else self.store
+        return of_length_1(embed(self.encoder, store, texts, role), self.encoder)
 
 
 def _answer(question: Question, scores: Sequence[float]) -> Answer:

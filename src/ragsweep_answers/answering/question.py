@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RagsweepError
+from ragsweep.core.timing import UNKNOWN, Circumstances
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.language_model import Exchange, LanguageModel
@@ -67,6 +68,7 @@ class Answer:
         tokens_in: Tokens of all prompts; None if not known.
         tokens_out: Tokens of all responses; None if not known.
         time_ms: How long the answer took, in milliseconds; None if not known.
+        taken: In what circumstances it took that long.
         lost: Names of the fields of the response that could not be used, such as a confidence of 85: out of range, of
             another type, or missing although they were asked for.
         causes: Why responses had no usable text, other than that the model did not know better; see
@@ -86,6 +88,7 @@ class Answer:
     time_ms: float | None = None
     lost: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
+    taken: Circumstances = field(default=UNKNOWN, compare=False)
 
 
 class Answerer(Protocol):

@@ -13,7 +13,7 @@ from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.model.cases import LETTERS, Case, Option, flaw_of_case, flaw_of_options
 from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import id_of, text_of, value_of
+from ragsweep.datasets.readers.entry_files import ANSWERABLE, answerable_in, id_of, text_of, value_of
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of, shown_value
 from ragsweep.datasets.readers.judgment_fields import grades_in
 
@@ -39,6 +39,9 @@ class CaseColumns:
     `options` and `option_conditions` name one column with a mapping from letters to texts or a list of texts, in CSV as
     JSON, or list one column per option, such as `[opa, opb, opc, opd]`. The last options may be blank, so that cases
     can have different numbers of options.
+
+    A case whose field `answerable` is false has options and no answer: the documents do not answer it, and every answer
+    to it is wrong. Other cases need not have this field.
 
     Attributes:
         question: The question.
@@ -130,14 +133,25 @@ class CaseColumns:
 
     def grades_of(self, row: Entry, where: str) -> dict[str, int]:
         """The grades of the pages that a row names as relevant. Raises `DatasetError` if they are malformed."""
-        return grades_in(row, self.relevant, where)
+        if answerable_in(row, where):
+            return grades_in(row, self.relevant, where)
+        if self.relevant and (found := row.get(self.relevant)):
+            expected = f"expected none, as {ANSWERABLE} is false"
+            raise DatasetError(f"{where}: the field {self.relevant!r} is {shown_value(found)}; {expected}")
+        return {}
 
-    def _correct(self, row: Entry, options: Sequence[Option], where: str) -> str:
-        """The letter of the correct option."""
+    def _correct(self, row: Entry, options: Sequence[Option], where: str) -> str | None:
+        """The letter of the correct option; None if there is none."""
+        if not answerable_in(row, where):
+            if (found := row.get(self.answer)) not in (None, ""):
+                expected = f"expected no answer, as {ANSWERABLE} is false"
+                raise DatasetError(f"{where}: the field {self.answer!r} is {shown_value(found)}; {expected}")
+            return None
         found = value_of(row, self.answer, where)
         answer = found.strip() if isinstance(found, str) else json.dumps(found, default=str)
         if found is None or not answer:
-            raise DatasetError(f"{where}: the field {self.answer!r} is empty; expected the correct answer of each case")
+            expected = f"expected the correct answer of each case, or {ANSWERABLE}: false"
+            raise DatasetError(f"{where}: the field {self.answer!r} is empty; {expected}")
         if self.answer_is == "letter":
             answer, expected = answer.upper(), "the letter of an option"
             letters = {option.letter: option.letter for option in options}

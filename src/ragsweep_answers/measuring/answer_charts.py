@@ -11,7 +11,7 @@ from ragsweep.core.style import BEST, BLUE, GRID, MARKERS, QUARTERS, colour, cut
 from ragsweep.statistics.intervals import Indices, wilson
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.answer_sentences import SOURCES
-from ragsweep_answers.measuring.measures.accuracy import Share, share
+from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, Share, share
 from ragsweep_answers.measuring.measures.answer_errors import counts
 from ragsweep_answers.measuring.measures.calibration import ReliabilityCurve, reliability_curve
 from ragsweep_answers.measuring.measures.confidence import Confidence
@@ -51,7 +51,7 @@ def draw(evaluation: Evaluation, confidence: Confidence | None, source: str) -> 
         yield "retrieval.png", retrieval(evaluation.evidence)
     if evaluation.controls:
         yield "does_retrieval_help.png", evidence_compared(evaluation, source)
-    if evaluation.accuracy.accuracy.value < 1:
+    if evaluation.wrong.any():
         yield "errors.png", errors(counts(evaluation.categories))
     yield "summary.png", summary(evaluation, confidence)
 
@@ -110,7 +110,7 @@ def reliability(known: Confidence) -> Figure:
 def coverage(evaluation: Evaluation) -> Figure:
     """How right are the answers that remain when the least confident ones are withheld?"""
     confidence = evaluation.confidence
-    found = accuracy_over_coverage(confidence, evaluation.correct, evaluation.chosen >= 0)
+    found = accuracy_over_coverage(confidence, evaluation.right, evaluation.chosen != NOT_ANSWERED)
     drawing = figure(
         7,
         4.2,

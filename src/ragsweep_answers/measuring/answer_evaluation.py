@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
+from ragsweep.datasets import Dataset
 from ragsweep.models.language.response import Cause
+from ragsweep.retrieval import Ranking
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
+from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answered import Answered, causes_of
 from ragsweep_answers.measuring.measures.accuracy import (
     NOT_ANSWERED,
+    WITHHELD,
     AgainstChance,
     NoAnswers,
     Share,
@@ -26,7 +31,7 @@ from ragsweep_answers.measuring.measures.accuracy import (
 )
 from ragsweep_answers.measuring.measures.answer_errors import Categories, error_categories, high_confidence_errors
 from ragsweep_answers.measuring.measures.confidence import too_few
-from ragsweep_answers.measuring.measures.retrieved import EvidenceQuality
+from ragsweep_answers.measuring.measures.retrieved import EvidenceQuality, as_units, evidence_quality
 from ragsweep_answers.measuring.proxies.confusions import Confusions, confusions
 from ragsweep_answers.measuring.proxies.grounding import (
     coherence,
@@ -48,8 +53,9 @@ class Evaluation:
 
     Attributes:
         letters: Letters of the options of all cases.
-        correct: Whether the answer is correct, 0 or 1.
-        chosen: Position of the chosen option; -1 if there is none.
+        correct: Whether an answer is given and correct, 0 or 1.
+        right: Whether the answer is correct, given or not, 0 or 1.
+        chosen: Position of the chosen option; -1 if there is none, -2 if it is withheld.
         expected: Position of the correct option.
         chance: Probability of guessing the correct option.
         confidence: Probability that the answer is correct, as the answerer has it.
@@ -78,6 +84,7 @@ class Evaluation:
 
     letters: str
     correct: Array
+    right: Array
     chosen: Indices
     expected: Indices
     chance: Array
@@ -106,7 +113,19 @@ class Evaluation:
     @cached_property
     def accuracy(self) -> AgainstChance:
         """The accuracy compared with guessing; no answer counts as wrong."""
-        return against_chance(self.correct, self.chance, self.unread, self.dependent)
+        return against_chance(self.correct, self.chance, (self.chosen < 0).astype(float), self.dependent)
+
+    @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Whether a case is answered neither correctly nor by an answer that is withheld, shape [cases]."""
+        wrong: npt.NDArray[np.bool_] = (self.correct == 0) & (self.chosen != WITHHELD)
+        return wrong
+
+    @property
+    def withheld(self) -> Array:
+        """Whether an answer is withheld, as its confidence is too low, 0 or 1, shape [cases]."""
+        withheld: Array = (self.chosen == WITHHELD).astype(float)
+        return withheld
 
     @property
     def unread(self) -> Array:
@@ -161,6 +180,28 @@ def _place(group: tuple[str, Share]) -> int:
     return DIFFICULTIES.index(group[0]) if group[0] in DIFFICULTIES else len(DIFFICULTIES)
 
 
+def quality_of(
+    answered: Answered, items: Dataset, ranking: Ranking | None, k: int, settings: AnswerSettings
+) -> EvidenceQuality | None:
+    """How good the evidence of the answers is; None if there is none or it is not judged.
+
+    Args:
+        answered: The cases of the dataset, and answers.
+        items: The dataset.
+        ranking: What was retrieved; None if the answerer was given other evidence.
+        k: The cutoff.
+        settings: How evidence is judged.
+    """
+    if answered.source == "none" and not answered.retrieved:
+        return None
+    ranked = given = as_units(answered.units, items)
+    if answered.source == "retrieved" and not answered.retrieved:
+        assert ranking is not None
+        ranked = units_of_ranking(ranking.passages, items)
+    level = settings.relevance_level
+    return evidence_quality(ranked, given, items, k, collapse=settings.collapse, relevance_level=level)
+
+
 def evaluate(
     answered: Answered,
     evidence: EvidenceQuality | None,
@@ -182,11 +223,12 @@ def evaluate(
     unsupported, found = hallucinated(compared), np.full(len(cases), np.nan)
     if evidence:
         found[evidence.judged.queries] = evidence.found
-    wrong = np.flatnonzero(answered.correct == 0).tolist()
+    wrong = np.flatnonzero((answered.correct == 0) & (answered.chosen != WITHHELD)).tolist()
     rules = settings.rules_for(dataset)
     return Evaluation(
         letters=max((case.letters for case in cases), key=len),
         correct=answered.correct,
+        right=answered.right,
         chosen=answered.chosen,
         expected=answered.expected,
         chance=answered.chance,
@@ -212,7 +254,9 @@ def evaluate(
         ),
         pitfalls=pitfalls([cases[row] for row in wrong], [answers[row] for row in wrong]),
         confusions=confusions(cases, answered.chosen, settings.groups),
-        confident=high_confidence_errors(answered.correct, answered.confidence, high=settings.confident),
+        confident=high_confidence_errors(
+            answered.correct, np.where(answered.chosen < 0, np.nan, answered.confidence), high=settings.confident
+        ),
         controls=controls,
         dependent=answered.groups,
         lost=Counter(name for each in answers for name in each.lost),

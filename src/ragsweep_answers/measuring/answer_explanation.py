@@ -62,6 +62,8 @@ class Explanation:
     def _outcome(self) -> Iterator[str]:
         answered = self.given.letter or "no answer could be read"
         outcome = "right" if self.given.letter == self.case.correct else f"wrong, correct is {self.case.correct}"
+        if self.case.correct is None:
+            outcome = "the documents do not answer this: every answer is wrong"
         yield f"answer: {answered} ({outcome})"
         table = self.record.per_query
         rows = table[table["query_id"].astype(str) == self.case.query_id]

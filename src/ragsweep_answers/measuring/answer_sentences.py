@@ -77,6 +77,13 @@ def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:
             f"{missing.questions} of {cases} questions have no answer that could be read, and count as wrong. The "
             f"accuracy would be {', '.join(otherwise[:-1])}, and {otherwise[-1]}."
         )
+    if withheld := int(evaluation.withheld.sum()):
+        given = evaluation.chosen >= 0
+        right = f"; {evaluation.correct[given].mean():.2f} of the {given.sum()} others are right" if given.any() else ""
+        yield (
+            f"{counted(withheld, 'answer')} of {cases} are withheld, as their confidence is below "
+            f"task.confidence_threshold, and count as not right{right}."
+        )
     numbers = {round(1 / chance) for chance in evaluation.chance}
     if len(numbers) > 1:
         yield f"The questions have {min(numbers)} to {max(numbers)} options; chance is their mean."
@@ -209,7 +216,7 @@ def _tokens(named: Mapping[str, float]) -> Iterator[str]:
 
 
 def _errors(evaluation: Evaluation) -> Iterator[str]:
-    wrong = int((evaluation.correct == 0).sum())
+    wrong = int(evaluation.wrong.sum())
     found = {name: count for name, count in errors.counts(evaluation.categories).items() if count}
     if not wrong:
         return

@@ -57,6 +57,7 @@ def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:
     return {
         "answer": [each.letter or "" for each in answered.answers],
         "confidence": confidence,
+        **({"withheld": ["yes" if each else "" for each in evaluation.withheld]} if evaluation.withheld.any() else {}),
         "error": evaluation.categories.tolist(),
         "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in rules)) for rules in broken],
         "evidence": ["; ".join(dict.fromkeys(units)) for units in answered.units],
@@ -161,6 +162,7 @@ def facts(
             "correct": correct,
             "incorrect": len(wrong) - correct,
             "no_answer": evaluation.no_answers._asdict(),
+            **({"withheld": int(evaluation.withheld.sum())} if evaluation.withheld.any() else {}),
             "lost_fields": dict(evaluation.lost),
             "causes": dict(evaluation.causes),
             **{
@@ -188,7 +190,7 @@ def facts(
         },
         "safety_metrics": _safety(evaluation) | {"safety_score": named.get("safety/score")},
         "error_analysis": {
-            "total_errors": int(wrong.sum()),
+            "total_errors": int(evaluation.wrong.sum()),
             "retrieval_failures": found[errors.RETRIEVAL],
             "reasoning_failures": found[errors.REASONING],
             "high_confidence_errors": len(evaluation.confident),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,8 +16,8 @@ from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep_answers.answering import Answer, Evidence, Question
 from ragsweep_answers.measuring.contexts import NEED_RANKING, Source
-from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED
-from ragsweep_answers.measuring.measures.temperature import temperature_scaled
+from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, WITHHELD
+from ragsweep_answers.measuring.measures.temperature import scaled_by_others, temperature_scaled
 
 LEAST_COMPARED = 10  # questions with other evidence, of which it is said that all their answers are the same
 
@@ -33,6 +33,9 @@ class Answered:
         seed: Of the folds by which scores of options become probabilities.
         source: Where the evidence of the questions comes from; `none` also for recorded answers.
         groups: The groups of the cases.
+        threshold: The lowest confidence of an answer that is given; others are withheld. None gives all.
+        scaled_by: The cases with an answer, which are not among these, that scores become probabilities by; None if
+            these cases have answers.
     """
 
     cases: Sequence[Case]
@@ -41,23 +44,46 @@ class Answered:
     seed: int
     source: Source
     groups: Groups
+    threshold: float | None = None
+    scaled_by: Answered | None = None
+
+    def only(self, rows: Indices) -> Answered:
+        """Some of the cases."""
+        chosen = np.isin(np.arange(len(self.cases)), rows)
+        parts = ([each[row] for row in rows] for each in (self.cases, self.questions, self.answers))
+        cases, questions, answers = parts
+        return replace(self, cases=cases, questions=questions, answers=answers, groups=self.groups.only(chosen))
 
     @cached_property
     def chosen(self) -> Indices:
-        """Position of the chosen option, shape [cases]; `NOT_ANSWERED` if there is none."""
+        """As `read`; `WITHHELD` for an answer that is not given."""
+        if self.threshold is None:
+            return self.read
+        withheld = (self.read != NOT_ANSWERED) & (np.nan_to_num(self.confidence) < self.threshold)
+        return np.where(withheld, WITHHELD, self.read)
+
+    @cached_property
+    def read(self) -> Indices:
+        """Position of the option that was read from the answer, shape [cases]; `NOT_ANSWERED` if there is none."""
         letters = zip(self.cases, self.answers, strict=True)
         return np.array([case.letters.find(each.letter or "\0") for case, each in letters], dtype=np.int64)
 
     @cached_property
     def expected(self) -> Indices:
-        """Position of the correct option, shape [cases]."""
-        return np.array([case.letters.index(case.correct) for case in self.cases], dtype=np.int64)
+        """Position of the correct option, shape [cases]; -1 if there is none."""
+        return np.array([case.position for case in self.cases], dtype=np.int64)
 
     @property
     def correct(self) -> Array:
-        """Whether the answer is correct, 0 or 1, shape [cases]."""
+        """Whether an answer is given and correct, 0 or 1, shape [cases]."""
         correct: Array = (self.chosen == self.expected).astype(float)
         return correct
+
+    @property
+    def right(self) -> Array:
+        """Whether the answer is correct, given or not, 0 or 1, shape [cases]."""
+        right: Array = (self.read == self.expected).astype(float)
+        return right
 
     @property
     def correct_as_control(self) -> Array:
@@ -104,11 +130,11 @@ class Answered:
         """
         stated = np.array([each.confidence for each in self.answers], dtype=float)  # None becomes NaN
         of_chosen = [
-            options[chosen] if options and chosen != NOT_ANSWERED else np.nan
-            for options, chosen in zip(self._probabilities, self.chosen.tolist(), strict=True)
+            options[read] if options and read != NOT_ANSWERED else np.nan
+            for options, read in zip(self._probabilities, self.read.tolist(), strict=True)
         ]
         confidence: Array = np.where(np.isnan(stated), of_chosen, stated)
-        return np.where(self.chosen == NOT_ANSWERED, np.nan, confidence)
+        return np.where(self.read == NOT_ANSWERED, np.nan, confidence)
 
     @property
     def _probabilities(self) -> list[Sequence[float]]:
@@ -117,9 +143,13 @@ class Answered:
         scored = [row for row, each in enumerate(self.answers) if each.scores and not each.probabilities]
         if scored:
             scores = [self.answers[row].scores for row in scored]
-            found = temperature_scaled(
-                scores, self.expected[scored], groups=Groups.named(self.groups.of[scored].tolist()), seed=self.seed
-            )
+            groups = Groups.named(self.groups.of[scored].tolist())
+            others = self.scaled_by
+            if others is None:
+                found = temperature_scaled(scores, self.expected[scored], groups=groups, seed=self.seed)
+            else:
+                rows = [row for row, each in enumerate(others.answers) if each.scores and not each.probabilities]
+                found = scaled_by_others(scores, [others.answers[row].scores for row in rows], others.expected[rows])
             for row, options in zip(scored, found, strict=True):
                 known[row] = options.tolist()
         return known

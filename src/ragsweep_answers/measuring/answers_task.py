@@ -6,14 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
-from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.method import Method, method_of
@@ -22,9 +19,10 @@ from ragsweep.retrieval.stages import check_search
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
+from ragsweep.tasks.false_finds import NONE_MARKED
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.ranking_explanation import find
-from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, announce, answer, ask_apart
@@ -33,9 +31,10 @@ from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring import answer_sentences as words
 from ragsweep_answers.measuring import answer_tables as tables
 from ragsweep_answers.measuring import scores
-from ragsweep_answers.measuring.answer_evaluation import Evaluation, evaluate
+from ragsweep_answers.measuring.answer_evaluation import Evaluation, evaluate, quality_of
 from ragsweep_answers.measuring.answer_explanation import Explanation
-from ragsweep_answers.measuring.answer_settings import AnswerSettings
+from ragsweep_answers.measuring.answer_settings import AnswerSettings, Probability
+from ragsweep_answers.measuring.answer_timing import answer_times
 from ragsweep_answers.measuring.answered import Answered, doubts_of_controls
 from ragsweep_answers.measuring.contexts import (
     CONTROLS,
@@ -44,13 +43,16 @@ from ragsweep_answers.measuring.contexts import (
     Source,
     about_evidence,
     check_source,
+    context_tokens,
     contexts,
     has_source,
+    planned,
     questions,
+    with_answer,
     with_own_evidence,
 )
+from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
 from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, Confidence, confidence_scores
-from ragsweep_answers.measuring.measures.retrieved import EvidenceQuality, as_units, evidence_quality
 from ragsweep_answers.measuring.scores import ACCURACY, MEASURES
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
@@ -75,9 +77,12 @@ class AnswersTask:
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages of a ranking; None keeps all.
         repeats: How often a configuration is measured whose answers vary.
+        confidence_threshold: The lowest confidence of an answer that is given. One with less, or without a confidence,
+            is withheld; None gives all.
     """
 
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store")
+    metrics_of_some: ClassVar[Sequence[Metric]] = ANSWERS.metrics
 
     dataset: DatasetFormat
     chunker: Chunker
@@ -93,6 +98,7 @@ class AnswersTask:
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
     repeats: Repeats = 1
+    confidence_threshold: Probability | None = None
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
@@ -113,11 +119,16 @@ class AnswersTask:
     @property
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on these answers: recorded ones exist already, others need no retrieval."""
+        given = () if self.confidence_threshold is not None else ("confidence_threshold",)
         if self._recorded:
-            return ("retriever", *STAGE_SETTINGS, "evidence", "tokenizer", "evaluation.controls")
+            return (*given, "retriever", *STAGE_SETTINGS, "evidence", "tokenizer", "evaluation.controls")
         if not self._retrieves:
-            return ("retriever", *STAGE_SETTINGS, "k")
-        return tuple(name for name in STAGE_SETTINGS if getattr(self, name) is None)
+            return (*given, "retriever", *STAGE_SETTINGS, "k")
+        return (*given, *(name for name in STAGE_SETTINGS if getattr(self, name) is None))
+
+    def lacks(self, items: Dataset) -> str:
+        """Why the metrics of some datasets are not measured of this one; empty if they are."""
+        return "" if len(unanswerable(items)) else NONE_MARKED
 
     def load(self) -> Dataset:
         """Read the cases, and read and cut the documents."""
@@ -125,10 +136,14 @@ class AnswersTask:
         if not dataset.cases:
             another = "choose another dataset, such as dataset=clinical_cases"
             raise DatasetError(f"{dataset.name}: has no multiple-choice cases to answer; {another}")
+        if len(unanswerable(dataset)) == len(dataset.cases):
+            raise DatasetError(f"{dataset.name}: all cases are marked answerable: false; expected one with an answer")
         return dataset
 
     def check(self, items: Dataset) -> None:
         """Raise an error if the dataset has not the evidence that is asked for, or recorded answers do not fit it."""
+        if self.confidence_threshold and ECE not in self.metrics:
+            raise ConfigError("task.confidence_threshold: no confidence is stated, so every answer would be withheld")
         if self._recorded:
             self._answered(items, self._planned(items, "none"))
         else:
@@ -148,17 +163,19 @@ class AnswersTask:
 
     def measure_repeats(self, repeats: Sequence[tuple[AnswersTask, Dataset]]) -> list[Measurement]:
         """The same for each repeat, after what all of them will cost."""
-        planned = [task._planned(items, task._source, *task._controls(items)) for task, items in repeats]
-        announce(*(task._asks(items, plan) for (task, items), plan in zip(repeats, planned, strict=True)))
-        return [task._measure(items, plan) for (task, items), plan in zip(repeats, planned, strict=True)]
+        plans = [task._planned(items, task._source, *task._controls(items)) for task, items in repeats]
+        announce(*(task._asks(items, plan) for (task, items), plan in zip(repeats, plans, strict=True)))
+        return [task._measure(items, plan) for (task, items), plan in zip(repeats, plans, strict=True)]
 
-    def _measure(self, items: Dataset, planned: Planned) -> Measurement:
-        answered, *compared = self._answered(items, planned)
+    def _measure(self, items: Dataset, asked_of: Planned) -> Measurement:
+        everything, *compared = self._answered(items, asked_of)
+        known, rows = with_answer(items)
+        answered, none = (everything, None) if known is items else parted(everything, rows)
         others: dict[str, Array] = {each.source: each.correct_as_control for each in compared}
-        evaluation = evaluate(
-            answered, self._quality(items, answered, planned.ranking), others, self.evaluation, items.name
-        )
-        return self._measured(items, answered, evaluation, [*doubts_of_controls(answered, compared)])
+        quality = quality_of(answered, known, asked_of.ranking, self.k, self.evaluation)
+        evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
+        measured = self._measured(known, answered, evaluation, [*doubts_of_controls(answered, compared)])
+        return with_false_answers(measured, answered, none, self.evaluation.resamples, self.seed) if none else measured
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
@@ -198,7 +215,8 @@ class AnswersTask:
     def _controls(self, items: Dataset) -> list[Source]:
         """The other evidence that this dataset has for the same questions."""
         wanted = [] if self._recorded else dict.fromkeys(self.evaluation.controls)
-        return [each for each in wanted if each != self.evidence and has_source(items, each, self._level)]
+        known, _ = with_answer(items)
+        return [each for each in wanted if each != self.evidence and has_source(known, each, self._level)]
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
         """The ranking of the passages for every case; None if these sources of evidence need none."""
@@ -207,25 +225,22 @@ class AnswersTask:
         return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
 
     def _planned(self, items: Dataset, *sources: Source) -> Planned:
-        """All questions with each of these kinds of evidence, in no telling order."""
-        ranking = self._rank(items, *sources)
-        order = sorted(sources, key=lambda source: digest([items.digest, source]))
-        asked_of = {each: questions(items, contexts(items, each, ranking, self.k, self._level)) for each in order}
-        return Planned(sources, ranking, asked_of)
+        """What the answerer will be asked."""
+        return planned(items, sources, self._rank(items, *sources), self.k, self._level)
 
-    def _answered(self, items: Dataset, planned: Planned) -> list[Answered]:
+    def _answered(self, items: Dataset, asked_of: Planned) -> list[Answered]:
         """Answer all questions from each kind of evidence, one after the other."""
         answered: dict[Source, Answered] = {}
-        groups = Groups.named([query.group for query in items.queries])
-        for source, asked in planned.asked_of.items():
-            given = self._ask(items, asked, source)
-            own = with_own_evidence(items, asked, given)
-            answered[source] = Answered(items.cases, own, given, self.seed, source, groups)
-        return [answered[source] for source in planned.sources]
+        known, _ = with_answer(items)
+        for source, asked in asked_of.asked_of.items():
+            given, its = self._ask(items, asked, source), items if source == asked_of.sources[0] else known
+            own, groups = with_own_evidence(its, asked, given), Groups.named([query.group for query in its.queries])
+            answered[source] = Answered(its.cases, own, given, self.seed, source, groups, self.confidence_threshold)
+        return [answered[source] for source in asked_of.sources]
 
-    def _asks(self, items: Dataset, planned: Planned) -> tuple[Answerer, dict[str, Sequence[Question]]]:
+    def _asks(self, items: Dataset, plan: Planned) -> tuple[Answerer, dict[str, Sequence[Question]]]:
         """The answerer, and what it will be asked, by the digest of the kind of evidence."""
-        return self.answerer, {digest([items.digest, source]): asked for source, asked in planned.asked_of.items()}
+        return self.answerer, {digest([items.digest, source]): asked for source, asked in plan.asked_of.items()}
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
@@ -233,35 +248,26 @@ class AnswersTask:
             return answer(self.answerer, asked, items.left_out.ids)
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
-    def _quality(self, items: Dataset, answered: Answered, ranking: Ranking | None) -> EvidenceQuality | None:
-        """How good the evidence is; None if there is none or it is not judged."""
-        if self._source == "none" and not answered.retrieved:
-            return None
-        ranked = given = as_units(answered.units, items)
-        if self._source == "retrieved" and not answered.retrieved:
-            assert ranking is not None
-            ranked = units_of_ranking(ranking.passages, items)
-        collapse = self.evaluation.collapse
-        return evidence_quality(ranked, given, items, self.k, collapse=collapse, relevance_level=self._level)
-
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:
         """Everything that is recorded of the answers."""
         asked, scaled = items.left_out.of_all(len(items.cases)), answered.scaled
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
-        known = (evaluation.confidence, evaluation.correct)
+        known = (evaluation.confidence, evaluation.right)
         found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
         if ECE in self.metrics and not why:
             drawn: dict[str, Any] = {"bins": bins, "groups": answered.groups, "resamples": resamples, "seed": self.seed}
             confidence = Confidence.of(*known, **drawn)
             of_confidence = confidence_scores(*known, **drawn)
             found += [replace(score, unread=scores.UNREAD_CONFIDENCE) for score in of_confidence]
-        summary = confidence.summary if confidence else None
+        summary, has_tokens = confidence.summary if confidence else None, not (self._recorded or answered.retrieved)
+        times = answer_times(answered, self.answerer, self.evaluation.latency, recorded=self._recorded)
+        tokens = context_tokens(items, answered.questions, self.tokenizer, self.store) if has_tokens else None
         counted = [
             *scores.measures(evaluation, self.evidence),
             *(summary.measures() if summary else ()),
             *scores.cost_measures(
-                [each.time_ms for each in answered.answers],
-                self._context_tokens(items, answered),
+                times,
+                tokens,
                 [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)],
             ),
         ]
@@ -274,6 +280,7 @@ class AnswersTask:
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
             findings=[*about_evidence(items, retrieved=bool(answered.retrieved)), *doubts],
+            notices=[times.notice] if times.notice else [],
             sections=sections,
             summary=sections.get(words.ANSWERS, ()),
             method=self._method,
@@ -284,15 +291,6 @@ class AnswersTask:
             charts=(charts.draw, evaluation, confidence, self.evidence),
             not_measured={each.name: why for each in self.metrics if each not in [score.metric for score in found]},
         )
-
-    def _context_tokens(self, items: Dataset, answered: Answered) -> Array | None:
-        """Tokens of the evidence of each question, shape [cases]; None if they are not known."""
-        known = not (self._recorded or answered.retrieved)
-        if not known or (counts := token_counts(items.texts, self.tokenizer, self.store)) is None:
-            return None
-        tokens = dict(zip(items.texts, counts.tolist(), strict=True))
-        totals = [sum(tokens[passage.text] for passage in each.evidence) for each in answered.questions]
-        return np.array(totals, dtype=float)
 
     @property
     def _method(self) -> Method:

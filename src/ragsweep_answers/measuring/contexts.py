@@ -8,10 +8,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ragsweep.core.arrays import Indices
+from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.model.dataset import Qrels
+from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import NOTHING, Ranking
-from ragsweep.tasks.ranking.coverage import about_left_out
+from ragsweep.statistics.intervals import Array
+from ragsweep.store.stage_store import Store
+from ragsweep.tasks.ranking.coverage import about_left_out, unanswerable
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_answers.answering import Answer, Evidence, Question
 
@@ -24,8 +30,9 @@ class Planned(NamedTuple):
 
     Attributes:
         sources: The kinds of evidence, that of the configuration first.
-        ranking: The ranking of the passages for every case; None if no evidence needs one.
-        asked_of: The questions with each kind of evidence, in the order in which they are asked.
+        ranking: The ranking of the passages for every case that has an answer; None if no evidence needs one.
+        asked_of: The questions with each kind of evidence, in the order in which they are asked. With evidence other
+            than that of the configuration, only those that have an answer.
     """
 
     sources: Sequence[Source]
@@ -39,6 +46,47 @@ CONTROLS: dict[Source, str] = {
     "placebo": "a control: the evidence is that of another question",
 }
 NEED_RANKING = ("retrieved", "placebo")  # sources
+
+
+def with_answer(items: Dataset) -> tuple[Dataset, Indices]:
+    """The dataset with those cases alone that have an answer, and their positions."""
+    others = unanswerable(items)
+    rows = np.setdiff1d(np.arange(len(items.cases)), others)
+    if not len(others):
+        return items, rows
+    judged = np.isin(items.qrels.query, rows)
+    query, unit, grade = (column[judged] for column in (items.qrels.query, items.qrels.unit, items.qrels.grade))
+    known = replace(
+        items,
+        queries=tuple(items.queries[row] for row in rows),
+        cases=tuple(items.cases[row] for row in rows),
+        qrels=Qrels(np.searchsorted(rows, query), unit, grade),
+    )
+    return known, rows
+
+
+def planned(
+    dataset: Dataset, sources: Sequence[Source], ranking: Ranking | None, k: int, relevance_level: int
+) -> Planned:
+    """All questions with the first kind of evidence, those that have an answer with the others, in no telling order.
+
+    The arguments are those of `contexts`.
+    """
+    known, rows = with_answer(dataset)
+    some = ranking if ranking is None or known is dataset else ranking.rows(rows)
+    asked_of = {}
+    for source in sorted(sources, key=lambda source: digest([dataset.digest, source])):
+        asked, found = (dataset, ranking) if source == sources[0] else (known, some)
+        asked_of[source] = questions(asked, contexts(asked, source, found, k, relevance_level))
+    return Planned(sources, some, asked_of)
+
+
+def context_tokens(dataset: Dataset, asked: Sequence[Question], tokenizer: str, store: Store) -> Array | None:
+    """Tokens of the evidence of each question, shape [questions]; None if they are not known."""
+    if (counts := token_counts(dataset.texts, tokenizer, store)) is None:
+        return None
+    tokens = dict(zip(dataset.texts, counts.tolist(), strict=True))
+    return np.array([sum(tokens[passage.text] for passage in each.evidence) for each in asked], dtype=float)
 
 
 def check_source(dataset: Dataset, source: Source, relevance_level: int) -> None:

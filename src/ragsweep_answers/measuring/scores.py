@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 
+from ragsweep.core.timing import Circumstances
 from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Guessing, Metric, Unread
@@ -31,6 +33,7 @@ CONTROLS = {
 NO_ANSWER_SHARE = Metric("no_answer/share", "Questions without an answer", higher_is_better=False, low=0, high=1)
 IF_FIRST = Metric("no_answer/accuracy_as_first", "Accuracy if no answer counted as the first option", low=0, high=1)
 IF_CHANCE = Metric("no_answer/accuracy_as_chance", "Accuracy if no answer counted as a guess", low=0, high=1)
+WITHHELD_SHARE = Metric("withheld/share", "Answers that are withheld", "", False, low=0, high=1)
 LOST = Metric("fields/lost_share", "Answers with a field that could not be used", "", False, low=0, high=1)
 CAUSED = {
     cause: Metric(f"responses/{cause}_share", f"Responses: {words}", "", False, low=0, high=1)
@@ -59,9 +62,25 @@ REASONING = (RELEVANCE, COMPLETENESS, CITED, USED, COHERENCE, WORDS, HALLUCINATI
 LATENCIES = (LATENCY, LATENCY_MEDIAN, LATENCY_P95, LATENCY_TOTAL)
 TOKENS = (TOKENS_IN, TOKENS_OUT, TOTAL_IN, TOTAL_OUT)
 MEASURES = (
-    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, LOST, *CAUSED.values(), *CONTROLS.values(), *CONFIDENCE),
+    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, WITHHELD_SHARE, LOST, *CAUSED.values(), *CONTROLS.values(), *CONFIDENCE),
     *(*EVIDENCE, *REASONING, DANGEROUS, SAFETY, CONTEXT, *TOKENS, *LATENCIES),
 )
+
+
+class AnswerTimes(NamedTuple):
+    """What answers took.
+
+    Attributes:
+        ms: Milliseconds of each of them; None if not known.
+        taken: In what circumstances; None if that is not noted, as of answers that exist already.
+        of_all: Whether these are all answers.
+        notice: Why they were not taken again; empty if they were, or were not asked for.
+    """
+
+    ms: Sequence[float | None]
+    taken: Circumstances | None = None
+    of_all: bool = True
+    notice: str = ""
 
 
 UNREAD = Unread(
@@ -85,6 +104,8 @@ def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
     otherwise = counted_otherwise(evaluation.expected, evaluation.chosen, evaluation.chance)
     for metric, values in zip((NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE), (evaluation.unread, *otherwise), strict=True):
         yield Measure(metric, float(values.mean()), per_item=values)
+    if evaluation.withheld.any():
+        yield Measure(WITHHELD_SHARE, float(evaluation.withheld.mean()), per_item=evaluation.withheld)
     if evaluation.lost_answers:
         yield Measure(LOST, evaluation.lost_answers / len(evaluation.correct))
     for cause, answers in evaluation.causes.items():
@@ -108,13 +129,11 @@ def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
         yield Measure(SAFETY, evaluation.safety)
 
 
-def cost_measures(
-    times: Sequence[float | None], context: Array | None, tokens: Sequence[Array | None]
-) -> list[Measure]:
+def cost_measures(times: AnswerTimes, context: Array | None, tokens: Sequence[Array | None]) -> list[Measure]:
     """What the answers cost.
 
     Args:
-        times: Milliseconds of each answer; None if not known.
+        times: What answers took.
         context: Tokens of the evidence of each answer, shape [cases]; None if not counted.
         tokens: Tokens in and tokens out, each of shape [cases]; None if not known of every answer.
     """
@@ -122,7 +141,7 @@ def cost_measures(
     for mean, total, each in zip((TOKENS_IN, TOKENS_OUT), (TOTAL_IN, TOTAL_OUT), tokens, strict=True):
         if each is not None:
             found += [Measure(mean, float(each.mean()), per_item=each), Measure(total, float(each.sum()))]
-    if summary := cost(times):
-        values = (summary.mean, summary.median, summary.p95, summary.total)
-        found += [Measure(metric, value) for metric, value in zip(LATENCIES, values, strict=True)]
+    if summary := cost(times.ms):
+        values = (summary.mean, summary.median, summary.p95, *([summary.total] if times.of_all else []))
+        found += [Measure(metric, value, taken=times.taken) for metric, value in zip(LATENCIES, values, strict=False)]
     return found

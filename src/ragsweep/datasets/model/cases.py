@@ -22,14 +22,15 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A multiple-choice question with its correct answer.
+    """A multiple-choice question with its correct answer, if it has one.
 
     Attributes:
         query_id: Id of the query that retrieves evidence for it.
         case: What the question is about, such as a patient; empty if the question says everything.
         question: The question.
         options: The answers to choose from, at least two, with the letters A, B, C, ... in this order.
-        correct: Letter of the correct option.
+        correct: Letter of the correct option; None if the documents are known not to answer the question, so that every
+            answer is wrong.
         specialty: Medical field, or None.
         difficulty: Such as easy, medium or hard, or None.
         condition: The disease or problem, or None.
@@ -41,7 +42,7 @@ class Case:
     case: str
     question: str
     options: tuple[Option, ...]
-    correct: str
+    correct: str | None
     specialty: str | None = None
     difficulty: str | None = None
     condition: str | None = None
@@ -51,6 +52,11 @@ class Case:
     def letters(self) -> str:
         """The letters of the options."""
         return LETTERS[: len(self.options)]
+
+    @property
+    def position(self) -> int:
+        """Position of the correct option; -1 if there is none."""
+        return -1 if self.correct is None else self.letters.index(self.correct)
 
     @property
     def text(self) -> str:
@@ -82,7 +88,7 @@ def flaw_of_case(case: Case) -> str | None:
     """Why a case cannot be asked or judged; None if it can."""
     if flaw := flaw_of_options(case.options):
         return flaw
-    if case.correct not in [option.letter for option in case.options]:
+    if case.correct not in (None, *(option.letter for option in case.options)):
         return f"the correct answer {case.correct!r} is not an option ({case.letters})"
     if case.conditions and len(case.conditions) != len(case.options):
         return f"{len(case.conditions)} conditions for {len(case.options)} options"

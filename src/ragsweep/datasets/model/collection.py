@@ -86,7 +86,7 @@ class Query:
     @classmethod
     def of(cls, case: Case) -> Query:
         """The query that retrieves evidence for a case. Its type is the specialty."""
-        return cls(case.query_id, case.text, case.specialty)
+        return cls(case.query_id, case.text, case.specialty, answerable=case.correct is not None)
 
 
 class Judgment(NamedTuple):

@@ -24,6 +24,8 @@ LEAST_COUNTED_OF_LINE = 200  # characters that a line counts for: a small zipped
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 FORMATS = "a JSON, CSV, TSV or Parquet file"
+ANSWERABLE = "answerable"  # false: the documents are known not to answer the question
+FALSE = (False, "false", "False")
 
 
 def read_json(
@@ -212,6 +214,17 @@ def type_in(entry: Entry, field: str | None, where: str) -> str | None:
     if flaw := flaw_of_name(found):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
     return str(found).strip()
+
+
+def answerable_in(entry: Entry, where: str) -> bool:
+    """Whether the documents may answer a question: `answerable` is not false. Raises `DatasetError` for another value.
+
+    A cell of a CSV file is a text. An entry need not have the field.
+    """
+    found = entry.get(ANSWERABLE)
+    if found not in (None, "", True, "true", "True", *FALSE):
+        raise DatasetError(f"{where}: the field {ANSWERABLE!r} is {shown_value(found)}; expected true or false")
+    return found not in FALSE
 
 
 def _object(value: object, where: str) -> tuple[str, Entry]:

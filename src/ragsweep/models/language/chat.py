@@ -22,7 +22,7 @@ def is_response(found: Mapping[str, Any], *, start_will_do: bool = False) -> boo
         found: The mapping.
         start_will_do: Whether a text that was cut off can be used.
     """
-    if found.keys() != {"text", "refused", "cause", "tokens_in", "tokens_out", "time_ms"}:
+    if found.keys() - {"taken"} != {"text", "refused", "cause", "tokens_in", "tokens_out", "time_ms"}:
         return False
     text, cause = found["text"], found["cause"]
     if not isinstance(text, str) or not isinstance(found["refused"], bool):

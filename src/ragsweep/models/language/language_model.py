@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, Type
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Between
+from ragsweep.core.timing import UNKNOWN, Circumstances
 from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.response import Cause
 
@@ -44,12 +45,14 @@ class Completion(NamedTuple):
         tokens_out: Tokens of the text; None if not known.
         time_ms: How long it took, in milliseconds, when it was computed; a kept completion has the time of its first
             computation.
+        taken: In what circumstances that was.
     """
 
     text: str
     tokens_in: int | None
     tokens_out: int | None
     time_ms: float
+    taken: Circumstances = UNKNOWN
 
 
 class Exchange(NamedTuple):
@@ -67,12 +70,14 @@ class OptionScores(NamedTuple):
         tokens_in: Tokens of the prompt.
         time_ms: How long it took, in milliseconds, when it was computed.
         tokens: Tokens of each continuation, shape [continuations]; empty if not known.
+        taken: In what circumstances it was computed.
     """
 
     log_likelihoods: tuple[float, ...]
     tokens_in: int
     time_ms: float
     tokens: tuple[int, ...] = ()
+    taken: Circumstances = UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from ragsweep.config.run_settings import MOST_REPEATS, Seed
 from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
+from ragsweep.core.timing import Circumstances
 from ragsweep.models.language.chat import CHAT, TOKEN_LIMITS, is_response, prompt_tokens
 from ragsweep.models.language.cost import Cost, PlannedRequest, sent
 from ragsweep.models.language.endpoint_model import Ask, EndpointModel, Response, response_format
@@ -130,13 +133,17 @@ class OpenAIModel(EndpointUser):
         """Results of the endpoint."""
         kept, unusable = self._responses(asking), Unusable(asking.group, asking.max_tokens)
         kept.check()
+        at_once, where = min(self.concurrency, len(items)), (f"the endpoint {urlsplit(self.url).hostname}",)
 
         def of_item(item: Item, endpoint: Endpoint) -> Result:
             def ask(messages: Sequence[Message], as_json: bool) -> Response:
                 request = self._request(messages, as_json, asking)
 
                 def send() -> Response:
+                    first = time.time()
                     response = endpoint.send(request)
+                    taken = Circumstances(1, first, time.time(), None, where, response["time_ms"], at_once)
+                    response["taken"] = taken._asdict()
                     usable = asking.start_will_do and response["cause"] is Cause.CUT_OFF and response["text"].strip()
                     unusable.add(None if usable else response["cause"])
                     return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from threading import Event
 from typing import Any, ClassVar
 
 from ragsweep.core.digest import version
-from ragsweep.core.hardware import cores, cpu_abilities
+from ragsweep.core.hardware import cores, cpu_abilities, load_of_others
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import counted
+from ragsweep.core.timing import circumstances_in, taken_now
 from ragsweep.models.language.kept import KeptResponses
 from ragsweep.models.language.language_model import (
     Asking,
@@ -42,23 +43,32 @@ class SmolLM2:
 
     structured = False  # a `LanguageModel` that implements `ScoresOptions`
 
-    def __init__(self, store: Store, max_tokens: int, stop: Event) -> None:
+    def __init__(
+        self, store: Store, max_tokens: int, stop: Event, kept: KeptResponses | None = None, at_once: int = 1
+    ) -> None:
         self._store, self._max_tokens, self._stop = store, max_tokens, stop
-        self._kept = KeptResponses.of(store)
+        self._kept, self._at_once = kept or KeptResponses.of(store), at_once
         self._read: list[int] = []  # the tokens of the last prompt
         self._cache: Any = None  # the keys and values of its attention
 
     def complete(self, messages: Sequence[Message], *, as_json: bool = False) -> Completion:
         """Continue a chat by the most likely tokens, until the model ends or has written `max_tokens`."""
         key = self._key("complete", messages, self._max_tokens)
-        return Completion(**self._kept.get(key, lambda: self._complete(messages)._asdict()))
+        kept = self._kept.get(key, lambda: self._timed(lambda: self._complete(messages)))
+        return Completion(**{**kept, "taken": circumstances_in(kept.get("taken"))})
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
         """The log-likelihood of each continuation; a last message of the assistant is what it continues."""
         key = self._key("scores", messages, [*continuations])
-        kept = self._kept.get(key, lambda: self._scores(messages, continuations)._asdict())
+        kept = self._kept.get(key, lambda: self._timed(lambda: self._scores(messages, continuations)))
         lists = {name: tuple(kept.get(name, ())) for name in ("log_likelihoods", "tokens")}
-        return OptionScores(**{**kept, **lists})
+        return OptionScores(**{**kept, **lists, "taken": circumstances_in(kept.get("taken"))})
+
+    def _timed(self, compute: Callable[[], Completion | OptionScores]) -> dict[str, Any]:
+        """What is computed, as it is kept, with the circumstances."""
+        load, first = load_of_others(), time.time()
+        found = compute()
+        return {**found._asdict(), "taken": taken_now(first, found.time_ms, load, at_once=self._at_once)._asdict()}
 
     def _key(self, what: str, messages: Sequence[Message], setting: object) -> list[object]:
         versions = {name: version(name) for name in LIBRARIES}
@@ -165,10 +175,10 @@ class SmolLM2Model:
 
     def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order; each is computed in one thread, on all cores."""
-        stop = Event()
+        stop, kept, at_once = Event(), KeptResponses.of(self.store), min(cores(), len(items))
 
         def ask(item: Item) -> Result:
-            result = work(item, SmolLM2(self.store, asking.max_tokens, stop))
+            result = work(item, SmolLM2(self.store, asking.max_tokens, stop, kept, at_once))
             advance(1)
             return result
 

@@ -25,9 +25,10 @@ from ragsweep.retrieval.stage_capabilities import ChecksItself
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.groups import Groups
 from ragsweep.store.stage_store import Store
+from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import false_find_chart, false_finds, index_recall, learning, nothing_found
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
+from ragsweep.tasks.ranking import index_recall, learning, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
@@ -36,6 +37,7 @@ from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff, evaluate
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
+from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, JudgedRanking, false_finds_of
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unusual import say_unusual
@@ -66,7 +68,7 @@ class RankingTask:
         repeats: How often a configuration is measured whose results vary, as those of a language model may.
     """
 
-    metrics_of_some: ClassVar[Sequence[Metric]] = false_finds.METRICS
+    metrics_of_some: ClassVar[Sequence[Metric]] = PASSAGES.metrics
 
     dataset: DatasetFormat
     chunker: Chunker
@@ -201,12 +203,12 @@ class RankingTask:
 
     def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds:
         """What is found for questions without an answer, and by which scores before a threshold."""
-        given = free = false_finds.JudgedRanking(ranking, evaluation.judged)
+        given = free = JudgedRanking(ranking, evaluation.judged)
         bare = without_threshold(self.retriever)
         if self.reranker is None and bare is not self.retriever:  # else it decides what is reranked
             found = replace(self, retriever=bare).rank(items)
             free = given._replace(ranking=found, judged=learning.judged_ranking(items, found, self.evaluation, self.k))
-        return false_finds.false_finds(items, given, free, self.k)
+        return false_finds_of(items, given, free, self.k)
 
     def _returned(self, items: Dataset, retriever: BringsPassages) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
@@ -279,7 +281,7 @@ class RankingTask:
             },
             summary=next(iter(sections.values()), ()),
             method=self._method,
-            tables={"false_finds.csv": nothing.curve()} if nothing else {},
+            tables={f"{PASSAGES.files}.csv": nothing.curve()} if nothing else {},
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
                 "qrels.trec": trec.qrels_lines(items),
@@ -288,7 +290,7 @@ class RankingTask:
             condition=(f"at k = {self.k}" if self.budget is None else f"within {self.budget:,} tokens")
             + (f", {asked}" if items.left_out.number else ""),
             cutoff_unit="" if self.budget is None else costs.TOKENS.unit,
-            charts=(false_find_chart.draw, evaluation, nothing) if nothing else (charts.draw, evaluation),
+            charts=(false_find_chart.draw, nothing, charts.draw, evaluation) if nothing else (charts.draw, evaluation),
         )
 
     @property

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
 
-from ragsweep.models.language.language_model import Exchange, LanguageModel, Message, ScoresOptions
+from ragsweep.core.timing import Circumstances, put_together
+from ragsweep.models.language.language_model import (
+    Completion,
+    Exchange,
+    LanguageModel,
+    Message,
+    OptionScores,
+    ScoresOptions,
+)
 from ragsweep.models.language.prompt_text import prompt_beside
 from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_json_answer
@@ -32,6 +40,7 @@ class Dialogue:
         self._tokens_in: list[int | None] = []
         self._tokens_out: list[int | None] = []
         self._time_ms: list[float] = []
+        self._taken: list[Circumstances] = []
 
     def complete(self, task: str, *, as_json: bool = False) -> str:
         """What the model returns.
@@ -42,7 +51,7 @@ class Dialogue:
         """
         prompt = self._prompt(task)
         completion = self._model.complete([Message("user", prompt)], as_json=as_json)
-        self._add(prompt, completion.text, completion.tokens_in, completion.tokens_out, completion.time_ms)
+        self._add(prompt, completion.text, completion.tokens_out, completion)
         return completion.text
 
     def scores(self, task: str, opening: str, continuations: Sequence[str]) -> tuple[float, ...] | None:
@@ -61,7 +70,7 @@ class Dialogue:
         scores = self._model.option_scores([Message("user", prompt), Message("assistant", opening)], continuations)
         pairs = zip(continuations, scores.log_likelihoods, strict=True)
         shown = ", ".join(f"{continuation.strip()} {score:.4f}" for continuation, score in pairs)
-        self._add(f"{prompt}\n\n{opening}", f"log-likelihoods: {shown}", scores.tokens_in, 0, scores.time_ms)
+        self._add(f"{prompt}\n\n{opening}", f"log-likelihoods: {shown}", 0, scores)
         return scores.log_likelihoods
 
     def conclude(self, task: str) -> Answer:
@@ -100,6 +109,7 @@ class Dialogue:
             tokens_out=total(self._tokens_out),
             time_ms=sum(self._time_ms),
             lost=lost,
+            taken=put_together(self._taken),
         )
 
     def _of_fields(self, fields: JsonAnswer) -> Answer:
@@ -122,11 +132,12 @@ class Dialogue:
     def _prompt(self, task: str) -> str:
         return f"{self._described}\n\n{task}"
 
-    def _add(self, prompt: str, response: str, tokens_in: int | None, tokens_out: int | None, time_ms: float) -> None:
+    def _add(self, prompt: str, response: str, tokens_out: int | None, timed: Completion | OptionScores) -> None:
         self._exchanges.append(Exchange(prompt, response))
-        self._tokens_in.append(tokens_in)
+        self._tokens_in.append(timed.tokens_in)
         self._tokens_out.append(tokens_out)
-        self._time_ms.append(time_ms)
+        self._time_ms.append(timed.time_ms)
+        self._taken.append(timed.taken)
 
 
 def total(values: Iterable[Number | None]) -> Number | None:

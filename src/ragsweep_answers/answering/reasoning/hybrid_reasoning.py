@@ -8,6 +8,7 @@ from math import fsum
 from statistics import mean
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.timing import put_together
 from ragsweep.models.language.language_model import LanguageModel
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep_answers.answering.question import Answer, Question, Reasoning
@@ -52,6 +53,7 @@ class HybridReasoning:
             tokens_out=total(each.tokens_out for each in answers.values()),
             time_ms=total(each.time_ms for each in answers.values()),
             lost=tuple(dict.fromkeys(field for each in answers.values() for field in each.lost)),
+            taken=put_together([each.taken for each in answers.values()]),
         )
 
 

@@ -11,7 +11,7 @@ from ragsweep.statistics import Groups, effective_queries, paired_p
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import COVERAGE, LEVEL, Array, Indices, wilson
 
-NOT_ANSWERED = -1  # in place of the position of the chosen option
+NOT_ANSWERED, WITHHELD = -1, -2  # in place of the position of the chosen option
 
 
 def at_most(count: int, n: int) -> float:
@@ -121,8 +121,8 @@ def against_chance(
     Args:
         correct: 0 or 1, shape [questions], at least one.
         chance: Probability that a guess is correct, 1 / options, strictly between 0 and 1, shape [questions].
-        unread: Whether the answer could not be read, so that it is not known to be wrong, 0 or 1, shape [questions];
-            None if all could be read.
+        unread: Whether there is no answer that could be read, or none is given, so that it is not known to be wrong, 0
+            or 1, shape [questions]; None if there are none of these.
         groups: Those of the questions.
     """
     groups, unread = groups or Groups.none(len(correct)), np.zeros(len(correct)) if unread is None else unread
@@ -145,7 +145,7 @@ def chance_sentence(result: AgainstChance) -> str:
     compared = f"{result.verdict}: {accuracy} [{low}, {high}], chance {_short(result.chance)}"
     p = result.p_worse if result.worse else result.p
     if result.p <= LEVEL and not (result.better or result.worse):
-        return f"{compared}; the {result.unread} that could not be read could explain that it is below"
+        return f"{compared}; the {result.unread} without an answer could explain that it is below"
     return f"{compared}, p {'< .001' if p < 0.001 else f'= {_short(p, 3)}'}"
 
 
@@ -210,7 +210,7 @@ def confusion(correct: Indices, answered: Indices, letters: int) -> Indices:
 
     Args:
         correct: Position of the correct option, shape [questions].
-        answered: Position of the chosen option, or `NOT_ANSWERED`, shape [questions].
+        answered: Position of the chosen option, or a negative number, shape [questions].
         letters: The largest number of options.
 
     Returns:
@@ -218,7 +218,7 @@ def confusion(correct: Indices, answered: Indices, letters: int) -> Indices:
         "no answer".
     """
     counts = np.zeros((letters, letters + 1), dtype=np.int64)
-    np.add.at(counts, (correct, np.where(answered == NOT_ANSWERED, letters, answered)), 1)
+    np.add.at(counts, (correct, np.where(answered < 0, letters, answered)), 1)
     return counts
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics.intervals import Array, Indices
+from ragsweep_answers.measuring.measures.accuracy import WITHHELD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,10 +62,10 @@ def error_categories(
         low: Below this share of the way from `chance` to 1, a confidence is low.
 
     Returns:
-        One of `CATEGORIES`, or an empty string for a correct answer. Shape [answers].
+        One of `CATEGORIES`, or an empty string for an answer that is correct or withheld. Shape [answers].
     """
     conditions = [
-        correct == 1,
+        (correct == 1) | (chosen == WITHHELD),
         chosen < 0,
         found == 0,
         hallucinated == 1,

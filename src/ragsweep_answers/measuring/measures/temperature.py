@@ -43,15 +43,36 @@ def temperature_scaled(
     """
     from scipy.special import softmax
 
-    padded = np.full((len(scores), max(map(len, scores))), -np.inf)
-    for row, of_question in zip(padded, scores, strict=True):
-        row[: len(of_question)] = of_question
+    padded = _padded(scores)
     if groups is None or groups.number < 2:  # a fold must leave questions to fit on
         groups = Groups.none(len(scores))
     fold = np.random.default_rng(seed).permutation(np.arange(groups.number) % folds)[groups.of]
     temperatures = [fit_temperature(padded[fold != number], correct[fold != number]) for number in range(folds)]
     probabilities: Array = softmax(padded / np.array(temperatures)[fold, None], axis=1)
     return probabilities
+
+
+def scaled_by_others(scores: Sequence[Sequence[float]], others: Sequence[Sequence[float]], correct: Indices) -> Array:
+    """Probabilities of the options of questions that have no answer, with the temperature fitted on all others.
+
+    Args:
+        scores: As for `temperature_scaled`.
+        others: The scores of the questions that have an answer.
+        correct: Position of their correct option, shape [others].
+    """
+    from scipy.special import softmax
+
+    temperature = fit_temperature(_padded(others), correct) if len(others) else HIGHEST
+    probabilities: Array = softmax(_padded(scores) / temperature, axis=1)
+    return probabilities
+
+
+def _padded(scores: Sequence[Sequence[float]]) -> Array:
+    """Scores of questions with different numbers of options, shape [questions, most options]."""
+    padded = np.full((len(scores), max(map(len, scores))), -np.inf)
+    for row, of_question in zip(padded, scores, strict=True):
+        row[: len(of_question)] = of_question
+    return padded
 
 
 def fit_temperature(scores: Array, correct: Indices) -> float:

@@ -97,7 +97,7 @@ def confusions(cases: Sequence[Case], chosen: Indices, groups: Groups) -> Confus
 def _conditions(case: Case, option: int) -> list[str]:
     """The conditions of the correct option and of the chosen one; empty if one of them is not known."""
     of_options = case.conditions or (None,) * len(case.options)
-    both = [of_options[case.letters.index(case.correct)] or case.condition, of_options[option]]
+    both = [of_options[case.position] or case.condition, of_options[option]]
     known = [condition for condition in both if condition and stems(condition).strip()]
     return known if len(known) == 2 else []
 

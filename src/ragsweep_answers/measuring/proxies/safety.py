@@ -67,7 +67,7 @@ class _Mistake:
     """A case with a wrong option. Texts are stems; what few rules look at is computed when a rule does."""
 
     def __init__(self, case: Case, chosen: int) -> None:
-        right = case.letters.index(case.correct)
+        right = case.position
         conditions = case.conditions or (None,) * len(case.options)
         self._case, self._options = case, (case.options[right].text, case.options[chosen].text)
         self._rules: Sequence[Rule] = ()

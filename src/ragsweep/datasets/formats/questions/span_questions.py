@@ -15,17 +15,23 @@ from ragsweep.datasets.formats.own import Asked
 from ragsweep.datasets.model.collection import Document, Query, Reference
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import further_fields, id_of, read_entries, text_of, type_in, value_of
+from ragsweep.datasets.readers.entry_files import (
+    ANSWERABLE,
+    answerable_in,
+    further_fields,
+    id_of,
+    read_entries,
+    text_of,
+    type_in,
+    value_of,
+)
 from ragsweep.datasets.readers.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
 from ragsweep.text.tokens import plain_words
 
 FIELDS = ("content", "start_index", "end_index")
-ANSWERABLE = "answerable"
 USED = ("question", "corpus_id", "references", QUERY_TYPE)
-FALSE = (False, "false", "False")  # a cell of a CSV file is a text
-VALID = (None, "", True, "true", "True", *FALSE)
 LONGEST_SPAN_SHOWN = 60  # characters of a text in a message
 
 
@@ -87,29 +93,26 @@ def _question(
         known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
         raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
     query_type = type_in(row, QUERY_TYPE, where) or (name if len(by_name) > 1 else None)
-    answerable = row.get(ANSWERABLE) not in FALSE
+    answerable = answerable_in(row, where)
     query = Query(str(number), text, query_type, further_fields(row, USED, where), answerable=answerable)
-    spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where))
+    spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where, answerable=answerable))
     ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file
     return query, [Reference(query.query_id, named[0].source, *span) for span in ordered]
 
 
-def _references(row: Entry, where: str) -> list[Any]:
+def _references(row: Entry, where: str, *, answerable: bool) -> list[Any]:
     found = value_of(row, "references", where)
     if isinstance(found, str):
         try:
             found = from_json(found)
         except MalformedError as error:
             raise DatasetError(f"{where}: the field 'references': {error}") from error
-    answerable = row.get(ANSWERABLE)
-    if answerable not in VALID:
-        raise DatasetError(f"{where}: the field {ANSWERABLE!r} is {shown_value(answerable)}; expected true or false")
     expected = "expected a list of {content, start_index, end_index}"
-    if answerable in FALSE:
+    if not answerable:
         expected = f"expected an empty list, as {ANSWERABLE} is false"
     elif found == []:
         expected += f", or {ANSWERABLE}: false"
-    if not isinstance(found, list) or bool(found) == (answerable in FALSE):
+    if not isinstance(found, list) or bool(found) != answerable:
         raise DatasetError(f"{where}: the field 'references' is {shown_value(found)}; {expected}")
     return found
 

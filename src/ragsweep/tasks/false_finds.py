@@ -1,0 +1,234 @@
+"""What is found for questions that the documents do not answer, and what a threshold would change.
+
+As in selective prediction (El-Yaniv and Wiener 2010), a system may hold back what it has: a score, or its confidence,
+says how sure it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ragsweep.core.terminal import counted
+from ragsweep.statistics.certified_threshold import lowest_threshold
+from ragsweep.statistics.groups import Groups
+from ragsweep.statistics.intervals import COVERAGE, Array, effective_queries, resample_weights, wilson
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.task import Score, mean_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ANSWERED = Metric("answered_rate", "Answered rate", low=0, high=1)
+HEADING = "When nothing should be found"
+NONE_MARKED = "no question of the dataset is marked answerable: false; to show a rate of 0.05 it takes at least 59"
+RATES_SHOWN = (0.05, 0.1, 0.2)
+
+
+class ThresholdWords(NamedTuple):
+    """How a task speaks of a threshold.
+
+    Attributes:
+        scale: What the threshold is on.
+        hold_back: What happens below it.
+        get: What a question gets above it.
+        get_right: What it gets at best.
+    """
+
+    scale: str = "score"
+    hold_back: str = "return nothing"
+    get: str = "get something"
+    get_right: str = "get something relevant"
+
+
+class Kind(NamedTuple):
+    """What a task finds, in metrics and words.
+
+    Attributes:
+        rate: The share of questions without an answer that get something.
+        balance: The geometric mean of the share of other questions that get what is right, and 1 - `rate`.
+        area: The area under the curve of right finds over false finds.
+        right: Name of the share of the other questions that get what is right.
+        files: Name of the table and of the chart of the curve.
+        words: How it speaks of a threshold.
+        order: What the area is the probability of.
+        equal: What the most frequent score is of, and what to do where no threshold can tell it apart.
+    """
+
+    rate: Metric
+    balance: Metric
+    area: Metric
+    right: str
+    files: str
+    words: ThresholdWords
+    order: str
+    equal: tuple[str, str]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """All metrics of questions without an answer, in display order."""
+        return self.rate, ANSWERED, self.balance, self.area
+
+    @property
+    def threshold(self) -> str:
+        """Name of the column of thresholds."""
+        return f"{self.words.scale}_threshold"
+
+
+@dataclass(frozen=True, eq=False)
+class FalseFinds:
+    """Scores without the threshold of the run, and what is given with it. Where nothing is, the score is -inf.
+
+    Attributes:
+        kind: What is found.
+        unanswerable: The highest score for each question without an answer, shape [unanswerable].
+        false_finds: Whether the run gives something for it, 0 or 1, same shape.
+        answerable: The highest score for each other question, shape [queries].
+        answered: Whether the run gives something for it, 0 or 1, same shape.
+        hits: Whether it gives what is right, 0 or 1, same shape.
+        found: The highest score of what is right, same shape.
+        groups: The groups of all questions: those with an answer, then those without.
+    """
+
+    kind: Kind
+    unanswerable: Array
+    false_finds: Array
+    answerable: Array
+    answered: Array
+    hits: Array
+    found: Array
+    groups: Groups
+
+    def scores(self, resamples: int, seed: int) -> list[Score]:
+        """The metrics, in the order of `Kind.metrics`.
+
+        Args:
+            resamples: Of all questions, those with an answer and those without.
+            seed: Of the resamples.
+        """
+        items = len(self.answerable) + len(self.unanswerable)
+        whole = np.ones((items, 1))
+        of_each: list[Callable[[Array], Array]] = [self._rate, self._balance, self._area]
+        blocks = [[of(block) for of in of_each] for block in resample_weights(items, resamples, seed, self.groups)]
+        drawn = dict(zip(of_each, map(np.concatenate, zip(*blocks, strict=True)), strict=True))
+
+        def aggregate(metric: Metric, of: Callable[[Array], Array]) -> Score:
+            values = drawn[of]
+            low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+            return Score(metric, float(of(whole)[0]), float(low), float(high), resampled=values)
+
+        answerable = np.arange(items) < len(self.answerable)
+        number = effective_queries(self.false_finds, self.groups.only(~answerable))
+        low, high = wilson(self.false_finds.mean() * number, number)
+        answered = mean_scores(
+            [ANSWERED], self.answered[np.newaxis], groups=self.groups.only(answerable), resamples=resamples, seed=seed
+        )
+        return [
+            replace(aggregate(self.kind.rate, self._rate), low=float(low), high=float(high)),
+            *answered,
+            aggregate(self.kind.balance, self._balance),
+            aggregate(self.kind.area, self._area),
+        ]
+
+    def _rate(self, weight: Array) -> Array:
+        """The share of false finds by the weight of each question, shape [questions, resamples]."""
+        weight = weight[len(self.answerable) :]
+        return _over(self.false_finds @ weight, weight.sum(axis=0), 0.0)
+
+    def _balance(self, weight: Array) -> Array:
+        """The geometric mean of the share of right finds and that of questions without an answer that get nothing.
+
+        It is 0 for who always gives something and for who never does (Kubat and Matwin 1997).
+        """
+        others = weight[: len(self.hits)]
+        return np.sqrt(_over(self.hits @ others, others.sum(axis=0), 0.0) * (1 - self._rate(weight)))
+
+    def _area(self, weight: Array) -> Array:
+        """The area under the curve of right finds over false finds, by the weight of each question.
+
+        It is the probability that what is right for a question has a higher score than what is given for a question
+        without an answer. Equal scores count half (Mann and Whitney 1947). A question that gets nothing right loses
+        against all, also against those for which nothing is given.
+        """
+        of_found, of_others = weight[: len(self.found)], weight[len(self.found) :]
+        order = np.argsort(self.unanswerable)
+        below = np.pad(of_others[order].cumsum(axis=0), ((1, 0), (0, 0)))
+        lower, equal = (np.searchsorted(self.unanswerable[order], self.found, side) for side in ("left", "right"))
+        equal = np.where(self.found == -np.inf, 0, equal)
+        won = (of_found * (below[lower] + below[equal]) / 2).sum(axis=0)
+        return _over(won, of_found.sum(axis=0) * of_others.sum(axis=0), 0.5)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As a JSON-compatible value: a score is null where there is none."""
+        scores = {"scores": self.unanswerable, "answerable": self.answerable, "found": self.found}
+        return {
+            "metric": self.kind.rate.name,
+            "metrics": [self.kind.rate.name, self.kind.balance.name, self.kind.area.name],
+            "words": self.kind.words._asdict(),
+            "false_finds": self.false_finds.tolist(),
+            **{name: [each if each > -np.inf else None for each in row.tolist()] for name, row in scores.items()},
+        }
+
+    def curve(self) -> pd.DataFrame:
+        """A row per threshold, from the highest: the three rates that it leaves."""
+        import pandas as pd
+
+        known = np.unique(np.concatenate([self.unanswerable, self.answerable, self.found]))[::-1]
+        thresholds = known[known > -np.inf]
+        columns = {
+            self.kind.rate.name: self.unanswerable,
+            ANSWERED.name: self.answerable,
+            self.kind.right: self.found,
+        }
+        return pd.DataFrame(
+            {self.kind.threshold: thresholds} | {name: _reaching(each, thresholds) for name, each in columns.items()}
+        )
+
+    def sentences(self, scores: Sequence[Score]) -> Iterator[str]:
+        """What the report says, from the metrics."""
+        rate, answered, _, area = scores
+        number, finds, words = len(self.unanswerable), int(self.false_finds.sum()), self.kind.words
+        yield (
+            f"The documents do not answer {counted(number, 'question')}; {finds:,} of these {words.get}: "
+            f"{rate.metric.title.lower()} {rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}]. Of the "
+            f"{len(self.answerable):,} others, {answered.value:.3f} {words.get}, and {self.hits.mean():.3f} "
+            f"{words.get_right}."
+        )
+        yield (
+            f"{self.kind.order} with probability {area.value:.3f} [{area.low:.3f}, {area.high:.3f}] (area under the "
+            "curve; ties count half)."
+        )
+        tops = np.concatenate([self.unanswerable, self.answerable])
+        value, times = np.unique(tops[tops > -np.inf], return_counts=True)
+        if len(times) and times.max() > len(tops) / 2:
+            which, advice = self.kind.equal
+            yield (
+                f"The {which} is {value[times.argmax()]:g} for {times.max():,} of {len(tops):,} questions: no "
+                f"threshold can tell these apart. {advice}"
+            )
+            return
+        thresholds = [lowest_threshold(self.unanswerable, int(share * number), self.found) for share in RATES_SHOWN]
+        for threshold in dict.fromkeys(each for each in thresholds if each > -np.inf):
+            wrong, right = (_reaching(each, np.array([threshold]))[0] for each in (self.unanswerable, self.found))
+            yield (
+                f"Here, with a {self.kind.threshold} of {threshold}, {wrong:.3f} of these {words.get}, and "
+                f"{right:.3f} of the others {words.get_right}."
+            )
+        yield f"For a promise about other questions than these, set decision.target={{{rate.metric.name}: 0.05}}."
+
+
+def _over(part: Array, whole: Array, otherwise: float) -> Array:
+    """The shares, and this value where a resample has nothing of a kind."""
+    share: Array = np.divide(part, whole, out=np.full_like(whole, otherwise), where=whole > 0)
+    return share.clip(max=1)  # sums are rounded
+
+
+def _reaching(scores: Array, thresholds: Array) -> Array:
+    """The share of the scores that reach each threshold; -inf reaches none."""
+    known = np.sort(scores[scores > -np.inf])
+    share: Array = (len(known) - np.searchsorted(known, thresholds)) / len(scores)
+    return share

@@ -1,0 +1,61 @@
+"""What is found by a ranking for questions that the documents do not answer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ragsweep.core.arrays import NOTHING
+from ragsweep.datasets import Dataset
+from ragsweep.retrieval import Ranking
+from ragsweep.statistics.groups import Groups
+from ragsweep.tasks.false_finds import FalseFinds, Kind, ThresholdWords
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.coverage import unanswerable
+from ragsweep.tasks.ranking.judging import Judged
+
+PASSAGES = Kind(
+    Metric("false_find_rate", "False find rate", higher_is_better=False, low=0, high=1, binary=True, wilson=True),
+    Metric("hit_or_refuse", "Hit or refuse", low=0, high=1),
+    Metric("false_find_auc", "False find AUC", low=0, high=1),
+    "hit_rate",
+    "false_finds",
+    ThresholdWords(),
+    "A first relevant passage has a higher score than the first passage of a question without an answer",
+    ("first score", "A fusion that scales the scores of each question does that."),
+)
+
+
+class JudgedRanking(NamedTuple):
+    """A ranking of all questions, and the judged one of those that have judgments."""
+
+    ranking: Ranking
+    judged: Judged
+
+
+def false_finds_of(items: Dataset, given: JudgedRanking, free: JudgedRanking, k: int) -> FalseFinds:
+    """What is found for the questions that the documents do not answer, and for the others.
+
+    Args:
+        items: The dataset, with at least one such question.
+        given: What the run returns.
+        free: What it returns without its threshold.
+        k: The cutoff.
+    """
+    ranking, judged = given
+    rows, others = unanswerable(items), judged.queries
+    first, returned = free.ranking.scores[:, 0], (ranking.passages[:, 0] != NOTHING).astype(float)
+    ranks = np.broadcast_to(free.judged.ranks, free.judged.units.shape)
+    scores = np.take_along_axis(free.ranking.scores[others], ranks, axis=1)
+    queries = [items.queries[row] for row in (*others.tolist(), *rows.tolist())]
+    return FalseFinds(
+        PASSAGES,
+        unanswerable=first[rows],
+        false_finds=returned[rows],
+        answerable=first[others],
+        answered=returned[others],
+        hits=judged.hits[:, :k].any(axis=1).astype(float),
+        found=np.where(free.judged.hits, scores, -np.inf)[:, :k].max(axis=1, initial=-np.inf),
+        groups=Groups.named([query.group for query in queries]),
+    )
