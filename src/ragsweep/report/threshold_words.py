@@ -23,10 +23,13 @@ def threshold_in_words(promise: ThresholdPromise) -> str:
         return (
             f"No {words.scale} threshold is needed: at most {rate} of questions without an answer get one {confidence}."
         )
+    if not promise.kept:
+        return (
+            f"The {words.scale} cannot tell the two apart: of every threshold that lets at most {rate} of questions "
+            f"without an answer {words.get}, none of the others would {words.get_right} {confidence}."
+        )
     shown = f"at most {rate} of questions without an answer then get one {confidence}"
     kept = f"{promise.kept:.2f} of the others still {words.get_right} ({promise.hits:.2f} without a threshold)"
-    if not promise.kept:
-        kept = f"none of the others would {words.get_right}: this {words.scale} cannot tell the two apart"
     return f"Below a {words.scale} of {found.threshold} {words.hold_back}: {shown}, and {kept}."
 
 

@@ -89,6 +89,11 @@ def returned(items: Dataset, tokenizer: str) -> dict[str, tuple[float, str]]:
     return {"returned": (characters / len(items.texts), tokenizer)} if characters else {}
 
 
+def condition(k: int, budget: int | None) -> str:
+    """What all values depend on, for chart titles."""
+    return f"at k = {k}" if budget is None else f"within {budget:,} tokens"
+
+
 def curves(evaluation: Evaluation, tokens: Array | None) -> dict[str, Curve]:
     """The mean of each metric, and of the tokens, at each cutoff."""
     found = {

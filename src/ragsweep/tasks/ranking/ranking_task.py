@@ -244,9 +244,8 @@ class RankingTask:
         tokens = costs.tokens_of(items, ranking, judged, cutoffs, tokenizer=self.tokenizer, store=self.store)
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
         facts = tables.facts(evaluation, items) | costs.returned(items, self.tokenizer)
-        asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
-        search, judgments = search_of(items), self._judgments(items)
-        with dealing(judgments):
+        asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
+        with dealing(judgments := self._judgments(items)):
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
             silent = nothing_found.silence_report(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
@@ -262,7 +261,7 @@ class RankingTask:
             further = nothing.scores(self.evaluation.resamples, self.seed)
             sections[false_finds.HEADING] = [*nothing.sentences(further)]
             facts |= {"false_finds": nothing.facts}
-        details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
+        details = {name: [column[row] for row in judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, items),
             scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
@@ -287,8 +286,7 @@ class RankingTask:
                 "qrels.trec": trec.qrels_lines(items),
                 **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
             },
-            condition=(f"at k = {self.k}" if self.budget is None else f"within {self.budget:,} tokens")
-            + (f", {asked}" if items.left_out.number else ""),
+            condition=f"{costs.condition(self.k, self.budget)}{f', {asked}' if items.left_out.number else ''}",
             cutoff_unit="" if self.budget is None else costs.TOKENS.unit,
             charts=(false_find_chart.draw, nothing, charts.draw, evaluation) if nothing else (charts.draw, evaluation),
         )
