@@ -10,9 +10,9 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import Array
 
-LEAST_GAP = 0.5  # of the largest estimated gap; configurations nearer than that get no larger share of the judgments
+LEAST_GAP = 0.5  # of the largest estimated gap, without a margin; nearer ones get no larger share of the judgments
 BLIND_SHARE = 0.1  # of the chance of a pair that does not depend on what is guessed
-BLIND_SHARE_WITH_MARGIN = 0.3  # bets on a margin are limited by the worst that could be drawn, which this share bounds
+BLIND_SHARE_WITH_MARGIN = 0.25  # bets on a margin are limited by the worst that could be drawn, which this share bounds
 BLOCK = 8192  # pairs at a time: what is computed of them fits in a processor's cache
 
 
@@ -114,7 +114,8 @@ class Proposal:
         opponents = np.full(len(running), place)
         opponents[place] = second
         behind[place] = 0.0
-        urgency = np.maximum(behind, LEAST_GAP * behind.max() or 1.0) ** -2.0
+        least = margin or LEAST_GAP * behind.max() or 1.0
+        urgency = np.maximum(behind, least) ** -2.0
         urgency[near[running]] = 0.0
         urgency[place] = 0.0
         if not urgency.any():  # all are near to this leader

@@ -202,7 +202,7 @@ def test_configurations_that_tie_do_not_put_each_other_out():
         weights, grades = made(seed, queries=6, documents=12, k=4)
         race = run(Race(weights, unjudged(weights), seed=seed), np.ones_like(grades).__getitem__)
         out += not race.running.all()
-    assert out <= binom.ppf(0.999, 40, LEVEL)
+    assert out <= binom.ppf(0.999, 40, 4 * LEVEL)  # any of the four
 
 
 def test_what_loses_whatever_else_is_judged_is_out_without_a_draw():
