@@ -20,7 +20,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.pooling import RACE, STRATEGIES
-from ragsweep_audit.judging.race import Draw, Race
+from ragsweep_audit.judging.proposal import Draw
+from ragsweep_audit.judging.race import Race
 from ragsweep_audit.judging.shared_lines import TABLE, Holder, SharedLines, this_process
 
 VERSION = 1
@@ -154,8 +155,7 @@ class Journal:
         if draw is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
-        chance = float(draw.chances[draw.pair])
-        self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": chance, **holder})
+        self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance, **holder})
         return number
 
     def answer(self, asked: Asked, grade: int | None) -> list[int]:
@@ -251,7 +251,7 @@ class Journal:
         pair = None if draw is None else self.pool.pairs[draw.pair]
         found = line["draw"], line["query_id"], line["unit"]
         same = pair is not None and found == (self.race.drawn, pair.query_id, pair.unit)
-        if draw is None or not same or not math.isclose(draw.chances[draw.pair], line["chance"], rel_tol=NEAR):
+        if draw is None or not same or not math.isclose(draw.chance, line["chance"], rel_tol=NEAR):
             raise ConfigError(f"{where}: this pair, with this chance, is not what is drawn here; the file was changed")
         self._held_by(line["draw"], line)
 
