@@ -303,7 +303,6 @@ def test_a_row_may_list_its_documents(tmp_path):
     [
         # Goldens of DeepEval, and rows of RAG test sets.
         ({"input": "what", "expected_output": "x"}, "the field 'query' is missing; found 'input', 'expected_output'"),
-        (dict.fromkeys(("question", *"abcde", "gold_ids"), "x"), "'gold_ids' (questions.relevant=FIELD takes another)"),
     ],
 )
 def test_the_setting_for_another_column_is_named(tmp_path, row, said):

@@ -121,7 +121,6 @@ TEXTS = [
 ]
 QUESTIONS = [
     ("q.csv", "query,relevant_docs\n,1\n", "line 2: the field 'query' is empty"),
-    ("q.csv", "query\nwhat\n", "line 2: the field 'relevant_docs' is missing; found 'query'"),
     ("q.csv", "query,relevant_docs\nwhat,9\n", "line 2: page '9' is not in the documents (m has pages 1 to 1)"),
     ("q.csv", "query,relevant_docs\nwhat,[1\n", "line 2: the field 'relevant_docs': not JSON"),
     ("q.csv", "query,relevant_docs\nwhat,[1.5]\n", "line 2: the field 'relevant_docs' is [1.5]; expected a list like"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         fetch_text,
     )
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
+    from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.numbers import metrics_of
     from ragsweep.tracking.orphans import close_open, close_orphans
@@ -41,11 +42,13 @@ __all__ = [
     "EvaluationRows",
     "History",
     "Job",
+    "LaterDecision",
     "ListedTraces",
     "OpenSweep",
     "Recorded",
     "RegisteredRetriever",
     "RunRecord",
+    "add_decision",
     "check_store",
     "close_all",
     "close_open",
@@ -73,6 +76,7 @@ __all__ = [
     "push_command",
     "read_evaluation_dataset",
     "record",
+    "record_decision",
     "register",
     "registered",
     "requirements",
@@ -98,6 +102,7 @@ __getattr__, __dir__ = lazy_names(
         "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
+        "later_decision": ["LaterDecision", "add_decision", "record_decision"],
         "names": ["params_of"],
         "pinning": ["pin_sweep"],
         "numbers": ["metrics_of"],

@@ -8,7 +8,8 @@ ragsweep judge SWEEP_ID --apply judging.csv      # take it back, filled in
 ragsweep judge SWEEP_ID --strategy pooling       # all that nobody judged, the highest ranks first; decides nothing
 ragsweep judge SWEEP_ID --margin 0.02            # stop once the leader loses less than that to the best
 ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgments, and look each answer up
-ragsweep judge SWEEP_ID --verify                 # compute the decision again from the journal alone
+ragsweep judge --verify --journal judged.jsonl   # compute the decision again from that file alone
+ragsweep judge SWEEP_ID --verify                 # and check that the sweep ranks what the journal says
 ragsweep judge SWEEP_ID --out reviewed.json      # write the judgments into a copy of the file of questions
 
 A pair of a question and a page is asked at a time, drawn so that it tells most between the configurations that are
@@ -45,8 +46,10 @@ def main() -> int:
     if len(ids) > 1:
         raise ConfigError(f"found {len(ids)} ids, expected that of one sweep")
     _check(arguments)
-    from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided
+    from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided, verify_alone
 
+    if arguments.verify and not arguments.arguments:
+        return 0 if verify_alone(arguments.journal or Path("judged.jsonl")) else FAILED
     simulated = arguments.source is not None
     request = JudgeRequest(
         sweep_id=ids[0] if ids else "",

@@ -18,7 +18,7 @@ from ragsweep.core.project import project
 from ragsweep.datasets import Dataset
 from ragsweep.experiment import Experiment, checked
 from ragsweep.replay.comparing import CompareRequest, compare_runs
-from ragsweep.replay.trusted_record import composed_today, trusted
+from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.retrieval.judgments import learners_in
 from ragsweep.retrieval.results import BringsPassages
 from ragsweep.tasks.ranking.ranking_task import RankingTask
@@ -70,7 +70,8 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
     Raises:
         ConfigError: A run does not rank, or its dataset is not what it was.
     """
-    sweep = compare_runs(CompareRequest([sweep_id], None, [])).sweep
+    places = [each for each in overrides if keys_of([each]).pop().partition(".")[0] in TODAYS]
+    sweep = compare_runs(CompareRequest([sweep_id], None, places)).sweep
     cutoff = max(outcome.cutoff or 0 for outcome in sweep.outcomes)
     outcomes = [outcome for outcome in sweep.outcomes if (outcome.cutoff or 0) == cutoff]
 
@@ -85,7 +86,9 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
                 if items.digest != outcome.facts.digest:
                     what = f"{outcome.name}: {outcome.facts.dataset} is not the dataset that was measured"
                     raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
-                yield Ranked(sweep.label(outcome), task.dataset, items, task.rank(items).passages[:, :cutoff])
+                yield Ranked(
+                    sweep.label(outcome), task.dataset, items, task.rank(items).passages[:, :cutoff], run.run_id
+                )
 
     return cutoff, ranked()
 

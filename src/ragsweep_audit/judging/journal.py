@@ -1,8 +1,8 @@
 """The file of what was asked and answered, from which the whole race can be run again.
 
-Each line is a JSON object: first what is judged, then each draw, before it is shown, and each answer. Lines are only
-added, under a lock and one at a time, so that a killed process loses at most the answer that was being typed, and that
-several judges can share a file. Answers are taken in in the order of the draws.
+Each line is a JSON object: first what may be judged and by what it is decided, then each draw, before it is shown, and
+each answer. Lines are only added, under a lock and one at a time, so that a killed process loses at most the answer
+that was being typed, and that several judges can share a file. Answers are taken in in the order of the draws.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from ragsweep.core.errors import ConfigError
@@ -22,6 +23,7 @@ from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.pooling import RACE, STRATEGIES
 from ragsweep_audit.judging.proposal import Draw
 from ragsweep_audit.judging.race import Race
+from ragsweep_audit.judging.recorded_pool import recorded
 from ragsweep_audit.judging.shared_lines import TABLE, Holder, SharedLines, this_process
 
 VERSION = 1
@@ -78,7 +80,7 @@ class Journal:
         with nullcontext() if self.only_read else self._file.locked():
             self._read()
             if not self._lines:
-                self._add(self._head)
+                self._add({**self._head, "key": token_hex(), **recorded(self.pool)})
                 self._read()
 
     def _start(self) -> None:
@@ -95,14 +97,13 @@ class Journal:
         """What a journal is about; another one cannot be gone on with."""
         pool, race = self.pool, self.race
         settings = {"margin": race.margin, "level": race.level, "seed": race.seed, "highest": self.highest}
-        return {
-            "version": VERSION,
-            "strategy": self.strategy,
-            "metric": pool.metric,
-            "k": pool.k,
-            **settings,
-            "pool": pool.digest,
-        }
+        about = {"version": VERSION, "strategy": self.strategy, "metric": pool.metric, "k": pool.k}
+        return {**about, **settings, "pool": pool.digest}
+
+    @property
+    def key(self) -> str:
+        """Names this journal among others."""
+        return str(self._lines[0].get("key"))
 
     @property
     def pairs(self) -> dict[int, Pair]:
@@ -218,7 +219,7 @@ class Journal:
     def _take_in(self, content: bytes) -> None:
         where = f"{self.path}, line {len(self._lines) + 1}"
         try:
-            line = from_json(content[:LONGEST_LINE].decode())
+            line = from_json((content[:LONGEST_LINE] if self._lines else content).decode())
             if not self._lines:
                 self._expect_same(line)
             elif line.get("again") and "undone" in line:

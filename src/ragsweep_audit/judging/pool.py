@@ -13,9 +13,8 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.statistics.intervals import Array
+from ragsweep.tasks.ranking.incomplete_judgments import PERSISTENCE
 from ragsweep.tasks.ranking.units import units_of_ranking
-
-PERSISTENCE = 0.8  # of the reader of rank-biased precision (Moffat and Zobel 2008)
 
 
 def _rank_biased(k: int) -> Array:
@@ -38,12 +37,14 @@ class Ranked(NamedTuple):
         dataset: Reads the data.
         items: What is searched, with the judgments that there are.
         passages: Position of the passage at each rank, shape [queries, k]; `NOTHING` after the last one.
+        run_id: Its run in the tracking store; empty if it has none.
     """
 
     label: str
     dataset: DatasetFormat
     items: Dataset
     passages: Indices
+    run_id: str = ""
 
 
 class Pair(NamedTuple):
@@ -112,7 +113,7 @@ class Pool:
         entries: list[tuple[int, tuple[int, str], int]] = []  # configuration, pair, rank
         labels: list[str] = []
         first: Dataset | None = None
-        for label, _, items, passages in configurations:
+        for label, _, items, passages, _ in configurations:
             first = first or items
             _expect_alike(first, items, label)
             units = units_of_ranking(passages, items)

@@ -46,8 +46,8 @@ class Judging:
         self._thread.start()
 
     def _judge(self):
-        all_judged = _ask(self.journal, self.page, None)
-        self.page.end([*decision(self.journal, all_judged=all_judged)])
+        _ask(self.journal, self.page, None)
+        self.page.end([*decision(self.journal)])
 
     def send(self, method, place, body=None, host=None):
         """Status and content of the answer to a request below the page's folder, or of a whole path."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
-from ragsweep.datasets.formats.beir_files import files_of, qrels_files
+from ragsweep.datasets.formats.beir_files import files_of, qrels_files, without_qrels
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
 from ragsweep.datasets.formats.own import Asked, Corpus
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query, Unranked
@@ -70,7 +70,9 @@ class BeirDataset(Selecting):
         asked = questions.read(BeirCorpus(self.path, self.split).read())
         left_out = LeftOut(documents=asked.unranked)
         collection = Collection(
-            self.name, asked.unit, asked.documents, asked.queries, asked.judgments, left_out=left_out
+            *(self.name, asked.unit, asked.documents, asked.queries, asked.judgments),
+            left_out=left_out,
+            unjudged=asked.unjudged,
         )
         return self.selected(collection, asked.faults)
 
@@ -100,6 +102,8 @@ class BeirCorpus:
 class BeirQuestions:
     """`queries.jsonl` and `qrels/SPLIT.tsv` of a folder in the layout of BEIR or of its copies, for any corpus.
 
+    Without judgments, all queries are read, for `ragsweep judge`.
+
     Attributes:
         path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
@@ -118,12 +122,12 @@ class BeirQuestions:
         """Read the qrels, and the queries that have judgments. Judged documents need not be in the corpus."""
         root = Path(self.path)
         paths = qrels_files(root, self.split)
-        qrels = paths[0]
+        qrels, unjudged = paths[0] if paths else root, "" if paths else without_qrels(root, self.split)
         judgments = tuple(judgment for path in paths for judgment in _judgments(path))
-        if not judgments:
-            raise DatasetError(f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score")
+        if paths and not judgments:
+            unjudged = f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score"
         units = {composed(judgment.unit) for judgment in judgments}
-        if not any(composed(document.source) in units for document in documents):
+        if judgments and not any(composed(document.source) in units for document in documents):
             raise DatasetError(f"{root}: none of the documents in {qrels.relative_to(root)} is in the corpus")
         judged = {composed(judgment.query_id) for judgment in judgments}
         faults = Faults(qrels)
@@ -133,17 +137,18 @@ class BeirQuestions:
         kept = judgments if not faults.found else tuple(each for each in judgments if composed(each.query_id) in known)
         documents = with_keys(documents, "document")
         unranked = left_out_of_rankings(self.leave_out, queries, documents, kept, excluded)
-        return Asked("document", documents, queries, kept, faults=faults, unranked=unranked)
+        return Asked("document", documents, queries, kept, faults=faults, unranked=unranked, unjudged=unjudged)
 
     def with_judgments(
         self, judgments: Sequence[Judgment], documents: tuple[Document, ...], group: str = "questions"
     ) -> JudgmentFile:
         """The qrels of the split with further judgments, for the group that names the split."""
-        paths = qrels_files(Path(self.path), self.split)
+        found = qrels_files(Path(self.path), self.split)
+        paths, head = found or [Path(self.path) / "qrels" / f"{self.split}.tsv"], None if found else "\t".join(HEADER)
         if len(paths) > 1 or ending_of(paths[0]) != ".tsv":
             raise DatasetError(f"{paths[0]}: judgments can only be added to qrels/SPLIT.tsv; write them as one first")
         use = f"{group}.split={{name}}, once it is in {paths[0].parent}"
-        return lines_with(paths[0], "{}\t{}\t{}", judgments, _judgments, use)
+        return lines_with(paths[0], "{}\t{}\t{}", judgments, _judgments, use, head=head and f"{head}\n")
 
 
 def _judgments(path: Path) -> Iterator[Judgment]:
@@ -161,12 +166,15 @@ def _documents(paths: Sequence[Path]) -> Iterator[Document]:
 def _queries(
     paths: Sequence[Path], judged: Set[str], kind: str | None, faults: Faults, excluded: list[Unranked]
 ) -> Iterator[Query]:
-    """The judged queries that can be used; in `faults` why others cannot, and in `excluded` what they exclude."""
+    """The judged queries that can be used; in `faults` why others cannot, and in `excluded` what they exclude.
+
+    Where nothing is judged, all queries.
+    """
     has_type = kind is None
     missing = {*judged}
     for where, entry in _named_entries(paths):
         name = composed(entry["_id"])
-        if name not in judged:
+        if judged and name not in judged:
             continue
         missing.discard(name)
         has_type = has_type or kind in entry

@@ -39,10 +39,10 @@ def files_of(root: Path, part: str, split: str) -> list[Path]:
 
 
 def qrels_files(root: Path, split: str) -> list[Path]:
-    """The files with the judgments of a split.
+    """The files with the judgments of a split; none if the folder has no judgments of any.
 
     Raises:
-        DatasetError: There are none, or several with the same judgments in different formats.
+        DatasetError: There are those of other splits.
     """
     splits: dict[str, None] = {}
     for name in QRELS_FOLDERS:
@@ -54,9 +54,15 @@ def qrels_files(root: Path, split: str) -> list[Path]:
         if split in tables:
             return tables[split]
         splits |= dict.fromkeys(tables)
-    there_is = f"; there are judgments of {listed(splits)}" if splits else ""
+    if not splits:
+        return []
+    raise DatasetError(f"{without_qrels(root, split)}; there are judgments of {listed(splits)}")
+
+
+def without_qrels(root: Path, split: str) -> str:
+    """Says that a split has no judgments."""
     plain = root / "qrels" / f"{split}.tsv"
-    raise DatasetError(f"{plain} does not exist, nor does {plain.name}.gz, nor one as JSON lines or Parquet{there_is}")
+    return f"{plain} does not exist, nor does {plain.name}.gz, nor one as JSON lines or Parquet"
 
 
 def _files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:

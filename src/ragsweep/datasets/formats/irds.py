@@ -21,6 +21,8 @@ BEIR = "beir/"  # what the ids of its benchmarks begin with
 class IrDatasetsDataset(Selecting):
     """A dataset of ir_datasets with documents, queries and qrels. The unit of judgments is the document.
 
+    One without qrels is read, too, for `ragsweep judge`.
+
     Attributes:
         name: Name of the dataset and of its experiment in MLflow.
         id: Its id in the catalogue, such as `beir/nfcorpus/test`, or one that was registered in this process.
@@ -42,16 +44,15 @@ class IrDatasetsDataset(Selecting):
             dataset = ir_datasets.load(self.id)
         except KeyError as error:
             raise DatasetError(f"dataset.id: {self.id!r} is not in the catalogue of ir_datasets") from error
-        lacks = [what for what in ("docs", "queries", "qrels") if not getattr(dataset, f"has_{what}")()]
-        if lacks:
-            raise DatasetError(
-                f"dataset.id: {self.id} has no {' and no '.join(lacks)}; expected docs, queries and qrels"
-            )
+        if lacks := [what for what in ("docs", "queries") if not getattr(dataset, f"has_{what}")()]:
+            raise DatasetError(f"dataset.id: {self.id} has no {' and no '.join(lacks)}; expected docs and queries")
+        is_judged = dataset.has_qrels()
         try:
             documents = tuple(_documents(dataset))
             asked = [Query(str(query.query_id), query.default_text().strip()) for query in dataset.queries_iter()]
             judgments = [
-                Judgment(str(each.query_id), str(each.doc_id), int(each.relevance)) for each in dataset.qrels_iter()
+                Judgment(str(each.query_id), str(each.doc_id), int(each.relevance))
+                for each in (dataset.qrels_iter() if is_judged else ())
             ]
         except Exception as error:  # of a download or of a parser of the catalogue
             raise DatasetError(f"dataset.id: {self.id} cannot be read ({first_line(error)})") from error
@@ -70,7 +71,8 @@ class IrDatasetsDataset(Selecting):
         kept = tuple(each for each in judgments if each.query_id not in faulty)
         by_id = self.leave_out == "same_id" or (self.leave_out == "benchmark" and self.id.startswith(BEIR))
         left_out = LeftOut(documents=own_documents(queries, documents, kept) if by_id else ())
-        collection = Collection(self.name, "document", documents, queries, kept, left_out=left_out)
+        unjudged = "" if is_judged else f"dataset.id: {self.id} has no qrels"
+        collection = Collection(self.name, "document", documents, queries, kept, left_out=left_out, unjudged=unjudged)
         return self.selected(collection, faults)
 
 

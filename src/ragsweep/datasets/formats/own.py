@@ -36,6 +36,7 @@ class Asked(NamedTuple):
         references: Spans of the documents that answer the queries; then the unit is the passage.
         faults: Why each of the questions that are missing here cannot be used; None if such a question is an error.
         unranked: The documents that are left out of the rankings of queries.
+        unjudged: Why there are no judgments; empty if there are some.
     """
 
     unit: Unit
@@ -45,6 +46,7 @@ class Asked(NamedTuple):
     references: tuple[Reference, ...] = ()
     faults: Faults | None = None
     unranked: tuple[Unranked, ...] = ()
+    unjudged: str = ""
 
 
 class Questions(Protocol):
@@ -96,6 +98,7 @@ class OwnDataset(Selecting):
             skipped=tuple(sorted(set(skipped))),
             references=asked.references,
             left_out=LeftOut(documents=asked.unranked),
+            unjudged=asked.unjudged,
         )
         return self.selected(collection, asked.faults)
 

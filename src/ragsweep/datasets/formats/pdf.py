@@ -67,7 +67,8 @@ class PdfDataset(Selecting):
         documents = self.corpus.read("dataset", "documents")
         asked = TableQuestions(self.queries, keys_of(self.unit, self.match)).read(documents, OF_PDF)
         skipped = tuple(sorted(set(self.skip)))
-        collection = Collection(self.name, asked.unit, asked.documents, asked.queries, asked.judgments, skipped)
+        found = asked.documents, asked.queries, asked.judgments
+        collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged)
         return self.selected(collection, asked.faults)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:

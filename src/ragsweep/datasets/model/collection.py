@@ -167,6 +167,7 @@ class Collection:
         cases: The multiple-choice case of each query, in the order of the queries; empty if the dataset has none. With
             cases, documents and judgments may be missing: the questions can be answered without them.
         left_out: The questions that are not measured, and the documents that are left out of rankings.
+        unjudged: Why there are no judgments, for error messages; empty if there are some, or that is not known.
     """
 
     name: str
@@ -178,6 +179,7 @@ class Collection:
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
+    unjudged: str = ""
 
     def __post_init__(self) -> None:
         """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""

@@ -66,7 +66,8 @@ def _check_pages(dataset: str, document: Document) -> None:
 
 def _check_judgments(collection: Collection) -> None:
     if not collection.judgments and not collection.cases and not collection.references:
-        raise DatasetError(f"{collection.name}: no query has a judgment, so nothing can be measured")
+        why = collection.unjudged or f"{collection.name}: no query has a judgment"
+        raise DatasetError(f"{why}, so nothing can be measured; ragsweep judge asks for what a decision needs")
     known = {query.query_id for query in collection.queries}
     grades: dict[tuple[str, str], int] = {}
     for query_id, unit, grade in collection.judgments:

@@ -59,7 +59,8 @@ def read_entries(
     """The entries of a JSON list or object, JSON lines, a CSV or TSV file with a header, or a Parquet file.
 
     The name tells which: `.csv`, `.tsv`, `.parquet`, or else JSON. A file is unzipped if its name ends in `.gz`. The
-    cells of CSV and TSV files are strings. A CSV file may have semicolons instead of commas.
+    cells of CSV and TSV files are strings. A CSV file may have semicolons instead of commas. A list of queries may have
+    their texts alone.
 
     Args:
         path: The file.
@@ -87,7 +88,8 @@ def read_entries(
         raise DatasetError(f"{path}: {found}; expected {FORMATS} of {contents}, with the ending of its format")
     elif first == "[":
         for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
-            yield _object(value, f"{path}, entry {number}")
+            is_question = contents == "queries" and isinstance(value, str)
+            yield _object({"query": value} if is_question else value, f"{path}, entry {number}")
     elif (whole_file := one_object(path, contents, setting, allow_nan=allow_nan)) is not None:
         for where, value in entries_of_object(whole_file, contents, path):
             yield _object(value, where)

@@ -34,7 +34,13 @@ class JudgmentFile(NamedTuple):
 
 
 def lines_with(
-    path: Path, line: str, added: Sequence[Judgment], read: Callable[[Path], Iterable[Judgment]], use: str
+    path: Path,
+    line: str,
+    added: Sequence[Judgment],
+    read: Callable[[Path], Iterable[Judgment]],
+    use: str,
+    *,
+    head: str | None = None,
 ) -> JudgmentFile:
     """A file with one judgment per line, with further lines.
 
@@ -44,10 +50,15 @@ def lines_with(
         added: The further judgments.
         read: Reads the judgments of such a file.
         use: As in `JudgmentFile`.
+        head: How the file begins, if it does not exist yet.
 
     Raises:
         DatasetError: The new file would not be read back as the old and the further judgments.
     """
+    if head is not None:
+        text = head + "".join(f"{line.format(*each)}\n" for each in added)
+        _check(path, text, read, [*added])
+        return JudgmentFile(path, text, use)
     zipped = path.with_name(f"{path.name}.gz")
     path = path if path.exists() or not zipped.exists() else zipped
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -69,7 +80,7 @@ def table_with(path: Path, relevant: str, id_column: str | None, added: Added, u
 
     Args:
         path: A file with one question a row, as `read_entries` reads it, but not Parquet.
-        relevant: The field of the judgments.
+        relevant: The field of the judgments, which is added where it is missing.
         id_column: The field of the ids; None if the questions are numbered.
         added: The further judgments; the units as the field names them.
         use: As in `JudgmentFile`.
@@ -79,7 +90,9 @@ def table_with(path: Path, relevant: str, id_column: str | None, added: Added, u
     """
     rows: list[Entry] = []
     expected: list[tuple[Entry, Mapping[str, int]]] = []
-    for number, (where, row) in enumerate(read_entries(path, "queries"), start=1):
+    nothing: Any = "" if ending_of(path) in DELIMITERS else []
+    for number, (where, found) in enumerate(read_entries(path, "queries"), start=1):
+        row = {**found, relevant: found.get(relevant, nothing)}
         further = added.get(id_of(row, id_column, where) if id_column else str(number), {})
         grades = {**grades_in(row, relevant, where), **further}
         rows.append({**row, relevant: _with_grades(row[relevant], grades, further)} if further else row)

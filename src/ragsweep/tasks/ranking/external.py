@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from numbers import Integral
@@ -16,9 +16,11 @@ from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import trec_eval_order
+from ragsweep.datasets import Qrels
 from ragsweep.datasets.model.unranked import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.coverage import BUT_GRADED
+from ragsweep.tasks.ranking.incomplete_judgments import HEADING, facts_of, section
 from ragsweep.tasks.ranking.judging import Collapse, judge
 from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
@@ -43,6 +45,7 @@ class RankingEvaluation:
         with_own_document: Judged queries with the document that has their id in their ranking, if it is not judged
             relevant. BEIR and MTEB leave it out.
         leave_out: Whether it is left out here, too.
+        incomplete: What is known of incomplete judgments, as of `facts_of`; empty if nothing is.
     """
 
     evaluation: Evaluation
@@ -52,6 +55,7 @@ class RankingEvaluation:
     without_relevant: tuple[str, ...]
     with_own_document: tuple[str, ...] = ()
     leave_out: LeaveOut = None
+    incomplete: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def means(self) -> dict[str, float]:
@@ -100,6 +104,7 @@ class RankingEvaluation:
         told = [f"{what}: {len(ids)} ({some_of(ids)})" for what, ids in notes.items() if ids]
         if not self.evaluation.judged.hits.any():
             told.append("no relevant document is ranked at any depth: check that rankings and qrels use the same ids")
+        told += section(self.evaluation, self.incomplete).get(HEADING, [])
         return [f"{len(self.query_ids)} queries at k={self.evaluation.k}, 95 % intervals", *told]
 
 
@@ -189,14 +194,16 @@ def evaluate(
     )
     no_types = (None,) * len(rows)
     ranked = set(found.queries)
+    measured = measure(judged, wanted, k, no_types, tuple(rows), resamples=resamples, seed=seed)
     return RankingEvaluation(
-        measure(judged, wanted, k, no_types, tuple(rows), resamples=resamples, seed=seed),
+        measured,
         tuple(rows),
         without_judgments=tuple(_positions(query for query in (*found.named, *judgments.named) if query not in rows)),
         without_results=tuple(query for query in rows if query not in ranked),
         without_relevant=tuple(query for query, relevant in zip(rows, judged.relevant, strict=True) if not relevant),
         with_own_document=tuple(dict.fromkeys(found.queries[entry] for entry in own)),
         leave_out=leave_out,
+        incomplete=facts_of(measured, Qrels(*qrels_of), wanted),
     )
 
 

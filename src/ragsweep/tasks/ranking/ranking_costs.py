@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -24,18 +25,25 @@ LATENCY_P95 = Metric("latency/p95_ms", "Latency (95th percentile)", "ms", higher
 INDEX = Metric("index/bytes", "Size of the index", "bytes", higher_is_better=False, low=0)
 INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
 COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
-MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEX_RECALL, COVERAGE)
+JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
+RESIDUAL = Metric("coverage/rbp_residual", "RBP residual", higher_is_better=False, low=0, high=1)
+MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEX_RECALL, COVERAGE, JUDGED, RESIDUAL)
 
 
-def measures(ranking: Ranking, tokens: Array | None, coverage: float) -> list[Measure]:
+def measures(
+    ranking: Ranking, tokens: Array | None, coverage: float, incomplete: Mapping[str, Any] | None = None
+) -> list[Measure]:
     """Everything of a run that is measured besides the metrics.
 
     Args:
         ranking: The ranking.
         tokens: The tokens of each query's context, shape [queries]; None if not counted.
         coverage: Share of the relevant units that can be found; NaN if it is not known.
+        incomplete: What is known of incomplete judgments, as of `facts_of`; None if nothing is.
     """
-    known = () if np.isnan(coverage) else (Measure(COVERAGE, coverage),)
+    known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
+    if incomplete:
+        known += [Measure(JUDGED, incomplete["judged_at_k"]), Measure(RESIDUAL, incomplete["residual"])]
     return [*_costs(ranking, tokens), *known]
 
 

@@ -31,6 +31,7 @@ from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import false_find_chart, false_finds, index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import incomplete_judgments as incomplete
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
@@ -237,6 +238,7 @@ class RankingTask:
             silent = nothing_found.silence_report(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
         sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
+        lacking, of_lacking = incomplete.recorded(evaluation, items.qrels, self.evaluation.metrics)
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
@@ -257,9 +259,9 @@ class RankingTask:
                 for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
             }
             | ({} if tokens is None else {costs.TOKENS.name: Curve(tokens.mean(axis=1))}),
-            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level)),
+            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level), *lacking.values()),
             cutoff=self.cutoff,
-            facts=facts,
+            facts=facts | lacking,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
             caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
             sections={
@@ -267,8 +269,9 @@ class RankingTask:
                 **silent.sections,
                 **of_ranker,
                 **sections,
+                **of_lacking,
             },
-            summary=next(iter(sections.values()), ()),
+            summary=next(iter((sections | of_lacking).values()), ()),
             method=self._method,
             tables={"false_finds.csv": nothing.curve()} if nothing else {},
             files={

@@ -14,7 +14,15 @@ from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, Key, Pages, Settings, with_keys
 from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import expect_fields, further_fields, id_of, read_entries, text_of, type_in
+from ragsweep.datasets.readers.entry_files import (
+    expect_fields,
+    further_fields,
+    id_of,
+    read_entries,
+    text_of,
+    type_in,
+    value_of,
+)
 from ragsweep.datasets.readers.fields import QUERY_TYPE, listed
 from ragsweep.datasets.readers.json_objects import Named
 from ragsweep.datasets.readers.judgment_fields import (
@@ -71,7 +79,8 @@ class TableQuestions:
             or a `document` ("manual.pdf").
         query: The column of the question. Where there is no `query`, `question` is read.
         relevant: The column of the judgments: a list like `["34", "manual.pdf#35"]`, grades like `{"34": 2}`, or the
-            text `34; manual.pdf#35`. Where there is no `relevant_docs`, `relevant_pages` is read.
+            text `34; manual.pdf#35`. Where there is no `relevant_docs`, `relevant_pages` is read. None reads no
+            judgments.
         id: The column of the ids; None numbers the questions from 1.
         type: The column of the types by which results are broken down; None if there is none.
     """
@@ -79,7 +88,7 @@ class TableQuestions:
     path: Text
     unit: Key = "page"
     query: Text = QUERY
-    relevant: Text = RELEVANT
+    relevant: Text | None = RELEVANT
     id: Text | None = None
     type: Text | None = QUERY_TYPE
 
@@ -95,8 +104,10 @@ class TableQuestions:
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
         faults = Faults(self.path)
-        rows = read_entries(Path(self.path), "queries", setting=settings.questions) if rows is None else rows
-        questions = self._questions(rows, settings, faults, documents)
+        rows = [*(read_entries(Path(self.path), "queries", setting=settings.questions) if rows is None else rows)]
+        unjudged = self._unjudged(rows, settings)
+        reader = replace(self, relevant=None) if unjudged else self
+        questions = reader._questions(rows, settings, faults, documents)
         judgments: list[Judgment] = []
         for each in questions:
             try:
@@ -105,7 +116,7 @@ class TableQuestions:
                 each.faulty = True
                 faults.add(error, each.query.query_id)
         queries = tuple(each.query for each in questions if not each.faulty)
-        return Asked(unit, documents, queries, tuple(judgments), faults=faults)
+        return Asked(unit, documents, queries, tuple(judgments), faults=faults, unjudged=unjudged)
 
     def with_judgments(
         self, judgments: Sequence[Judgment], documents: tuple[Document, ...], setting: str = OF_OWN.questions
@@ -118,14 +129,30 @@ class TableQuestions:
         path = Path(self.path)
         refuse_parquet(path)
         _, first = next(read_entries(path, "queries"), ("", {}))
-        relevant = self._relevant_in(first)
-        questions = self._questions(read_entries(path, "queries"), OF_OWN, Faults(path), documents)
+        rows = [*read_entries(path, "queries")]
+        is_judged = not self._unjudged(rows, OF_OWN)
+        relevant = self._relevant_in(first) if is_judged else RELEVANT
+        reader = self if is_judged else replace(self, relevant=None)
+        questions = reader._questions(rows, OF_OWN, Faults(path), documents)
         if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
             raise DatasetError(
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
                 "write it as one first, with ragsweep convert --to table"
             )
         return table_with(path, relevant, self.id, added, f"{setting}={{path}}")
+
+    def _unjudged(self, rows: Sequence[tuple[str, Entry]], settings: Settings) -> str:
+        """Why no row has a judgment; empty if there is a column for them, or should be one."""
+        if self.relevant is None:
+            return f"{self.path}: no judgments are read"
+        if self.relevant != RELEVANT or not rows or any(self._relevant_in(row) in (None, *row) for _, row in rows):
+            return ""
+        where, first = rows[0]
+        try:
+            value_of(first, RELEVANT, where)
+        except DatasetError as error:
+            return f"{error} (questions.relevant=FIELD takes another)" if settings is OF_OWN else str(error)
+        return ""
 
     def _questions(
         self, rows: Rows, settings: Settings, faults: Faults, documents: Sequence[Document]
@@ -141,7 +168,7 @@ class TableQuestions:
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in rows:
             has_type = has_type or self.type in row
-            if self._relevant_in(row) is None and PAGE[0] not in row:
+            if self.relevant and self._relevant_in(row) is None and PAGE[0] not in row:
                 judging |= dict.fromkeys(judgment_columns(row))
             question = None
             number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
@@ -192,7 +219,8 @@ class TableQuestions:
         if not text:
             raise DatasetError(f"{where}: the field {column!r} is empty; expected the text of the query")
         relevant = self._relevant_in(row)
-        judged = judgment_columns(row) if relevant is None else [relevant, *grade_columns_of(row, relevant)]
+        judged = [relevant, *grade_columns_of(row, relevant)] if relevant else judgment_columns(row)
+        judged = judged if self.relevant else []
         return Query(
             query_id=name,
             text=text,
@@ -211,7 +239,7 @@ class TableQuestions:
         """
         relevant = self._relevant_in(row)
         if relevant is None:
-            return grades_of_row(row, where)
+            return grades_of_row(row, where) if self.relevant else {}
         grades = graded_by_row(grades_in(row, relevant, where), row, relevant, where)
         named = document_of_row(row) if self.unit != "document" else ""
         if named not in sources and PurePosixPath(named).suffix not in endings:

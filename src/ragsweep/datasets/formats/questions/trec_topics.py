@@ -35,7 +35,7 @@ class TrecQuestions:
     Attributes:
         topics: The file of the topics.
         qrels: The file of the judgments: lines of query id, iteration (not read), document and grade, or one of the
-            other formats of `read_qrels`.
+            other formats of `read_qrels`. None if there are no judgments yet, for `ragsweep judge`.
         unit: What the judgments name: a `document`, a `page` ("manual.pdf#34") or a `page_number`.
         field: The field of a topic in SGML or XML that is the query, such as title, desc, query or question. The others
             become further fields.
@@ -43,7 +43,7 @@ class TrecQuestions:
     """
 
     topics: Text
-    qrels: Text
+    qrels: Text | None = None
     unit: Key = "document"
     field: Text = "title"
     leave_out: LeaveOut = None
@@ -57,9 +57,9 @@ class TrecQuestions:
         documents = with_keys(documents, self.unit)
         faults = Faults(self.topics)
         queries = tuple(self._queries(faults))
-        judgments = tuple(read_trec_qrels(Path(self.qrels)))
+        judgments = tuple(read_trec_qrels(Path(self.qrels))) if self.qrels else ()
         units = {composed(page.unit) for document in documents for page in document.pages}
-        if not any(composed(judgment.unit) in units for judgment in judgments):
+        if self.qrels and not any(composed(judgment.unit) in units for judgment in judgments):
             example = f"{judgments[0].unit!r} is not" if judgments else "there are none"
             raise DatasetError(f"{self.qrels}: no judgment is of a {self.unit} in the corpus; for example, {example}")
         known = {composed(query.query_id) for query in queries}
@@ -69,18 +69,21 @@ class TrecQuestions:
         kept = judgments if not faults.found else tuple(each for each in judgments if composed(each.query_id) in known)
         unit: Unit = "document" if self.unit == "document" else "page"
         unranked = left_out_of_rankings(self.leave_out, queries, documents, kept)
-        return Asked(unit, documents, queries, kept, faults=faults, unranked=unranked)
+        unjudged = "" if self.qrels else f"{self.topics}: there are no judgments of these topics (questions.qrels=FILE)"
+        return Asked(unit, documents, queries, kept, faults=faults, unranked=unranked, unjudged=unjudged)
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The qrels with further judgments."""
         for name in (name for query_id, unit, _ in judgments for name in (query_id, unit)):
             if len(name.split()) > 1:
                 raise DatasetError(f"{self.qrels}: {name!r} has white space, so qrels of TREC cannot name it")
-        if ending_of(path := Path(self.qrels)) in (".parquet", ".json", ".jsonl", ".csv"):
+        path = Path(self.qrels) if self.qrels else Path(self.topics).with_name("new.qrels")
+        if ending_of(path) in (".parquet", ".json", ".jsonl", ".csv"):
             raise DatasetError(
                 f"{path}: judgments can only be added to lines of four columns; write them as such first"
             )
-        return lines_with(path, "{} 0 {} {}", judgments, read_trec_qrels, "questions.qrels={path}")
+        head = None if self.qrels else ""
+        return lines_with(path, "{} 0 {} {}", judgments, read_trec_qrels, "questions.qrels={path}", head=head)
 
     def _queries(self, faults: Faults) -> Iterator[Query]:
         """The topics that can be used, and in `faults` why others cannot."""

@@ -1,0 +1,128 @@
+"""What a ranking is worth where judgments are incomplete: how much of it is judged, and what the rest could change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.datasets import Qrels
+from ragsweep.tasks.ranking.judging import Gains, Hits, Judged
+from ragsweep.tasks.ranking.metrics import PerQuery
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
+
+PERSISTENCE = 0.8  # of the reader of rank-biased precision (Moffat and Zobel 2008)
+HEADING = "Incomplete judgments"
+
+
+def judged_units(judged: Judged, qrels: Qrels) -> Hits:
+    """Whether the unit at each rank has a judgment for the query, shape [queries, depth]."""
+    width = max(judged.units.max(initial=0), qrels.unit.max(initial=0)) + 1
+    keys = judged.units + width * judged.queries[:, None]
+    known: Hits = np.isin(keys, qrels.unit + width * qrels.query) & (judged.units != NOTHING)
+    return known
+
+
+def judged_at(known: Hits, k: int) -> PerQuery:
+    """Judged@k: the share of the first k ranks with a judged unit, even if fewer than k were retrieved.
+
+    As in ir_measures; it is the precision if everything that is judged were relevant.
+
+    Args:
+        known: Whether the unit at each rank is judged, shape [queries, depth].
+        k: Cutoff, at least 1.
+
+    Returns:
+        Values in [0, 1], shape [queries].
+    """
+    shares: PerQuery = known[:, :k].sum(axis=1) / k
+    return shares
+
+
+def rank_biased(found: Hits, persistence: float = PERSISTENCE) -> PerQuery:
+    """Rank-biased precision (Moffat and Zobel 2008): the weight of the ranks that are found, shape [queries].
+
+    Of the ranks that are not judged, it is the residual: how much higher it would be if all these were relevant. The
+    ranks beyond the ranking, of at least 100, have 2e-10 of the weight, and are left out.
+
+    Args:
+        found: Whether each rank counts, shape [queries, depth].
+        persistence: The probability that a reader goes on to the next rank.
+    """
+    weights = (1 - persistence) * persistence ** np.arange(found.shape[1])
+    values: PerQuery = found @ weights
+    return values
+
+
+def condensed(judged: Judged, known: Hits) -> Judged:
+    """The rankings without the units that are not judged (Sakai 2007): later units move up."""
+    order = np.argsort(~known, axis=1, kind="stable")
+    kept = np.take_along_axis(known, order, axis=1)
+
+    def moved(values: Any, empty: Any) -> Any:
+        return np.where(kept, np.take_along_axis(values, order, axis=1), empty)
+
+    units: Indices = moved(judged.units, NOTHING)
+    gains: Gains = moved(judged.gains, 0.0)
+    ranks, repeated, hits = moved(judged.ranks, 0), moved(judged.repeated, False), moved(judged.hits, False)
+    return replace(judged, units=units, ranks=ranks, repeated=repeated, gains=gains, hits=hits)
+
+
+def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, RankingMetric]) -> dict[str, Any]:
+    """What is known of a run whose judgments are incomplete; empty if that is not known, or they are complete.
+
+    Judgments are taken for incomplete if some are of units that are not relevant, so that units without a judgment are
+    something else, and if such a unit is within the first k. A table that only lists what is relevant cannot say so.
+
+    Args:
+        evaluation: The measured run.
+        qrels: The judgments.
+        metrics: Those that were measured, which need no spans.
+
+    Returns:
+        Means over queries: `judged_at_k`, `rbp` with its `residual`, and `condensed`, the metrics by name without the
+        units that are not judged.
+    """
+    judged, k = evaluation.judged, evaluation.k
+    known = judged_units(judged, qrels)
+    unknown = ~known & (judged.units != NOTHING)
+    if not (qrels.grade <= 0).any() or not unknown[:, :k].any():
+        return {}
+    without = condensed(judged, known)
+    return {
+        "judged_at_k": float(judged_at(known, k).mean()),
+        "persistence": PERSISTENCE,
+        "rbp": float(rank_biased(judged.hits).mean()),
+        "residual": float(rank_biased(unknown).mean()),
+        "condensed": {name: float(np.mean(metric(without, k))) for name, metric in metrics.items()},
+    }
+
+
+def recorded(
+    evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, RankingMetric]
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """What a run records of incomplete judgments: facts, and a section of its report. Arguments as of `facts_of`."""
+    facts = facts_of(evaluation, qrels, metrics)
+    return {"incomplete_judgments": facts} if facts else {}, section(evaluation, facts)
+
+
+def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the report says of incomplete judgments; nothing where they are not."""
+    if not facts:
+        return {}
+    k, means = evaluation.k, evaluation.means
+    of_metrics = [
+        f"{metric.title} {facts['condensed'][metric.name]:.3f} ({means[metric.name]:.3f})"
+        for metric in evaluation.metrics
+    ]
+    rbp = f"RBP({facts['persistence']:g}) {facts['rbp']:.3f}, residual {facts['residual']:.3f}"
+    return {
+        HEADING: [
+            f"Judged@{k} {facts['judged_at_k']:.3f}: this share of the first {k} ranks is judged; the rest counts as "
+            f"not relevant. {rbp}: that is how much higher it would be if all the rest were relevant.",
+            f"On condensed lists, without what is not judged (as measured): {', '.join(of_metrics)}.",
+        ]
+    }

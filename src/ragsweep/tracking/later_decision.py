@@ -1,0 +1,182 @@
+"""Records what is decided without measuring runs, or after a sweep has ended, beside what the sweep decided."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from markupsafe import escape
+from mlflow.entities import Metric, Run, RunTag
+
+from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.parsing import MalformedError, from_json, read_text
+from ragsweep.core.terminal import one_line
+from ragsweep.report.markup import markdown
+from ragsweep.report.record import write_record
+from ragsweep.tracking.client import Client
+from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.description import NOTE, Decided, describe
+from ragsweep.tracking.fetching import reading
+from ragsweep.tracking.finishing import HEADLINE, LONGEST_NOTE
+from ragsweep.tracking.names import tags_of
+from ragsweep.tracking.run_record import open_run
+from ragsweep.tracking.tracked_job import DECIDED, Job
+from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured
+from ragsweep.tracking.ui_addresses import run_address
+
+LARGEST_REPORT_MB = 100
+LONGEST_SAID = 900  # characters in a report and in a description
+BOX = '<section class="headline">'  # of a report in HTML: its first sentences
+
+
+@dataclass(frozen=True)
+class LaterDecision:
+    """A decision.
+
+    Attributes:
+        name: How it was made, such as `judged`: names its tags, its artifacts and its part of `decision.json`.
+        sentences: What is decided; the first one is the headline.
+        is_decided: Whether it names a configuration.
+        record: All of it, for programs.
+        tags: Of the sweep's run, after `judged.`.
+        numbers: Metrics of the sweep's run.
+        runs: The verdict about each run of the sweep by its id.
+        files: What is kept with it.
+    """
+
+    name: str
+    sentences: Sequence[str]
+    is_decided: bool
+    record: Mapping[str, Any]
+    tags: Mapping[str, str]
+    numbers: Mapping[str, float]
+    runs: Mapping[str, str] = field(default_factory=dict)
+    files: Sequence[Path] = ()
+
+    @property
+    def all_tags(self) -> dict[str, str]:
+        """The tags of the sweep's run."""
+        tags = {"headline": self.sentences[0], **self.tags}
+        return tags_of({f"{self.name}.{name}": value for name, value in tags.items()})
+
+    def write(self, folder: Path) -> None:
+        """Write the decision and its files into a new folder."""
+        folder.mkdir()
+        write_record(folder / "decision.json", self.record)
+        for file in self.files:
+            (folder / f"{self.name}{file.suffix}").write_bytes(file.read_bytes())
+
+
+def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
+    """Add a decision to a sweep that has ended: to its report, its `decision.json`, its description and its tags.
+
+    What the sweep itself decided stays there. A decision that was added before under the same name is replaced.
+
+    Args:
+        tracking: The `tracking` group of the configuration.
+        sweep_id: The parent run of the sweep.
+        later: The decision.
+
+    Returns:
+        The address of the sweep.
+
+    Raises:
+        TrackingError: The store cannot be reached or written.
+    """
+    with reading(tracking, sweep_id) as client, tempfile.TemporaryDirectory() as folder:
+        run = client.get_run(sweep_id)
+        later.write(Path(folder) / later.name)
+        client.log_artifacts(sweep_id, str(Path(folder) / later.name), later.name)
+        _change(client, run, Path(folder), later)
+        for run_id, verdict in later.runs.items():
+            client.log_batch(run_id, tags=[RunTag(later.name, verdict)])
+        tags = {**later.all_tags, NOTE: _in_markdown(run.data.tags.get(NOTE, ""), later)[:LONGEST_NOTE]}
+        metrics = [Metric(name, value, run.info.end_time or 0, 0) for name, value in later.numbers.items()]
+        client.log_batch(sweep_id, metrics, tags=[RunTag(*each) for each in tags.items()])
+        if later.is_decided:
+            headline = f"{later.name}: {later.sentences[0]}"
+            describe(client, run.info.experiment_id, Decided(sweep_id, run.info.run_name, headline, datetime.now()))
+        return run_address(tracking, run.info.experiment_id, sweep_id)
+
+
+def record_decision(job: Job, later: LaterDecision, key: str) -> str:
+    """Record a decision as a run of its own, or in the one that has been recorded under the same key.
+
+    Args:
+        job: Names the run and the store.
+        later: The decision.
+        key: An id of what is decided.
+
+    Returns:
+        The address of the run.
+
+    Raises:
+        TrackingError: The store cannot be reached or written.
+    """
+    tag = f"{later.name}.key"
+    try:
+        client, experiment_id = open_configured(job.tracking)
+        found = client.search_runs([experiment_id], tagged(tag, key), max_results=1)
+        later.write(job.folder / later.name)
+        opened = open_run(job, continued=found[0] if found else None)
+        best = {HEADLINE: later.sentences[0]} if later.is_decided else {}
+        said = "\n\n".join(map(markdown, later.sentences))
+        opened.tag({DECIDED: "true", tag: key, **best, **later.all_tags, NOTE: said[:LONGEST_NOTE]})
+        opened.log_numbers(later.numbers, {})
+        opened.log_files(later.name)
+        opened.close("FINISHED")
+    except UNREACHABLE as error:
+        raise TrackingError(f"{job.tracking.uri}: cannot be written ({first_line(error)})") from error
+    if opened.trouble:
+        raise TrackingError(opened.trouble)
+    if later.is_decided:
+        describe(client, experiment_id, Decided(str(opened.run_id), job.name, later.sentences[0], datetime.now()))
+    return run_address(job.tracking, experiment_id, str(opened.run_id))
+
+
+def _change(client: Client, run: Run, folder: Path, later: LaterDecision) -> None:
+    """Add the decision to the files in which the sweep decided, as far as it has them."""
+    for name, changed in (("decision.json", _in_record), ("report.md", _in_markdown), ("report.html", _in_html)):
+        try:
+            path = Path(client.download_artifacts(run.info.run_id, name, str(folder)))
+            text = changed(read_text(path, LARGEST_REPORT_MB), later)
+        except (FileNotFoundError, MalformedError):
+            continue  # a sweep without a report, or a file that somebody else has written
+        path.write_text(text, encoding="utf-8")
+        client.log_artifact(run.info.run_id, str(path))
+
+
+def _in_record(text: str, later: LaterDecision) -> str:
+    record = from_json(text)
+    if not isinstance(record, dict):
+        raise MalformedError("expected an object")
+    return f"{json.dumps({**record, later.name: later.record}, indent=2, ensure_ascii=False)}\n"
+
+
+def _said(later: LaterDecision) -> str:
+    said = one_line(" ".join(later.sentences))
+    return said if len(said) <= LONGEST_SAID else f"{said[:LONGEST_SAID]}..."
+
+
+def _in_markdown(text: str, later: LaterDecision) -> str:
+    """A report with the decision below its heading."""
+    mark = f"**{later.name.capitalize()}:** "
+    before = re.sub(rf"^{re.escape(mark)}.*\n\n?", "", text, flags=re.MULTILINE)
+    heading, _, rest = before.partition("\n")
+    return f"{heading}\n\n{mark}{markdown(_said(later))}\n\n{rest.lstrip()}"
+
+
+def _in_html(text: str, later: LaterDecision) -> str:
+    """A report with the decision in the box of its headline: before it, or after it if nothing is decided."""
+    start = f'  <p class="{later.name}">'
+    before = re.sub(rf"^{re.escape(start)}.*\n", "", text, flags=re.MULTILINE)
+    said = f"{start}{later.name.capitalize()}: {escape(_said(later))}</p>\n"
+    head, box, rest = before.partition(f"{BOX}\n")
+    own, end, rest = rest.partition("</section>")
+    return f"{head}{box}{said}{own}{end}{rest}" if later.is_decided else f"{head}{box}{own}{said}{end}{rest}"

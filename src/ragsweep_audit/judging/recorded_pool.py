@@ -1,0 +1,86 @@
+"""What can be judged, as the first line of a journal keeps it, so that the journal alone shows what it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Len, Lt
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.json_records import from_record
+from ragsweep.core.parsing import MB
+from ragsweep_audit.judging.pool import Pair, Pool
+
+LARGEST_HEAD_MB = 200
+
+RecordedPair = tuple[str, str, float | None, list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedPool:
+    """The first line of a journal: what is decided between, by what, and with which settings.
+
+    Attributes:
+        pool: Digest of the pool.
+        configurations: Their names.
+        queries: How many queries the metric is the mean of.
+        weights: Each value that a weight has.
+        pairs: The id of the query, the unit, the grade before, and where in `weights` that of each configuration is.
+    """
+
+    version: Literal[1]
+    strategy: Literal["race", "pooling"]
+    metric: str
+    k: Annotated[int, Ge(1)]
+    margin: Annotated[float, Ge(0)]
+    level: Annotated[float, Gt(0), Lt(1)]
+    seed: Annotated[int, Ge(0)]
+    highest: Annotated[int, Ge(1), Le(9)]
+    pool: str
+    configurations: Annotated[list[str], Len(2)]
+    queries: Annotated[int, Ge(1)]
+    weights: list[float]
+    pairs: list[RecordedPair]
+
+    @classmethod
+    def read(cls, path: Path) -> RecordedPool:
+        """Read the first line of a journal. Raises `ConfigError` unless it is one."""
+        try:
+            with path.open("rb") as file:
+                line = file.readline(LARGEST_HEAD_MB * MB)
+            return from_record(cls, line.decode())
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"--verify: {path}: is no journal of judgments that can be read ({error})") from error
+
+    def as_pool(self, path: Path) -> Pool:
+        """The pool, without the texts. Raises `ConfigError` if the file was changed."""
+        judged = np.array([np.nan if grade is None else grade for _, _, grade, _ in self.pairs])
+        try:
+            places = np.array([each for *_, each in self.pairs], dtype=np.int64)
+            weights = np.array(self.weights)[places.reshape(len(self.pairs), len(self.configurations)).T]
+        except (IndexError, OverflowError, ValueError) as error:
+            raise ConfigError(f"{path}, line 1: cannot be read ({error})") from error
+        pairs = [Pair(query_id, "", unit, "", "") for query_id, unit, *_ in self.pairs]
+        pool = Pool(self.configurations, pairs, weights, judged, self.queries, self.metric, self.k)
+        if pool.digest != self.pool:
+            raise ConfigError(f"{path}, line 1: what is judged is not what its digest says; the file was changed")
+        return pool
+
+
+def recorded(pool: Pool) -> dict[str, Any]:
+    """The pool as fields of `RecordedPool`."""
+    weights = np.unique(pool.weights)
+    judged = [None if np.isnan(grade) else grade for grade in pool.judged.tolist()]
+    of_pairs = np.searchsorted(weights, pool.weights).T.tolist()
+    pairs = [
+        [pair.query_id, pair.unit, grade, row] for pair, grade, row in zip(pool.pairs, judged, of_pairs, strict=True)
+    ]
+    return {
+        "configurations": [*pool.labels],
+        "queries": pool.queries,
+        "weights": weights.tolist(),
+        "pairs": pairs,
+    }

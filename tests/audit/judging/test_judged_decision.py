@@ -1,0 +1,140 @@
+"""Where a decision by judgments is kept: beside the journal, at the sweep in MLflow, and as a run of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragsweep.core.errors import RagsweepError
+from ragsweep_audit.judging.deciding_by_judgments import verify_alone
+
+THINGS = "iron tea milk salt rice oil soap rope lamp clay".split()
+OWN = ["report.html", "report.md"]
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    """Settings of text files and of questions about them, of which so many are judged."""
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "texts").mkdir()
+    for number, thing in enumerate(THINGS):
+        other, third = (THINGS[(number + step) % len(THINGS)] for step in (3, 4))
+        text = (
+            f"About {thing}. {f'{other} is kept. ' * (number % 4)} {f'{third} how dry ' * (number % 3)}{'is ' * number}"
+        )
+        (folder / "texts" / f"{thing}.txt").write_text(text)
+
+    def of_judged(number):
+        rows = [
+            {"query": f"How is {thing} kept?", "relevant_docs": [f"{thing}.txt"] if place < number else []}
+            for place, thing in enumerate(THINGS)
+        ]
+        questions = folder / f"questions_{number}.json"
+        questions.write_text(json.dumps(rows))
+        of_data = ["corpus=text", f"corpus.path={folder}/texts", "questions=table", f"questions.path={questions}"]
+        of_ranking = ["retriever=sparse", "retriever.k1=0,1.5", "retriever.b=0,1", "k=4"]
+        return [*of_data, "questions.unit=document", *of_ranking]
+
+    return of_judged
+
+
+def judge(application, *arguments, keys="", **places):
+    """Run the command with these answers."""
+    where = [f"{name}={value}" for name, value in ({**application.places, **places}).items()]
+    command = [sys.executable, "-m", "ragsweep", "judge", *arguments, *where]
+    return subprocess.run(command, input=keys, cwd=application.home, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def judged(shared_application, settings):
+    """Overrides that were judged to the end, after a stop."""
+    stopped = judge(shared_application, *settings(0), keys="1 0 q")
+    assert stopped.returncode == 1, stopped.stderr
+    process = judge(shared_application, *settings(0), keys="10" * 99)
+    assert process.returncode == 0, process.stderr
+    return shared_application, process.stdout
+
+
+def test_what_is_judged_is_a_run_with_its_decision_and_its_journal(judged):
+    application, said = judged
+    [run] = [each for each in application.parents() if "judged.key" in each.data.tags]
+    record = json.loads((application.home / "judged.decision.json").read_text())["judged"]
+    assert record["decided"]
+    assert record["headline"][0] in said
+    assert run.info.status == "FINISHED"
+    assert run.data.tags["judged.configuration"] == record["choice"]
+    assert run.data.tags["judged.decided"] == "true"
+    assert run.data.metrics["judged/judgments"] == record["judgments"]
+    kept = application.artifacts(run) / "judged"
+    assert json.loads((kept / "decision.json").read_text()) == record
+    assert (kept / "judged.jsonl").read_bytes() == (application.home / "judged.jsonl").read_bytes()
+
+
+def test_the_journal_alone_shows_what_it_decides(judged, tmp_path, capsys):
+    application, _ = judged
+    moved = tmp_path / "elsewhere.jsonl"
+    moved.write_bytes((application.home / "judged.jsonl").read_bytes())
+    assert verify_alone(moved)
+    record = json.loads((application.home / "judged.decision.json").read_text())["judged"]
+    assert capsys.readouterr().out.splitlines()[:-1] == record["headline"]
+
+
+@pytest.mark.parametrize("change", [('"weights": [0.0', '"weights": [0.1'), ('"grade": 1', '"grade": 0'), ("{", "[")])
+def test_a_journal_that_was_changed_is_noticed(judged, tmp_path, change):
+    application, _ = judged
+    text = (application.home / "judged.jsonl").read_text()
+    (tmp_path / "changed.jsonl").write_text(text.replace(*change, 1))
+    with pytest.raises(RagsweepError, match=r"changed\.jsonl"):
+        verify_alone(tmp_path / "changed.jsonl")
+
+
+@pytest.fixture(scope="module")
+def swept(shared_application, settings):
+    """A sweep on these data, with what it decided."""
+    process = shared_application.run("-m", *settings(2))
+    assert process.returncode == 0, process.stderr
+    [parent] = [run for run in shared_application.parents() if "judged.key" not in run.data.tags]
+    artifacts = shared_application.artifacts(parent)
+    return parent.info.run_id, {name: (artifacts / name).read_text() for name in ("decision.json", *OWN)}
+
+
+def test_a_sweep_has_the_judged_decision_beside_its_own(swept, shared_application, settings):
+    sweep_id, before = swept
+    at = [each for each in settings(2) if ".path" in each]
+    journal = ["--journal", str(shared_application.home / "of_sweep.jsonl")]
+    undecided = judge(shared_application, sweep_id, *at, *journal, keys="1 q")
+    assert undecided.returncode == 1, undecided.stderr
+    client = shared_application.client()
+    parent = client.get_run(sweep_id)
+    assert parent.data.tags["judged.decided"] == "false"
+    assert "Not decided after 1 judgment" in parent.data.tags["judged.headline"]
+    process = judge(shared_application, sweep_id, *at, *journal, keys="10" * 99)
+    assert process.returncode == 0, process.stderr
+    parent = client.get_run(sweep_id)
+    artifacts = shared_application.artifacts(parent)
+    record = json.loads((artifacts / "decision.json").read_text())
+    found = record.pop("judged")
+    assert record == json.loads(before["decision.json"])
+    assert found["decided"]
+    for name in OWN:
+        text = (artifacts / name).read_text()
+        assert text.count("Judged:") == 1
+        assert "Not decided" not in text
+        assert len(text) > len(before[name])
+    assert parent.data.tags["judged.headline"] in process.stdout
+    assert parent.data.tags["mlflow.note.content"].count("**Judged:**") == 1
+    verdicts = [run.data.tags["judged"] for run in shared_application.children()]
+    assert sorted(verdicts) == sorted(row["verdict"] for row in found["configurations"])
+    Path(journal[1]).unlink()
+    verified = judge(shared_application, sweep_id, "--verify", *journal)
+    assert verified.returncode == 0, verified.stderr
+    assert found["headline"][0] in verified.stdout
+
+
+def test_a_store_that_does_not_answer_loses_nothing(application, settings):
+    process = judge(application, *settings(0), keys="10" * 99, **{"tracking.uri": "http://127.0.0.1:9"})
+    assert process.returncode == 0, process.stderr
+    assert "not recorded in MLflow" in process.stdout
+    assert json.loads((application.home / "judged.decision.json").read_text())["judged"]["decided"]

@@ -1,0 +1,130 @@
+"""Questions that nobody has judged: they can be judged, and a sweep refuses them."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import (
+    BeirDataset,
+    Dataset,
+    Judgment,
+    OwnDataset,
+    PageChunker,
+    TableQuestions,
+    TextCorpus,
+    TrecQuestions,
+)
+
+TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
+ASKED = [{"question": text} for text in TEXTS]
+FILES = {  # as people have them
+    "texts.json": json.dumps(TEXTS),
+    "objects.json": json.dumps([{"query": text} for text in TEXTS], indent=1),
+    "questions.jsonl": "".join(f"{json.dumps(each)}\n" for each in ASKED),
+    "column.csv": f'question\n{TEXTS[0]}\n"{TEXTS[1]}"\n',
+    "semicolons.csv": f"query;team\n{TEXTS[0]};a\n{TEXTS[1]};b\n",
+    "columns.json": json.dumps({"question": TEXTS, "answer": ["dry", "here"]}, indent=1),
+    "excel.tsv": f"query\tquery_type\n{TEXTS[0]}\twhat\n{TEXTS[1]}\twhere\n",
+    "null.jsonl": "".join(json.dumps({"query": text, "relevant_docs": None}) + "\n" for text in TEXTS),
+}
+TOPICS = {
+    "topics.tsv": f"1\t{TEXTS[0]}\n2\t{TEXTS[1]}\n",
+    "topics.sgml": "".join(f"<top>\n<num> {n}\n<title> {text}\n</top>\n" for n, text in enumerate(TEXTS, start=1)),
+}
+GIVEN = [Judgment("1", "iron.txt", 1), Judgment("1", "tea.txt", 0), Judgment("2", "tea.txt", 1)]
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """A corpus of two text files."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "iron.txt").write_text("Iron is kept dry.")
+    (folder / "tea.txt").write_text("Tea and milk.")
+    return TextCorpus(str(folder))
+
+
+def asked_in(path, texts):
+    is_topics = path.name in TOPICS
+    questions = TrecQuestions(str(path)) if is_topics else TableQuestions(str(path), unit="document")
+    return OwnDataset(name="own", corpus=texts, questions=questions)
+
+
+@pytest.mark.parametrize("name", [*FILES, *TOPICS])
+def test_questions_without_judgments_can_be_ranked(tmp_path, texts, name):
+    path = tmp_path / name
+    path.write_text({**FILES, **TOPICS}[name])
+    dataset = asked_in(path, texts)
+    items = Dataset.from_collection(dataset.load(), PageChunker(), may_lack_judgments=True)
+    assert [query.text for query in items.queries] == TEXTS
+    assert not len(items.qrels.grade)
+
+
+@pytest.mark.parametrize("name", [*FILES, *TOPICS])
+def test_judgments_are_added_to_questions_that_had_none(tmp_path, texts, name):
+    path = tmp_path / name
+    path.write_text({**FILES, **TOPICS}[name])
+    dataset = asked_in(path, texts)
+    made = dataset.with_judgments(GIVEN, dataset.load().documents)
+    judged = tmp_path / f"judged{path.suffix}"
+    judged.write_text(made.text)
+    if name in TOPICS:
+        questions = TrecQuestions(str(path), str(judged))
+    else:
+        questions = TableQuestions(str(judged), unit="document")
+    found = questions.read(texts.read()).judgments
+    assert sorted(found) == sorted(GIVEN)
+
+
+@pytest.mark.parametrize("name", [*FILES, *TOPICS])
+def test_nothing_is_measured_without_judgments(tmp_path, texts, name):
+    path = tmp_path / name
+    path.write_text({**FILES, **TOPICS}[name])
+    with pytest.raises(DatasetError, match="so nothing can be measured; ragsweep judge") as refused:
+        Dataset.from_collection(asked_in(path, texts).load(), PageChunker())
+    assert "\n" not in str(refused.value)
+
+
+def test_a_table_whose_judgments_have_another_name_is_refused_by_that(tmp_path, texts):
+    path = tmp_path / "gold.csv"
+    path.write_text("question,gold_ids\nWhat?,iron.txt\n")
+    with pytest.raises(DatasetError, match=r"line 2: .*'gold_ids' \(questions\.relevant=FIELD takes another\)"):
+        Dataset.from_collection(asked_in(path, texts).load(), PageChunker())
+
+
+def test_a_question_without_the_column_that_others_have_is_an_error(tmp_path, texts):
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"query": "a"}\n{"query": "b", "relevant_docs": ["iron.txt"]}\n')
+    with pytest.raises(DatasetError, match="line 1: the field 'relevant_docs' is missing"):
+        asked_in(path, texts).load()
+
+
+@pytest.fixture(params=["no qrels", "", "query-id\tcorpus-id\tscore\n", "\n\n"])
+def beir(tmp_path, request):
+    """A folder of BEIR without qrels, or with an empty file of them."""
+    for name in ("corpus", "queries"):
+        rows = ({"_id": f"{name[0]}{number}", "text": text} for number, text in enumerate(TEXTS))
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in rows))
+    (tmp_path / "qrels").mkdir()
+    if request.param != "no qrels":
+        (tmp_path / "qrels" / "test.tsv").write_text(request.param)
+    return tmp_path
+
+
+def test_a_folder_of_beir_without_qrels_has_all_its_queries(beir):
+    dataset = BeirDataset(name="beir", path=str(beir))
+    collection = dataset.load()
+    assert [query.query_id for query in collection.queries] == ["q0", "q1"]
+    with pytest.raises(DatasetError, match=r"qrels/test\.tsv.* so nothing can be measured; ragsweep judge"):
+        Dataset.from_collection(collection, PageChunker())
+    made = dataset.with_judgments([Judgment("q1", "c0", 1)], collection.documents)
+    (beir / "qrels" / "test.tsv").write_text(made.text)
+    assert dataset.load().judgments == (Judgment("q1", "c0", 1),)
+
+
+def test_a_table_of_parquet_is_read_without_judgments(tmp_path, texts):
+    path = tmp_path / "questions.parquet"
+    pd.DataFrame(ASKED).to_parquet(path)
+    assert [query.text for query in asked_in(path, texts).load().queries] == TEXTS

@@ -1,0 +1,82 @@
+"""What is said of a ranking whose judgments are incomplete, compared with trec_eval and with a slow loop."""
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.external import evaluate
+from ragsweep.tasks.ranking.incomplete_judgments import PERSISTENCE
+from ragsweep.tasks.ranking.metrics import ndcg
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
+
+UNITS = st.sampled_from([f"d{number}" for number in range(8)])
+RANKING = st.lists(UNITS, min_size=1, max_size=8, unique=True)
+RUN = st.fixed_dictionaries({"q1": RANKING, "q2": RANKING})
+GRADES = st.dictionaries(UNITS, st.integers(0, 2), min_size=1)
+QRELS = st.fixed_dictionaries({"q1": GRADES.map(lambda grades: {**grades, "d0": 1}), "q2": GRADES})
+K = 5
+
+
+def trec_eval(run, qrels, measure, **flags):
+    scored = {query: {unit: float(-rank) for rank, unit in enumerate(units)} for query, units in run.items()}
+    found = pytrec_eval.RelevanceEvaluator(qrels, {measure.rpartition("_")[0] + f".{K}"}, **flags).evaluate(scored)
+    return np.mean([found[query][measure] for query in qrels])
+
+
+@given(run=RUN, qrels=QRELS)
+def test_judged_at_k_and_condensed_lists_equal_trec_eval(run, qrels):
+    found = evaluate(run, qrels, k=K, resamples=1).incomplete
+    told_apart = 0 in {*qrels["q1"].values(), *qrels["q2"].values()}
+    unknown = any(unit not in qrels[query] for query, units in run.items() for unit in units[:K])
+    assert bool(found) == (told_apart and unknown)
+    if not found:
+        return
+    all_relevant = {query: dict.fromkeys(grades, 1) for query, grades in qrels.items()}
+    assert found["judged_at_k"] == pytest.approx(trec_eval(run, all_relevant, f"P_{K}"))
+    for name, measure in {"precision": "P", "recall": "recall", "ndcg": "ndcg_cut", "map": "map_cut"}.items():
+        expected = trec_eval(run, qrels, f"{measure}_{K}", judged_docs_only_flag=True)
+        assert found["condensed"][name] == pytest.approx(expected)
+
+
+@given(run=RUN, qrels=QRELS)
+def test_the_residual_is_what_the_rest_adds_to_rbp_if_it_is_relevant(run, qrels):
+    found = evaluate(run, qrels, k=K, resamples=1).incomplete
+    if not found:
+        return
+    least, most = [], []
+    for query, units in run.items():
+        weights = [(1 - PERSISTENCE) * PERSISTENCE**rank for rank in range(len(units))]
+        least.append(sum(weight for unit, weight in zip(units, weights, strict=True) if qrels[query].get(unit, 0) >= 1))
+        most.append(sum(weight for unit, weight in zip(units, weights, strict=True) if qrels[query].get(unit, 1) >= 1))
+    assert found["rbp"] == pytest.approx(np.mean(least))
+    assert found["residual"] == pytest.approx(np.mean(most) - np.mean(least))
+
+
+def test_judgments_of_what_is_relevant_alone_say_nothing():
+    assert evaluate({"q": ["a", "b"]}, {"q": {"b": 1}}, k=2, resamples=1).incomplete == {}
+
+
+def test_a_notebook_shows_it():
+    assert "Judged@2 0.500" in repr(evaluate({"q": ["a", "b"]}, {"q": {"b": 1, "c": 0}}, k=2, resamples=1))
+
+
+@pytest.mark.parametrize(("grades", "measured"), [({"a#1": 1, "a#2": 0}, True), ({"a#1": 1}, False)])
+def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measured):
+    pages = [
+        (str(number), f"a#{number}", text) for number, text in enumerate(["iron", "iron tea", "iron milk"], start=1)
+    ]
+    judgments = tuple(Judgment("q", unit, grade) for unit, grade in grades.items())
+    collection = Collection("made", "page", (Document.from_pages("a", pages),), (Query("q", "iron"),), judgments)
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
+    task = RankingTask(None, PageChunker(), SparseRetriever(NO_STORE), evaluation, 3, 0, NO_STORE, "words")
+    measurement = task.measure(Dataset.from_collection(collection, PageChunker()))
+    found = {each.metric.name: each.value for each in measurement.measures}
+    assert ("incomplete_judgments" in measurement.facts) == measured
+    assert found.get("coverage/judged_at_k") == (pytest.approx(2 / 3) if measured else None)
+    assert ("Incomplete judgments" in measurement.sections) == measured
