@@ -62,6 +62,7 @@ class Journal:
         race: What is known.
         grades: The judgments by the number of the draw, None where the judge could not tell.
         repeats: For the draws that were asked twice, whether the judgments were the same.
+        again: What was judged the second time.
         dropped: The configurations that dropped out, each with the number of judgments after which it did.
     """
 
@@ -77,6 +78,7 @@ class Journal:
     race: Race = field(init=False)
     grades: dict[int, int | None] = field(init=False)
     repeats: dict[int, bool] = field(init=False)
+    again: dict[int, int | None] = field(init=False)
     dropped: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,8 +94,9 @@ class Journal:
                 self._read()
 
     def _start(self) -> None:
-        self.race = Race(self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
-        self.grades, self.repeats = {}, {}
+        queries = self.pool.query_of_pairs
+        self.race = Race(self.pool.weights, self.pool.judged, self.margin, self.level, self.seed, queries)
+        self.grades, self.repeats, self.again = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
         self._draws: dict[int, Draw] = {}  # those that are not taken in yet
         self._asked_pairs: dict[int, Pair] = {}  # by the number of the draw
@@ -234,7 +237,7 @@ class Journal:
         again = bool(line["again"])
         self._last = number, again, str(line["judge"])
         if again:
-            self.repeats[number] = self.grades[number] == grade
+            self.repeats[number], self.again[number] = self.grades[number] == grade, grade
             return
         if number in self.grades:
             return
