@@ -19,10 +19,10 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
 from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Judged, largest_lead
-from ragsweep_audit.judging.proposal import Draw, Proposal
+from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
 from ragsweep_audit.judging.relevance_guess import RelevanceGuess
 
-SAFE_BET = 0.9  # of the bet with which everything could be lost
+SAFE_BET = 0.97  # of the bet with which everything could be lost
 ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
 DOUBTED = 10.0  # judgments after which an estimated gap is half believed
 RENEWED = 1.05  # times the judgments of the last proposal: when the next one is made
@@ -216,7 +216,11 @@ class Race:
         if self._compared is None or self._compared[0] != best:
             unknown = self._open.astype(float)
             unknown[self._unsure] = 1
-            self._compared = best, np.maximum(self.weights - self.weights[best], 0) @ unknown
+            gains = np.zeros(len(self.weights))
+            for start in range(0, len(unknown), BLOCK):
+                block = self.weights[:, start : start + BLOCK]
+                gains += np.maximum(block - block[best], 0) @ unknown[start : start + BLOCK]
+            self._compared = best, gains
         loses = self._known + self._compared[1] < self._known[best] - ROUNDING
         out = self.running & (loses | (self._against_best >= np.log(1 / self.level)))
         first = int(np.argmax(np.where(self.running, self.estimates, -np.inf)))

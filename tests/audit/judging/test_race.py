@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 from simulated_races import LEVEL, made, run, unjudged
 
-from ragsweep_audit.judging.race import Race
+from ragsweep_audit.judging.race import SAFE_BET, Race
 from ragsweep_audit.judging.relevance_guess import RelevanceGuess
 
 RACES = 200
@@ -74,7 +74,7 @@ def test_the_capital_is_that_of_a_slow_loop():
             mean = sum(apart[pair] * shares[pair] for pair in np.flatnonzero(chances))
             squares = sum(apart[pair] ** 2 * shares[pair] / chances[pair] for pair in np.flatnonzero(chances))
             gap = (estimates[opponent] - estimates[configuration]) * race.learnt / (race.learnt + 10)
-            bet = min(max(gap, 0) / (squares - mean**2 + gap**2), 0.9 / -lowest)
+            bet = min(max(gap, 0) / (squares - mean**2 + gap**2), SAFE_BET / -lowest)
             capital[configuration] += np.log(1 + bet * seen)
         race.learn(draw, grades[draw.pair])
         judged.append(draw.pair)
