@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,15 @@ from omegaconf import DictConfig, OmegaConf
 
 
 class CheckedSweeper(Sweeper):
-    """Runs every combination of the listed values, which `SweepCallback` has already composed and built.
+    """Runs the combinations of the listed values that `jobs_of` lists; `SweepCallback` has composed and built them.
 
     All jobs are one batch: between two, Hydra would stop at a job that failed.
     """
 
-    def __init__(self, params: Mapping[str, str] | None = None) -> None:
-        self.params = params or {}
+    def __init__(
+        self, params: Mapping[str, str] | None = None, mode: str = "grid", crossed: Collection[str] = ()
+    ) -> None:
+        self.params, self.mode, self.crossed = params or {}, mode, crossed
         self.launcher: Launcher | None = None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
@@ -44,7 +46,8 @@ class CheckedSweeper(Sweeper):
         assert self.config is not None
         assert self.launcher is not None
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
-        jobs = jobs_of(parser.parse_overrides([*(f"{key}={value}" for key, value in self.params.items()), *arguments]))
+        given = [*(f"{key}={value}" for key, value in self.params.items()), *arguments]
+        jobs = jobs_of(parser.parse_overrides(given), self.mode, self.crossed)
         folder = Path(self.config.hydra.sweep.dir)
         folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(self.config, folder / "multirun.yaml")

@@ -120,7 +120,8 @@ class Experiment:
         measures, decision = measures_of(task), decision_of(config)
         some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
         check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
-        check_decision(decision, [*task.metrics, *some], measures)
+        cutoff = task.cutoff if isinstance(task, HasCutoff) else ""
+        check_decision(decision, [*task.metrics, *some], measures, cutoff)
         settings, paths = _settings(config, task)
         items = _items(config, task)
         if isinstance(task, ChecksItems):

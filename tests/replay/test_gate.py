@@ -1,5 +1,6 @@
 """`ragsweep gate`: its exit status says whether a candidate may replace a baseline."""
 
+import numpy as np
 import pytest
 from outcomes import of_scores
 
@@ -69,7 +70,7 @@ def test_a_margin_that_no_candidate_could_miss_is_refused(gate, runs):
 def test_runs_at_another_cutoff_are_refused(gate, runs):
     process = gate(runs[3], runs[0])
     assert process.returncode == 2
-    assert "k is 3 and 5: runs are compared at the same k" in process.stderr
+    assert "measured at k 3 and at k 5: runs are compared at the same k" in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,11 @@ def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
 
 def test_few_queries_are_pointed_out():
     assert "Only 8 queries: tests with so few are not reliable." in list(of([0.5] * 8, [0.5] * 8).sentences())
+
+
+def test_a_pull_request_gets_a_table():
+    found = of(np.linspace(0, 0.98, 100), np.linspace(0, 0.98, 100), margin=0.1)
+    lines = list(found.markdown())
+    assert lines[0].startswith("### PASS: ")
+    assert "| difference, 95 % interval | +0.0000 [+0.0000, +0.0000] | |" in lines
+    assert sum(line.startswith("| candidate: ") for line in lines) == 1

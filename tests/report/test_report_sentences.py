@@ -768,3 +768,22 @@ def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(co
 
 def test_grid_of_the_fixtures_is_read_as_it_is_meant():
     assert headline(decide(grid()))[0] == "At every k: alpha 1."
+
+
+def test_configurations_with_the_same_numbers_are_named_also_where_their_settings_differ():
+    rng = np.random.default_rng(4)
+    same, other = rng.random(30), rng.random(30)
+    said = " ".join(evidence(decide(over_alpha([same, same, other], (0, 0.5, 1)))))
+    assert "alpha 0 and alpha 0.5 have the same number in every metric." in said
+    assert "same number" not in " ".join(evidence(decide(over_alpha([same, other], (0, 1)))))
+
+
+def test_what_one_setting_at_a_time_cannot_show_is_said():
+    def run(alpha, size, f1):
+        return outcome(f"alpha={alpha} size={size}", f1, {"retriever.alpha": alpha, "chunker.size": size})
+
+    star = [run(0.5, 300, 0.5), run(0, 300, 0.4), run(1, 300, 0.6), run(0.5, 800, 0.7)]
+    said = " ".join(evidence(decided(*star)))
+    assert "One setting was varied at a time, around alpha 0.5, size 300" in said
+    assert "was not measured with those of the others: retriever.alpha=1 chunker.size=800" in said
+    assert "One setting" not in " ".join(evidence(decided(*star, run(1, 800, 0.8), run(0, 800, 0.3))))

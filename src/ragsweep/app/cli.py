@@ -16,6 +16,7 @@ from ragsweep.app.choices import choices
 from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
+from ragsweep.app.option_values import expanded
 from ragsweep.app.signals import ignore_signals, watch_signals
 from ragsweep.app.sweep_callback import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
@@ -48,6 +49,7 @@ def main() -> NoReturn:
     try:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
         check_options(sys.argv[1:])
+        sys.argv[1:] = expanded(sys.argv[1:])
         if HELP & {*sys.argv}:  # Hydra asks for them for every command
             register_resolver("choices", choices)
         share_config_store()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, product
+from math import prod
 from typing import Any, NamedTuple
 
 from hydra.core.global_hydra import GlobalHydra
@@ -16,11 +17,13 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import Shown, as_given, name_and_settings, values_shown
+from ragsweep.app.option_values import expanded
 from ragsweep.config.composing import sharing
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
 
 MOST_JOBS = 100_000
+GRID, ONE_AT_A_TIME = "grid", "one_at_a_time"  # modes of the sweeper
 MOST_CONFIGURATIONS_KEPT = 100  # configurations
 
 
@@ -40,18 +43,42 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     overrides = parser.parse_overrides(params + as_given(config.hydra.overrides.task))
     last = {override.get_key_element(): override for override in overrides}  # as the sweeper does: the last one counts
     swept = [name.lstrip("+") for name, override in last.items() if override.is_sweep_override()]
-    _check_values(overrides)
-    if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
+    sweeper = config.hydra.sweeper
+    mode, crossed = sweeper.get("mode", GRID), [*sweeper.get("crossed", ())]
+    _check_values(overrides, mode)
+    if not sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
-    return jobs_of(overrides), swept
+    jobs = jobs_of(overrides, mode, crossed)
+    if mode == ONE_AT_A_TIME:
+        grid = prod(sum(1 for _ in each.sweep_iterator()) for each in last.values() if each.is_sweep_override())
+        print(f"one setting at a time, around the first values: {len(jobs):,} of the {grid:,} jobs of the whole grid")
+    return jobs, with_own_settings(jobs, swept)
 
 
-def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
-    """The overrides of every job: each combination of the values that are listed; the last value of a name counts.
+def with_own_settings(jobs: Iterable[Sequence[str]], swept: Sequence[str]) -> list[str]:
+    """The swept settings, each followed by those that its values set, as `chunker=recursive:96` does."""
+    own = dict.fromkeys(each.partition("=")[0].lstrip("+") for job in jobs for each in job)
+    return [
+        each
+        for name in swept
+        for each in (name, *(other for other in own if other.startswith(f"{name}.") and other not in swept))
+    ]
+
+
+def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection[str] = ()) -> list[list[str]]:
+    """The overrides of every job; the last value of a name counts.
+
+    Args:
+        overrides: What the user gave.
+        mode: `grid`, each combination of the values that are listed; or `one_at_a_time`, the first values, and each
+            other value of a setting with the first values of the others.
+        crossed: Settings whose values are combined with all others in any mode.
 
     Raises:
-        ConfigError: A setting is swept over an interval, of which a grid has no values.
+        ConfigError: A setting is swept over an interval, of which a grid has no values, or there is no such mode.
     """
+    if mode not in (GRID, ONE_AT_A_TIME):
+        raise ConfigError(f"hydra.sweeper.mode: found {mode!r}, expected {GRID} or {ONE_AT_A_TIME}")
     values: dict[str, list[str]] = {}
     for override in overrides:
         key = override.get_key_element()
@@ -61,10 +88,18 @@ def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
             values[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
         else:
             raise ConfigError(f"{override.input_line}: expected a list of values or a range")
-    return [[*job] for job in product(*values.values())]
+    if mode == GRID:
+        return [expanded(job) for job in product(*values.values())]
+    free = {key: listed for key, listed in values.items() if key.lstrip("+") not in crossed}
+    changes = [{}, *({key: value} for key, listed in free.items() for value in listed[1:])]
+    return [
+        expanded(job)
+        for change in changes
+        for job in product(*([change.get(key, listed[0])] if key in free else listed for key, listed in values.items()))
+    ]
 
 
-def _check_values(overrides: Sequence[Override]) -> None:
+def _check_values(overrides: Sequence[Override], mode: str) -> None:
     """Raise `ConfigError` where a swept setting lists no value, or the jobs are too many to be listed."""
     jobs = 1
     for override in overrides:
@@ -75,7 +110,7 @@ def _check_values(overrides: Sequence[Override]) -> None:
                 raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
             if not values:
                 raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
-            jobs *= values
+            jobs = jobs * values if mode == GRID else jobs + values
     if jobs > MOST_JOBS:
         raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from ragsweep.core.limits import Between, Text
 
 Cutoff = Annotated[int, Between(1, 1000)]  # every cutoff up to k is measured and logged
+Budget = Annotated[int, Between(1, 1_000_000)]  # a cutoff, or a cost such as tokens
 Seed = Annotated[int, Between(0, 2**63 - 1)]
 MOST_REPEATS = 100
 Repeats = Annotated[int, Between(1, MOST_REPEATS)]

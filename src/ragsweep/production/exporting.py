@@ -117,8 +117,8 @@ def export(request: ExportRequest) -> Exported:
     with chdir(project()):  # paths in a record are relative to the project
         experiment = Experiment.of(trusted(run.config, today, settings, request.modules))
         task, items = experiment.task, experiment.items
-        if not isinstance(task, RankingTask) or not isinstance(items, Dataset):
-            raise ConfigError(f"{run_id}: {kind_of(task)} cannot be exported, only the ranking of task=ranking")
+        if not isinstance(task, RankingTask) or not isinstance(items, Dataset) or task.budget is not None:
+            raise ConfigError(f"{run_id}: {kind_of(task)} cannot be exported, only task=ranking with a k, not a budget")
         ranker = task.retrieval.ranker
         assert ranker is not None
         refuse_if_not_alone(ranker, run_id)

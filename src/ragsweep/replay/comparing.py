@@ -74,7 +74,7 @@ def compare_runs(request: CompareRequest) -> Decision:
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
     if not chosen & {"decision", "decision.gains", "decision.costs"}:
         settings = _measured(settings, sweep)
-    check_decision(settings, list(sweep.metric_info.values()), ())
+    check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
     return decide(replace(sweep, settings=settings))
 

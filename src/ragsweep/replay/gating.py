@@ -16,6 +16,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today, refuse_others
+from ragsweep.report.markup import markdown
 from ragsweep.report.value_words import queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, AgainstBaseline, Groups, against_baseline
 from ragsweep.statistics.intervals import Array
@@ -112,6 +113,21 @@ class Gate:
         if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed != found.least:
             yield f"About {found.needed:,} queries like these would show that it is not."
 
+    def markdown(self) -> Iterator[str]:
+        """The verdict, a table of its numbers, and what else is said, for the summary of a pull request."""
+        verdict, *rest = self.sentences()
+        yield f"### {markdown(verdict)}"
+        if self.same_run:
+            return
+        found, title = self.found, self.sweep.title(self.request.metric)
+        yield ""
+        yield f"| | {markdown(title)} | run |\n|---|---:|---|"
+        for role, outcome in zip(("candidate", "baseline"), self.sweep.outcomes, strict=True):
+            yield f"| {role}: {markdown(outcome.name)} | {self._value(outcome):.4f} | {outcome.run_id} |"
+        yield f"| difference, 95 % interval | {found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}] | |"
+        yield ""
+        yield from (f"- {markdown(each)}" for each in rest)
+
     @property
     def _groups(self) -> Groups | None:
         return _groups(self.sweep, self.request.metric)
@@ -150,9 +166,9 @@ def judge_candidate(request: GateRequest) -> Gate:
     candidate, baseline = outcomes
     check_same_task(candidate, baseline)
     sweep = Sweep(outcomes, {})
-    if candidate.cutoff != baseline.cutoff:
-        name = candidate.facts.cutoff
-        raise ConfigError(f"{name} is {candidate.cutoff} and {baseline.cutoff}: runs are compared at the same {name}")
+    at = [f"{each.facts.cutoff} {each.cutoff}" for each in outcomes]
+    if at[0] != at[1]:
+        raise ConfigError(f"measured at {at[0]} and at {at[1]}: runs are compared at the same {candidate.facts.cutoff}")
     names = [name for name in sweep.metrics if all(each.values(name) is not None for each in outcomes)]
     if request.metric not in names:
         raise ConfigError(f"--metric: found {request.metric!r}, expected one that both runs have: {', '.join(names)}")

@@ -7,7 +7,7 @@ from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.doubt_words import doubted, news, not_shown
-from ragsweep.report.value_words import in_sentence, p_value, rough
+from ragsweep.report.value_words import cutoffs_in_words, in_sentence, p_value, rough
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import AcrossDatasets
 
@@ -51,7 +51,7 @@ def across_table(across: AcrossDatasets) -> list[list[str]]:
 
 def about_across_table(across: AcrossDatasets) -> str:
     """What the numbers of the table are."""
-    at = "" if across.cutoff is None else f" at {across.decisions[0].sweep.cutoff} {across.cutoff}"
+    at = "" if across.cutoff is None else f" at {cutoffs_in_words(across.decisions[0].sweep, across.cutoff)}"
     return f"{_title(across)}{at}, and how much is lost against the best one on the dataset (with so many queries)."
 
 
@@ -87,7 +87,7 @@ def datasets_listed(across: AcrossDatasets) -> str:
 
 def _which(across: AcrossDatasets) -> str:
     sweep = across.decisions[0].sweep
-    at = f" at {sweep.cutoff} {across.cutoff}" if len(sweep.cutoffs) > 1 else ""
+    at = f" at {cutoffs_in_words(sweep, across.cutoff)}" if len(sweep.cutoffs) > 1 else ""
     over, number, named = f"Across {datasets_listed(across)}{at}:", len(across.labels), across.named
     if number == 1:
         which = f" ({named})" if across.shown else ""
@@ -271,8 +271,8 @@ def _at_others(across: AcrossDatasets) -> str:
     if not across.other_cutoffs:
         return ""
     others = _listed([str(each) for each in across.other_cutoffs], "or")
-    name = across.decisions[0].sweep.cutoff
-    return f"This is decided at {name} {across.cutoff} alone; decision.at=... decides at {others}."
+    here = cutoffs_in_words(across.decisions[0].sweep, across.cutoff)
+    return f"This is decided at {here} alone; decision.at=... decides at {others}."
 
 
 def _missing(across: AcrossDatasets) -> str:

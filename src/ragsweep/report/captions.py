@@ -7,6 +7,7 @@ from ragsweep.report.decision_charts import differences_of, other_than_best, out
 from ragsweep.report.part_charts import what_parts_add
 from ragsweep.report.report_charts import (
     AGAINST,
+    BY_COST,
     BY_CUTOFF,
     COMBINATIONS,
     FRONT,
@@ -18,7 +19,7 @@ from ragsweep.report.report_charts import (
 )
 from ragsweep.report.report_sentences import bought, of_which
 from ragsweep.report.report_tables import three_digits
-from ragsweep.report.value_words import at
+from ragsweep.report.value_words import at, cutoffs_in_words
 from ragsweep.sweeps import Decision, ablation
 
 
@@ -26,6 +27,7 @@ def captions_of(decision: Decision) -> dict[str, str]:
     """The caption of every figure that a report can have, by file name."""
     return {
         BY_CUTOFF: _by_cutoff(decision),
+        BY_COST: _by_cutoff(decision),
         FRONT: _fronts(decision),
         THRESHOLDS: _thresholds(decision),
         PLOTS: _plots(decision),
@@ -43,9 +45,9 @@ def _by_cutoff(decision: Decision) -> str:
     if not decision.gain or not points:
         return ""
     cutoff, value, _ = points[0]
-    rest = ", ".join(f"{value:.2f} at {cutoff}" for cutoff, value, _ in points[1:])
+    rest = ", ".join(f"{value:.2f} at {cutoff:,}" for cutoff, value, _ in points[1:])
     title = f"{sweep.title(decision.gain)}{of_which(decision)}"
-    return f"{title} is {value:.2f} at {sweep.cutoff} {cutoff}{f', {rest}' if rest else ''}."
+    return f"{title} is {value:.2f} at {cutoffs_in_words(sweep, cutoff)}{f', {rest}' if rest else ''}."
 
 
 def _fronts(decision: Decision) -> str:

@@ -20,7 +20,7 @@ from ragsweep.core.style import (
     shown,
 )
 from ragsweep.report.settings_charts import WIDE
-from ragsweep.report.value_words import at, in_sentence
+from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep
 
@@ -196,7 +196,7 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     labelled = named if len(front.members) > DOTS_NAMED else [*{*named, *np.flatnonzero(on_front).tolist()}]
     for position in labelled:
         outcome = sweep.outcomes[position]
-        cutoff = "" if outcome.cutoff is None else f"{sweep.cutoff} {outcome.cutoff}"
+        cutoff = "" if outcome.cutoff is None else cutoffs_in_words(sweep, outcome.cutoff)
         text = ", ".join(filter(None, [sweep.label(outcome) if len(labelled) > len(named) else "", cutoff]))
         left = x[position] > x.max() / 2
         axes.annotate(

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
+from ragsweep.report.equal_cost_words import equal_cost_in_words
+from ragsweep.report.one_at_a_time_words import one_at_a_time_in_words
 from ragsweep.report.power_words import power
 from ragsweep.report.report_sentences import bought
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
-from ragsweep.report.value_words import at, listed, p_value, queries_in_words
+from ragsweep.report.value_words import at, cutoffs_in_words, listed, p_value, queries_in_words
 from ragsweep.sweeps import Choice, Decision, asked_once, not_shipped, split
 from ragsweep.tasks.repeating import what_pays
 
+MOST_TWINS = 3  # sentences about configurations that measure the same
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
 
@@ -33,7 +36,11 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     yield from _cautions(decision)
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
     if asked is not None and asked != used:
-        yield f"decision.at is {asked}, at which no run finished: the headline is about {decision.sweep.cutoff} {used}."
+        about = cutoffs_in_words(decision.sweep, used)
+        yield f"decision.at is {asked}, at which no run finished: the headline is about {about}."
+    yield from equal_cost_in_words(decision)
+    yield from one_at_a_time_in_words(decision.sweep.at(decision.headline.cutoff))
+    yield from _twins(decision)
     yield from _left_out(decision)
     if not_shipped(decision) == "same values":
         return
@@ -143,12 +150,24 @@ def _limits_of_the_margin(choice: Choice) -> Iterator[str]:
         yield "Measure more queries, or allow a larger margin."
 
 
+def _twins(decision: Decision) -> Iterator[str]:
+    """Configurations that have the same number in every metric, also where their settings differ."""
+    level = decision.headline.allowed
+    alike: dict[str, list[str]] = {}
+    for outcome in level.outcomes:
+        alike.setdefault(outcome.measured, []).append(level.label(outcome))
+    same = [labels for labels in alike.values() if len(labels) > 1]
+    for labels in same[:MOST_TWINS] if len(alike) > 1 else ():
+        names = " and ".join(labels) if len(labels) == 2 else listed(labels)
+        yield f"{names} have the same number in every metric."
+
+
 def _one_for_all(decision: Decision) -> Iterator[str]:
     found, sweep = decision.for_all, decision.sweep
     if found:
         loss = max(found.loss)
         worst = list(decision.choices)[found.loss.index(loss)] if loss > 0 else None
-        most = f"at most {loss:.3f} {sweep.metric_title}, at {sweep.cutoff} {worst}"
+        most = f"at most {loss:.3f} {sweep.metric_title}, at {cutoffs_in_words(sweep, worst)}"
         lost = most if loss >= LEAST_LOSS else "nothing"
         yield f"One configuration for every {sweep.cutoff}, instead of the best for each, loses {lost} (held out)."
 
@@ -169,8 +188,9 @@ def _edges(decision: Decision) -> Iterator[str]:
         (lower, before, _), (higher, last, _) = points[-2:]
         if sweep.sign(gain) * (last - before) >= STILL_RISING:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
-            largest = f"{before:.3f} at {lower}, {last:.3f} at {higher}"
-            yield f"{still} between the two largest {sweep.cutoff} of the sweep: {largest}."
+            largest = f"{before:.3f} at {lower:,}, {last:.3f} at {higher:,}"
+            cutoffs = f"{sweep.cutoff}{'s' if sweep.budgeted else ''}"
+            yield f"{still} between the two largest {cutoffs} of the sweep: {largest}."
 
 
 def _cheap_baseline(decision: Decision) -> Iterator[str]:

@@ -28,7 +28,7 @@ def no_winner(decision: Decision) -> str:
         return f"One configuration at {counted(len(meeting), 'cutoff')}: only {sweep.cutoff} is to be chosen."
     those = " that meet the requirements" if requirements_exclude(decision, *meeting.values()) else ""
     none = [cutoff for cutoff in decision.choices if cutoff not in meeting]
-    nowhere = f"At {sweep.cutoff} {cutoffs_in_words(none)} none meets the requirements." if none else ""
+    nowhere = f"At {cutoffs_in_words(sweep, *none)} none meets the requirements." if none else ""
     if not_shipped(decision) == "same values":
         only_k = f"Only {sweep.cutoff} is to be chosen." if several else "Choose by cost."
         which = "both" if number == 2 else f"all {number}"
@@ -37,7 +37,7 @@ def no_winner(decision: Decision) -> str:
         return (
             f"No winner: {which} configurations{those} measure the same, {value}. {effect} {only_k} {nowhere}".strip()
         )
-    some = f"{sweep.cutoff} {cutoffs_in_words([*meeting])}" if none else f"any {sweep.cutoff}"
+    some = cutoffs_in_words(sweep, *meeting) if none else f"any {sweep.cutoff}"
     anywhere = f" at {some}" if several else ""
     apart = f"Your {queries_in_words(sweep)} cannot tell the {number} configurations{those} apart{anywhere}."
     sentences = (apart, _shipped(decision, choice), nowhere, queries_for_more(choice.allowed))

@@ -17,7 +17,7 @@ from ragsweep.core.csv_files import write_table
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.markup import markdown
-from ragsweep.report.value_words import queries_in_words
+from ragsweep.report.value_words import cutoffs_in_words, queries_in_words
 from ragsweep.statistics import LEVEL
 from ragsweep.statistics.all_pairs import AllPairs, Correction, PairTest, compare_all_pairs
 from ragsweep.statistics.intervals import EQUAL
@@ -83,7 +83,9 @@ class PairTables:
     def caption(self) -> str:
         """What was measured on what, how it was tested, and what the signs mean."""
         sweep, pairs = self.sweep, len(self.names) * (len(self.names) - 1) // 2
-        cutoff = next((f" at {sweep.cutoff} {each.cutoff}" for each in sweep.outcomes if each.cutoff is not None), "")
+        cutoff = next(
+            (f" at {cutoffs_in_words(sweep, each.cutoff)}" for each in sweep.outcomes if each.cutoff is not None), ""
+        )
         tests = f", {CORRECTIONS[self.correction]} for {counted(pairs, 'pair')} by each metric" if pairs > 1 else ""
         return (
             f"Means over {queries_in_words(sweep)} of {sweep.dataset}{cutoff}; the best are bold. A "
@@ -191,7 +193,7 @@ def pair_tables(decision: Decision, names: Mapping[str, str], test: PairTest, co
 
 def _at(sweep: Sweep) -> str:
     cutoff = sweep.outcomes[0].cutoff
-    return "" if cutoff is None else f" at {sweep.cutoff} {cutoff}"
+    return "" if cutoff is None else f" at {cutoffs_in_words(sweep, cutoff)}"
 
 
 def _names(sweep: Sweep, outcomes: Sequence[Outcome]) -> list[str]:

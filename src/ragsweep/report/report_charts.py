@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragsweep.report.against_charts import against
 from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
+from ragsweep.report.equal_cost_chart import over_cost
 from ragsweep.report.part_charts import what_each_part_adds
 from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
 from ragsweep.report.sweep_charts import by_use
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
 ONE_SETTING, AGAINST, COMBINATIONS = "one_setting.svg", "best_against_baseline.svg", "parallel_coordinates.svg"
 PLOTS, LEFT_OUT = "against_each_other.svg", "what_each_part_adds.svg"
-THRESHOLDS = "lowest_score.svg"
+THRESHOLDS, BY_COST = "lowest_score.svg", "over_cost.svg"
 
 
 def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     """The figures of the report with their file names: at most eight."""
     sweep, level = decision.sweep, decision.headline.allowed
-    if decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
+    if decision.gain and sweep.budgeted:
+        yield BY_COST, over_cost(decision, decision.gain)
+    elif decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
         yield BY_CUTOFF, by_cutoff(decision, decision.gain)
     axes = by_use(level) if len(level.table) > 1 else []
     if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:

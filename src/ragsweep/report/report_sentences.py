@@ -71,7 +71,9 @@ def _beaten(decision: Decision) -> str:
         [each.value(name) or 0 for name in (front.quality, front.cost)] for each in (decision.named, other)
     )
     beating, named = (
-        f"{decision.sweep.label(each)}{f' at {sweep.cutoff} {each.cutoff}' if each.cutoff is not None else ''}"
+        " at ".join(
+            [decision.sweep.label(each), *([cutoffs_in_words(sweep, each.cutoff)] if each.cutoff is not None else [])]
+        )
         for each in (other, decision.named)
     )
     title = in_sentence(sweep.title(front.quality))
@@ -144,7 +146,7 @@ def _which_at_each(decision: Decision) -> str:
     sweep, choices = decision.sweep, decision.choices.values()
     if decision.for_all and decision.for_all.serves:
         return f"At every {sweep.cutoff}: {_with_others(decision, decision.for_all.label, _always_tied(decision))}."
-    each = [f"at {sweep.cutoff} {cutoffs_in_words(group)}: {label}" for label, group in _by_label(decision)]
+    each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
     alone = all(alone_meets(decision, choice) for choice in choices)
     return f"{sentence[:1].upper()}{sentence[1:]}.{' Nothing else meets the requirements.' if alone else ''}"
@@ -204,19 +206,25 @@ def _what_a_cutoff_buys(decision: Decision) -> str:
     if not decision.gain or len(points) < 2:
         return ""
     unit = sweep.metric_info[decision.cost].unit if decision.cost else ""
+    if sweep.budgeted:
+        points = [(cutoff, value, None) for cutoff, value, _ in points]
     (cutoff, value, price), *others = points
-    first = f"{value:.2f} at {sweep.cutoff} {cutoff}" + ("" if price is None else f" (about {rough(price)} {unit})")
+    first = f"{value:.2f} at {cutoffs_in_words(sweep, cutoff)}" + (
+        "" if price is None else f" (about {rough(price)} {unit})"
+    )
     rest = [
-        f"{value:.2f} at {cutoff}" + ("" if price is None else f" ({rough(price)})") for cutoff, value, price in others
+        f"{value:.2f} at {cutoff:,}" + ("" if price is None else f" ({rough(price)})")
+        for cutoff, value, price in others
     ]
     title = in_sentence(sweep.title(decision.gain))
     gains = [sweep.sign(decision.gain) * each for _, each, _ in points]
     if gains[0] < max(gains) and gains[-1] < max(gains):
-        highest = f"{sweep.cutoff} {points[gains.index(max(gains))][0]}"
+        highest = cutoffs_in_words(sweep, points[gains.index(max(gains))][0])
         return f"The best {title} is that at {highest}{of_which(decision)}: {', '.join([first, *rest])}."
     if gains[-1] <= gains[0]:
         return f"A larger {sweep.cutoff} buys no {title}{of_which(decision)}: {', '.join([first, *rest])}."
-    return f"{sweep.cutoff} buys {title}{of_which(decision)}: {', '.join([first, *rest])}. Choose it by your budget."
+    more = f"A larger {sweep.cutoff}" if sweep.budgeted else sweep.cutoff
+    return f"{more} buys {title}{of_which(decision)}: {', '.join([first, *rest])}. Choose it by your budget."
 
 
 def of_which(decision: Decision) -> str:
@@ -275,14 +283,15 @@ def promise_in_words(decision: Decision, promise: Promise) -> str:
     found, title = promise.certificate, in_sentence(decision.sweep.title(promise.metric))
     what = f"{title} of at least {promise.share:g}"
     needed = f"; {found.needed:,} queries like these would show it" if found.needed else ""
-    if promise.metric not in decision.sweep.deepest(decision.named).facts.curves:
+    if promise.metric not in decision.measured.deepest(decision.named).facts.curves:
         label = decision.sweep.label(decision.named)
         if found.cutoff is not None:
             return f"{label} is shown to have a {what} (95 % confidence)."
         shown = f"{queries_in_words(decision.sweep)} show at least {found.lower_bounds[-1]:.3f}"
         return f"{label} is not shown to have a {what}: {shown}{needed}."
     if found.cutoff is not None:
-        return f"{decision.sweep.cutoff} {found.cutoff} is the smallest shown to have a {what} (95 % confidence)."
-    largest = f"{found.lower_bounds[-1]:.3f} at {decision.sweep.cutoff} {promise.largest}"
+        smallest = cutoffs_in_words(decision.measured, found.cutoff)
+        return f"{smallest} is the smallest shown to have a {what} (95 % confidence)."
+    largest = f"{found.lower_bounds[-1]:.3f} at {cutoffs_in_words(decision.measured, promise.largest)}"
     shown = f"{queries_in_words(decision.sweep)} show at least {largest}"
-    return f"No measured {decision.sweep.cutoff} is shown to have a {what}: {shown}{needed}."
+    return f"No measured {decision.measured.cutoff} is shown to have a {what}: {shown}{needed}."

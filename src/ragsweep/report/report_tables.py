@@ -19,13 +19,14 @@ def cells(decision: Decision) -> list[list[str]]:
     shown = [
         name for name in shown if any(choice.named.value(name) is not None for choice in decision.choices.values())
     ]
-    rows = []
+    unit, rows = sweep.outcomes[0].facts.cutoff_unit, []
     for cutoff, choice in decision.choices.items():
         values: list[Any] = [choice.named.value(name) if choice.meets else None for name in shown]
         rows.append(
             [
-                *([str(cutoff)] if sweep.cutoff else []),
+                *([f"{cutoff:,}" if unit else str(cutoff)] if sweep.cutoff else []),
                 sweep.label(choice.named) if choice.meets else "none meets the requirements",
+                *([_measured_at(choice)] if decision.is_interpolated else []),
                 _ties(choice),
                 *(
                     number(sweep, name, value if choice.meets else None)
@@ -33,8 +34,14 @@ def cells(decision: Decision) -> list[list[str]]:
                 ),
             ]
         )
-    heads = [sweep.cutoff] if sweep.cutoff else []
-    return [[*heads, "choice", "cannot be told apart", *map(sweep.title, shown)], *rows]
+    heads = [*([unit or sweep.cutoff] if sweep.cutoff else []), "choice"]
+    heads += [decision.measured.cutoff] if decision.is_interpolated else []
+    return [[*heads, "cannot be told apart", *map(sweep.title, shown)], *rows]
+
+
+def _measured_at(choice: Choice) -> str:
+    """The measured cutoffs between which the choice is interpolated: `3 to 5`."""
+    return " to ".join(map(str, choice.named.between)) if choice.meets else ""
 
 
 def _ties(choice: Choice) -> str:

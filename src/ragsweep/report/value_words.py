@@ -54,7 +54,7 @@ def measured(sweep: Sweep, outcome: Outcome) -> str:
 
 def at(sweep: Sweep, choice: Choice) -> str:
     """The cutoff of a choice, for a sentence."""
-    return f" at {sweep.cutoff} {choice.cutoff}" if choice.cutoff is not None else ""
+    return f" at {cutoffs_in_words(sweep, choice.cutoff)}" if choice.cutoff is not None else ""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -69,7 +69,9 @@ def in_sentence(title: str) -> str:
     return title if not title[1:2].islower() else title[:1].lower() + title[1:]
 
 
-def cutoffs_in_words(cutoffs: Sequence[int | None]) -> str:
-    """Some cutoffs: `3`, `3 and 5`, `3, 5 and 10`."""
-    texts = list(map(str, cutoffs))
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+def cutoffs_in_words(sweep: Sweep, *cutoffs: int | None) -> str:
+    """Some cutoffs: `k 3`, `k 3 and 5`, `500, 1000 and 2000 tokens`."""
+    unit = sweep.outcomes[0].facts.cutoff_unit
+    texts = [f"{each:,}" if unit else str(each) for each in cutoffs]
+    numbers = " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+    return f"{numbers} {unit}" if unit else f"{sweep.cutoff} {numbers}"

@@ -5,7 +5,7 @@ from ragsweep.sweeps.across_datasets import AcrossDatasets
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.configuration_names import short_names
-from ragsweep.sweeps.deciding import decide
+from ragsweep.sweeps.deciding import decide, decide_each
 from ragsweep.sweeps.decision import Decision, ForAll
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
@@ -39,6 +39,7 @@ __all__ = [
     "check_decision",
     "check_margin",
     "decide",
+    "decide_each",
     "not_shipped",
     "requirements_exclude",
     "short_names",

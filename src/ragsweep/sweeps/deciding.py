@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
+from ragsweep.sweeps.equal_cost import at_equal_cost, budgeted_cost, usual_budgets
 from ragsweep.sweeps.shipping import not_shipped
 from ragsweep.sweeps.sweep import Sweep
 
@@ -13,10 +14,13 @@ from ragsweep.sweeps.sweep import Sweep
 def decide(sweep: Sweep) -> Decision:
     """Decide a sweep: its runs must be on the same data, and at least one must have finished.
 
+    Where configurations return units of different size, they are compared at equal cost (`at_equal_cost`).
+
     Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
     cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next.
     """
-    decision = Decision(sweep, choose_at_each(sweep))
+    measured, sweep = sweep, at_equal_cost(sweep)
+    decision = Decision(sweep, choose_at_each(sweep), measured)
     settings, cost = sweep.settings, cost_of_all(sweep)
     if cost is None or settings.prefer or settings.margin is not None or not_shipped(decision) != "tied":
         return decision
@@ -24,7 +28,18 @@ def decide(sweep: Sweep) -> Decision:
         cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
         for cutoff, choice in decision.choices.items()
     }
-    return Decision(sweep, by_cost)
+    return replace(decision, choices=by_cost)
+
+
+def decide_each(sweep: Sweep) -> list[Decision]:
+    """Decide a sweep on each of its datasets, at the same budgets where configurations are compared at equal cost."""
+    sweeps = sweep.by_dataset
+    costs = {budgeted_cost(each) for each in sweeps}
+    cost = costs.pop() if len(costs) == 1 else None
+    if cost and len(sweeps) > 1 and not sweep.settings.budgets:
+        settings = replace(sweep.settings, budget=cost, budgets=usual_budgets(sweep.outcomes, cost))
+        sweeps = [replace(each, settings=settings) for each in sweeps]
+    return [decide(each) for each in sweeps]
 
 
 def cost_of_all(sweep: Sweep) -> str | None:

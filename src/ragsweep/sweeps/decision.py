@@ -89,12 +89,14 @@ class Decision:
     """The decision of a sweep.
 
     Attributes:
-        sweep: Its runs on one dataset.
+        sweep: Its runs on one dataset, or what they measure at equal cost.
+        measured: Its runs as they were measured.
         choices: The choice at each cutoff, in ascending order of the cutoffs.
     """
 
     sweep: Sweep
     choices: Mapping[int | None, Choice]
+    measured: Sweep
 
     @cached_property
     def headline(self) -> Choice:
@@ -112,6 +114,11 @@ class Decision:
     def named(self) -> Outcome:
         """The configuration to take at the cutoff of the headline."""
         return self.headline.named
+
+    @property
+    def is_interpolated(self) -> bool:
+        """Whether the values are interpolated between measured cutoffs."""
+        return bool(self.named.between)
 
     @cached_property
     def best(self) -> pd.Series:
@@ -163,7 +170,8 @@ class Decision:
     @cached_property
     def promises(self) -> list[Promise]:
         """What the queries show about each promise of `decision.target`, for the named configuration."""
-        return list(promises(self.sweep, self.named, len({self.sweep.label(each) for each in self.sweep.outcomes})))
+        labels = {self.sweep.label(each) for each in self.sweep.outcomes}
+        return list(promises(self.measured, self.named, len(labels)))
 
     @cached_property
     def plots(self) -> list[tuple[str, str]]:

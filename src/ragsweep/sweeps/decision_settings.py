@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from ragsweep.config.run_settings import Cutoff
+from ragsweep.config.run_settings import Budget
 from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
@@ -22,6 +22,10 @@ class DecisionSettings:
     Attributes:
         metric: The metric that chooses.
         at: The cutoff that the headline is about; None for the middle one of those swept.
+        budget: The cost at which configurations are compared, or the cutoff, such as `k`. None takes the first of
+            `costs` that depends on the cutoff where configurations return units of different size, and the cutoff
+            otherwise.
+        budgets: How much of that cost, for one comparison each; empty takes the quartiles of what the runs cost.
         require: Bounds that a configuration must keep: at least this for a score, at most this for a cost.
         prefer: A cost to save, or a score to raise, among configurations that are as good; None takes the best one.
         margin: How much of the metric one would give up for that, in its unit; None allows only what is tied.
@@ -33,7 +37,9 @@ class DecisionSettings:
     """
 
     metric: Text
-    at: Cutoff | None = None
+    at: Budget | None = None
+    budget: Text | None = None
+    budgets: Sequence[Budget] = ()
     require: Mapping[str, float] | None = None
     prefer: Text | None = None
     margin: Annotated[float, Between(SMALLEST_MARGIN)] | None = None
@@ -48,9 +54,9 @@ RECORDED = DecisionSettings("")  # by the metric that the runs name
 
 
 def check_at(settings: DecisionSettings, cutoffs: Collection[object]) -> None:
-    """Raise `ConfigError` where the headline is asked for at a cutoff that is none of these."""
-    if settings.at is not None and settings.at not in cutoffs:
-        found = ", ".join(str(each) for each in cutoffs if each is not None)
+    """Raise `ConfigError` where the headline is asked for at a cutoff that is none of these, and no budget either."""
+    if settings.at is not None and settings.at not in (settings.budgets or cutoffs):
+        found = ", ".join(str(each) for each in settings.budgets or cutoffs if each is not None)
         raise ConfigError(
             f"decision.at: found {settings.at}, expected a measured cutoff{f': {found}' if found else ''}"
         )
@@ -84,13 +90,16 @@ def check_measured(settings: DecisionSettings, metrics: Sequence[Metric], why: s
                 raise ConfigError(f"decision.{setting}: {name} is not measured: {why}")
 
 
-def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measures: Sequence[Metric]) -> None:
+def check_decision(
+    settings: DecisionSettings, metrics: Sequence[Metric], measures: Sequence[Metric], cutoff: str = ""
+) -> None:
     """Raise `ConfigError` for the first name that is not measured, and for bounds that nothing can keep.
 
     Args:
         settings: The settings.
         metrics: What is measured.
         measures: Further numbers that may be measured, such as costs.
+        cutoff: Name of the setting that is a cutoff; empty if there is none.
     """
     scores = {metric.name: metric for metric in metrics}
     known = scores | {metric.name: metric for metric in measures}
@@ -105,6 +114,10 @@ def check_decision(settings: DecisionSettings, metrics: Sequence[Metric], measur
                     f"decision.{setting}: found {name!r}, expected something that is measured"
                     f"{nearest(name, list(known))}: {', '.join(known)}"
                 )
+    costs_known = [name for name, metric in known.items() if not metric.higher_is_better]
+    if settings.budget and settings.budget not in (cutoff, *costs_known):
+        costs = " or ".join(filter(None, [*settings.costs, cutoff]))
+        raise ConfigError(f"decision.budget: found {settings.budget!r}, expected a cost or the cutoff: {costs}")
     for pair in settings.plots:
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ConfigError(f"decision.plots: found {list(pair)}, expected two names, such as [recall, precision]")

@@ -38,6 +38,7 @@ class Outcome:
         facts: Contents of `results/evaluation.json`.
         resampled: Values of each aggregate metric in the bootstrap resamples, shape [resamples].
         paths: Of the swept settings that `swept` has without their folders, the whole values.
+        between: The measured cutoffs between which it is interpolated, where its own one is a cost (`at_equal_cost`).
     """
 
     name: str
@@ -48,6 +49,7 @@ class Outcome:
     facts: Facts
     resampled: Mapping[str, Array] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
+    between: tuple[int, ...] = ()
 
     @property
     def cutoff(self) -> int | None:

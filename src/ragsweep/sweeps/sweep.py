@@ -32,12 +32,14 @@ class Sweep:
         unfinished: Names of the runs that did not finish, with their status.
         settings: How the sweep is decided. Without a metric, the one recorded in the runs decides.
         baseline: Name of the baseline that was fixed beforehand; None for the usual one.
+        budgeted: The cost that their cutoff stands for (`at_equal_cost`); None for a cutoff that was swept.
     """
 
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
     settings: DecisionSettings = RECORDED
     baseline: str | None = None
+    budgeted: str | None = None
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:
@@ -131,8 +133,7 @@ class Sweep:
         methods = len(self.values_of(BY_NAME))
         setting = next((name for name in self._stands_for if len(self.values_of(name)) == methods), BY_NAME)
         names = [setting if name == BY_NAME else name for name in self.swept]  # each name stands for a value of it
-        axes = {name: self.values_of(name) for name in names}
-        return {name: values for name, values in axes.items() if len(values) > 1}
+        return {name: values for name in names if len(values := self.values_of(name)) > 1}
 
     @property
     def _stands_for(self) -> list[str]:
@@ -151,8 +152,7 @@ class Sweep:
 
     def values_of(self, name: str) -> list[Any]:
         """The values of a table column, without missing ones: numbers sorted, others in the given order."""
-        values = [row[name] for row in self._rows if row.get(name) is not None]
-        distinct = list(dict.fromkeys(values))
+        distinct = list(dict.fromkeys(row[name] for row in self._rows if row.get(name) is not None))
         return sorted(distinct) if all(is_number(value) for value in distinct) else distinct
 
     def scores(self, metric: str) -> npt.NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,6 +85,8 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
         headline: Those at the cutoff of the headline.
     """
     for cost in sweep.settings.costs:
+        if cost == sweep.budgeted:  # all spend the same
+            continue
         grows = any(cost in outcome.facts.curves for outcome in sweep.outcomes)
         runs = sweep if grows else headline
         metric = next((name for name in sweep.settings.gains if grows), sweep.decided_by)
@@ -136,8 +138,12 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
     """
     same = [each for each in sweep.outcomes if each.configuration == named.configuration]
     for metric, share in (sweep.settings.target or {}).items():
-        curve = sweep.deepest(named).facts.curves.get(metric, ())
-        queries = len(named.per_query)
+        curve, queries = sweep.deepest(named).facts.curves.get(metric, ()), len(named.per_query)
+        cutoffs: Sequence[int] = range(1, max(1, len(curve)) + 1)
+        if curve and named.facts.cutoff_unit and not named.between:  # measured at these budgets, not at each k
+            at_each = {each.cutoff or 0: each.value(metric) or 0 for each in same}
+            cutoffs = sorted(at_each)
+            curve = tuple(at_each[cutoff] for cutoff in cutoffs)
         if not curve and metric in named.per_query:  # it does not depend on a cutoff
             curve = (float(named.per_query[metric].mean()),)
         if curve:
@@ -146,4 +152,5 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
             hits = [int(value * effective + ROUNDING) for value in curve]
             found = certify(hits, effective, share, configurations=configurations)
             needed = found.needed and -(-found.needed * queries // effective)
-            yield Promise(metric, share, queries, len(curve), replace(found, needed=needed))
+            at = found.cutoff and cutoffs[found.cutoff - 1]
+            yield Promise(metric, share, queries, cutoffs[len(curve) - 1], replace(found, cutoff=at, needed=needed))

@@ -103,6 +103,18 @@ class Bounds(NamedTuple):
     high: Numbers
 
 
+class ReturnedFact(NamedTuple):
+    """What a configuration returns at each rank.
+
+    Attributes:
+        characters: The mean size of what it may return.
+        counted_by: What counts its tokens.
+    """
+
+    characters: Annotated[Number, Field(gt=0)]
+    counted_by: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class FalseFindsFact:
     """What is found for questions that should find nothing. A score is None where nothing is found at any threshold.
@@ -164,6 +176,8 @@ class Facts:
         control: Why the configuration must not be chosen; empty if it may be.
         caution: What must be said first of the configuration; empty if there is nothing.
         cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
+        cutoff_unit: What it counts, where its name does not say so.
+        returned: What it returns at each rank; None if that has no size.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
         sections: What the task says of the configuration besides its scores: sentences by heading.
@@ -187,6 +201,8 @@ class Facts:
     control: str
     caution: str = ""
     cutoff: str
+    cutoff_unit: str = ""
+    returned: ReturnedFact | None = None
     method: Method
     findings: Texts = ()
     sections: Mapping[str, Texts]

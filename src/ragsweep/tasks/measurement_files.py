@@ -109,6 +109,7 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str
         "control": measurement.control,
         **({"caution": measurement.caution} if measurement.caution else {}),
         "cutoff": measurement.cutoff,
+        **({"cutoff_unit": measurement.cutoff_unit} if measurement.cutoff_unit else {}),
         "measures": {each.metric.name: _measure(each) for each in measurement.measures},
         "metrics": {score.metric.name: _about(score) for score in measurement.scores},
         **({"not_measured": dict(measurement.not_measured)} if measurement.not_measured else {}),

@@ -167,6 +167,7 @@ class Measurement:
             has in use. Empty if it may be chosen.
         cutoff: Name of the setting that is a budget, such as `k`: a larger value can only find more. Configurations are
             compared at the same cutoff only. Empty if there is none.
+        cutoff_unit: What it counts, where its name does not say so.
         tables: Further tables by file name.
         files: Lines of further files by file name.
         charts: A `Draw` and its arguments. They are sent to another process.
@@ -188,6 +189,7 @@ class Measurement:
     condition: str = ""
     control: str = ""
     cutoff: str = ""
+    cutoff_unit: str = ""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     files: Mapping[str, Iterable[str]] = field(default_factory=dict)
     charts: tuple[Any, ...] = (no_charts,)

@@ -17,7 +17,7 @@ from ragsweep import report
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import first_line
 from ragsweep.core.terminal import counted, duration
-from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide
+from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
 from ragsweep.tracking.description import Decided, describe
 from ragsweep.tracking.orphans import close_open
@@ -65,7 +65,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     close_open(sweep.job, sweep.parent)
     store = stored_sweep(sweep.job, sweep.parent)
     results = collect(sweep.job, sweep.parent, sweep.planned, store, sweep.settings)
-    datasets = [decide(each) for each in results.by_dataset]
+    datasets = decide_each(results)
     across = AcrossDatasets(datasets, results.unfinished) if len(datasets) > 1 else None
     origin = _origin(sweep, results, store)
     folder = sweep.job.folder
@@ -192,7 +192,7 @@ def close_parent(parent: RunRecord, answer: Answer | None, description: str, sta
 
 def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:
     """The cutoff of the headline, if several configurations were measured at several; None shows all runs."""
-    if len(datasets) != 1 or len(datasets[0].choices) == 1:
+    if len(datasets) != 1 or len(datasets[0].choices) == 1 or datasets[0].is_interpolated:
         return None
     sweep, value = datasets[0].sweep, datasets[0].headline.cutoff
     several = len(sweep.at(value).outcomes) > 1

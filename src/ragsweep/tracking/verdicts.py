@@ -46,7 +46,8 @@ def _verdicts(
     decision: Decision, report: str, across: AcrossDatasets | None
 ) -> Iterator[tuple[Outcome, dict[str, str]]]:
     for_all = across.runs[across.named] if across and not across.problem else ()
-    for choice in decision.choices.values():
+    of_headline_last = sorted(decision.choices.values(), key=lambda each: each is decision.headline)
+    for choice in of_headline_last:  # at equal cost, a run can stand for several choices
         level = decision.sweep.at(choice.cutoff)
         for rank, position in enumerate(level.table["outcome"], start=1):
             outcome = level.outcomes[position]

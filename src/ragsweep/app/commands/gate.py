@@ -4,6 +4,8 @@ ragsweep gate RUN_ID --baseline RUN_ID --metric recall --margin 0.01
 ragsweep gate --candidate RUN_ID --baseline models:/NAME@production --metric recall --margin 0.01
 ragsweep gate --candidate models:/NAME@candidate --baseline models:/NAME@production --promote --metric recall ...
 
+ragsweep gate --candidate RUN_ID --baseline RUN_ID --metric recall --margin 0.01 --markdown >> "$GITHUB_STEP_SUMMARY"
+
 A registered model stands for the run that was measured. --promote moves the baseline's alias to the candidate if it
 passes, and leaves it otherwise.
 
@@ -27,6 +29,7 @@ def main() -> int:
     parser.add_argument("--baseline", metavar="RUN", required=True, help="what to compare it with: the same")
     parser.add_argument("--metric", required=True, help="the metric that must not get worse")
     parser.add_argument("--margin", type=float, required=True, help="how much worse still counts as not worse")
+    parser.add_argument("--markdown", action="store_true", help="print it for the summary of a pull request")
     parser.add_argument("--promote", action="store_true", help="move the baseline's alias to a candidate that passes")
     arguments = parser.parse_intermixed_args()
     overrides = [each for each in arguments.given if "=" in each]
@@ -48,7 +51,7 @@ def main() -> int:
     [candidate] = candidates
     places = (candidate, arguments.baseline)
     gate = judge_candidate(GateRequest(*places, arguments.metric, arguments.margin, overrides, arguments.promote))
-    print(*map(one_line, gate.sentences()), sep="\n")
+    print(*(gate.markdown() if arguments.markdown else map(one_line, gate.sentences())), sep="\n")
     if arguments.promote:
         print(promote(gate))
     return int(gate.verdict)

@@ -8,14 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import Circumstances, put_together
+from ragsweep.datasets import Dataset
+from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranker, Ranking
 from ragsweep.statistics.intervals import Array
+from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.systems.own_passages import ReturnedRanking
-from ragsweep.tasks.task import Measure, Measurement
+from ragsweep.tasks.task import Curve, Measure, Measurement
 
 TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)
 TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", higher_is_better=False, low=0)
@@ -24,6 +30,7 @@ LATENCY_P95 = Metric("latency/p95_ms", "Latency (95th percentile)", "ms", higher
 INDEX = Metric("index/bytes", "Size of the index", "bytes", higher_is_better=False, low=0)
 INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
 COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
+WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEX_RECALL, COVERAGE)
 
 
@@ -66,6 +73,60 @@ def with_circumstances(
     why = "it was returned earlier or elsewhere, and keeps the times of that" if times else "it has no times"
     notice = f"evaluation.latency=again: nothing of this ranking is timed again, as {why}."
     return replace(measurement, notices=[*measurement.notices, notice])
+
+
+def returned(items: Dataset, tokenizer: str) -> dict[str, tuple[float, str]]:
+    """How large a passage is, and what counts its tokens; empty where none has a text."""
+    characters = sum(map(len, items.texts))
+    return {"returned": (characters / len(items.texts), tokenizer)} if characters else {}
+
+
+def curves(evaluation: Evaluation, tokens: Array | None) -> dict[str, Curve]:
+    """The mean of each metric, and of the tokens, at each cutoff."""
+    found = {
+        name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
+        for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
+    }
+    return found if tokens is None else found | {TOKENS.name: Curve(tokens.mean(axis=1))}
+
+
+def tokens_of(
+    items: Dataset, ranking: Ranking, judged: Judged, cutoffs: int, *, tokenizer: str, store: Store
+) -> Array | None:
+    """The tokens of each judged query's context at each cutoff, shape [cutoffs, queries]; None if they are not known.
+
+    Args:
+        items: Has the passages.
+        ranking: The ranking.
+        judged: The judged ranking.
+        cutoffs: The largest cutoff.
+        tokenizer: As of `token_counts`.
+        store: Keeps the counts.
+    """
+    if not any(items.texts):  # those that a system has not told
+        return None
+    counts = token_counts(items.texts, tokenizer, store, ranking.passages)
+    return None if counts is None else context_tokens(judged, ranking.passages, counts, cutoffs)
+
+
+def check_budget(budget: int | None, items: Dataset) -> None:
+    """Raise `ConfigError` where a budget cannot be the cutoff."""
+    if budget is not None and len(unanswerable(items)):
+        raise ConfigError("budget: found questions without an answer, whose false finds are counted at a k; expected k")
+
+
+def within(tokens: Array | None, judged: Judged, budget: int) -> Indices:
+    """How many of the first passages of each query fit into a budget, shape [queries].
+
+    Args:
+        tokens: As `context_tokens` returns them; None if they are not known.
+        judged: The judged rankings.
+        budget: The most tokens.
+    """
+    if tokens is None:
+        raise ConfigError("budget: the tokens of passages cannot be counted here; use k, or decision.tokenizer=words")
+    ranks: Indices = np.minimum((tokens <= budget).sum(axis=0), (judged.units != NOTHING).sum(axis=1))
+    return ranks
 
 
 def context_tokens(judged: Judged, passages: Indices, counts: Indices, cutoffs: int) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragsweep.core.arrays import Indices
 from ragsweep.core.errors import ConfigError
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, confidence_intervals
@@ -24,7 +25,7 @@ class Evaluation:
     """The values of one measurement.
 
     Attributes:
-        k: The cutoff of the run.
+        k: The cutoff of the run; with `ranks`, the largest of these.
         metrics: Descriptions of the metrics, shape [metrics].
         values: Shape [metrics, cutoffs, queries]. Cutoff c is at index c - 1.
         ci_low: Lower bound of the 95 % interval of each mean at k, shape [metrics].
@@ -34,6 +35,7 @@ class Evaluation:
         resamples: Bootstrap resamples of all intervals.
         seed: Seed of the bootstrap.
         groups: The groups of the queries; None if each is alone.
+        ranks: The cutoff of each query, shape [queries]; None if it is k for all.
     """
 
     k: int
@@ -46,6 +48,7 @@ class Evaluation:
     resamples: int
     seed: int
     groups: Groups | None = None
+    ranks: Indices | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,12 +57,12 @@ class Evaluation:
 
     @property
     def per_query(self) -> Array:
-        """The values at k, shape [metrics, queries]."""
-        return self.values[:, self.k - 1]
+        """The values at the cutoff, shape [metrics, queries]; 0 for a query of which nothing is returned."""
+        return at_cutoff(self.values, self.k, self.ranks)
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean over queries of each metric at k."""
+        """The mean over queries of each metric at the cutoff."""
         return dict(zip(self.names, self.per_query.mean(axis=1).tolist(), strict=True))
 
     @property
@@ -87,10 +90,11 @@ def evaluate(
     query_ids: tuple[str, ...] = (),
     *,
     groups: Groups | None = None,
+    ranks: Indices | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Evaluation:
-    """Measure every metric at the cutoffs 1 to max(20, k), with intervals at k.
+    """Measure every metric at the cutoffs 1 to max(20, k), with intervals at the cutoff of the run.
 
     Args:
         judged: The judged rankings.
@@ -99,6 +103,7 @@ def evaluate(
         query_types: Type of each judged query, shape [queries].
         query_ids: Id of each judged query for error messages, shape [queries]. By default their positions.
         groups: Those of the judged queries; by default, each is alone.
+        ranks: The cutoff of each query, at most k, if it is not k for all.
         resamples: Number of bootstrap resamples.
         seed: Seed of the bootstrap.
 
@@ -113,9 +118,23 @@ def evaluate(
             for name, metric in metrics.items()
         ]
     )
-    low, high = confidence_intervals(values[:, k - 1], groups=groups, resamples=resamples, seed=seed)
+    low, high = confidence_intervals(at_cutoff(values, k, ranks), groups=groups, resamples=resamples, seed=seed)
     about = tuple(metric_of(name, function) for name, function in metrics.items())
-    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed, groups)
+    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed, groups, ranks)
+
+
+def at_cutoff(values: Array, k: int, ranks: Indices | None) -> Array:
+    """The values of each query at k or at a cutoff of its own, shape [..., queries].
+
+    Args:
+        values: Shape [..., cutoffs, queries].
+        k: The cutoff.
+        ranks: That of each query, shape [queries], at which values are 0 where it is 0; None if it is k for all.
+    """
+    if ranks is None:
+        return values[..., k - 1, :]
+    found: Array = np.where(ranks > 0, values[..., np.maximum(ranks, 1) - 1, np.arange(len(ranks))], 0.0)
+    return found
 
 
 def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:

@@ -45,7 +45,9 @@ def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
 def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     """The units retrieved for each judged query within the cutoff, best first, separated by semicolons."""
     units = np.array(dataset.units, dtype=object)
-    return ["; ".join(units[row[row != NOTHING]]) for row in evaluation.judged.units[:, : evaluation.k]]
+    ranks = [evaluation.k] * len(evaluation.judged.units) if evaluation.ranks is None else evaluation.ranks.tolist()
+    first = (row[:rank] for row, rank in zip(evaluation.judged.units, ranks, strict=True))
+    return ["; ".join(units[row[row != NOTHING]]) for row in first]
 
 
 CHUNKS_BY_PAGES = (

@@ -8,16 +8,13 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar
 
-import numpy as np
-
-from ragsweep.config.run_settings import Cutoff, Repeats, Seed
+from ragsweep.config.run_settings import Budget, Cutoff, Repeats, Seed
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.timing import noting
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
-from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.judgments import Judgments, dealing
@@ -27,7 +24,6 @@ from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.stage_capabilities import ChecksItself
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import false_find_chart, false_finds, index_recall, learning, nothing_found
@@ -37,17 +33,16 @@ from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.coverage import unanswerable
-from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, evaluate
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff, evaluate
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unusual import say_unusual
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
-from ragsweep.tasks.task import Curve, Measurement, Record, Score
+from ragsweep.tasks.task import Measurement, Record, Score
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
-WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 
 
 @dataclass(frozen=True)
@@ -60,6 +55,7 @@ class RankingTask:
         retriever: Ranks the passages.
         evaluation: What is measured.
         k: The cutoff: how many passages go into the prompt.
+        budget: How many tokens go into it instead, in whole passages; None takes the first k passages.
         seed: Of the bootstrap.
         store: Keeps where documents were cut, and how many tokens passages have.
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
@@ -69,7 +65,6 @@ class RankingTask:
         repeats: How often a configuration is measured whose results vary, as those of a language model may.
     """
 
-    cutoff: ClassVar[str] = "k"
     metrics_of_some: ClassVar[Sequence[Metric]] = false_finds.METRICS
 
     dataset: DatasetFormat
@@ -84,6 +79,7 @@ class RankingTask:
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
     repeats: Repeats = 1
+    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
@@ -98,8 +94,14 @@ class RankingTask:
     @property
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on the measurement: stages that are None, a chunker that cuts nothing."""
-        stages = tuple(name for name in STAGE_SETTINGS if getattr(self, name) is None)
-        return (*stages, "chunker") if isinstance(self.retriever, BringsPassages) else stages
+        stages = [name for name in STAGE_SETTINGS if getattr(self, name) is None]
+        stages.append("budget" if self.budget is None else "k")
+        return [*stages, "chunker"] if isinstance(self.retriever, BringsPassages) else stages
+
+    @property
+    def cutoff(self) -> str:
+        """Name of the setting that is the cutoff."""
+        return "k" if self.budget is None else "budget"
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -134,6 +136,7 @@ class RankingTask:
         elif isinstance(self.retriever, ChecksItself) and not needs_nothing(self.retriever, self.query, items):
             self.retriever.check()
         check_spans(items, self.evaluation.metrics)
+        costs.check_budget(self.budget, items)
 
     @property
     def retrieval(self) -> Retrieval:
@@ -175,15 +178,21 @@ class RankingTask:
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
-        judged = learning.judged_ranking(items, ranking, self.evaluation, self.k)
+        deepest = self.k if self.budget is None else LEAST_DEPTH
+        judged = learning.judged_ranking(items, ranking, self.evaluation, deepest)
+        ranks = None
+        if self.budget is not None:
+            tokens = costs.tokens_of(items, ranking, judged, deepest, tokenizer=self.tokenizer, store=self.store)
+            ranks = costs.within(tokens, judged, self.budget)
         queries = [items.queries[row] for row in judged.queries]
         evaluation = evaluate(
             judged,
             self.evaluation.metrics,
-            self.k,
+            self.k if ranks is None else max(1, int(ranks.max())),
             tuple(query.query_type for query in queries),
             tuple(query.query_id for query in queries),
             groups=Groups.named([query.group for query in queries]),
+            ranks=ranks,
             resamples=self.evaluation.resamples,
             seed=self.seed,
         )
@@ -228,9 +237,11 @@ class RankingTask:
         """Everything that is recorded of a ranking."""
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
-        tokens = self._context_tokens(items, ranking, evaluation)
-        at_k = None if tokens is None else tokens[self.k - 1]
-        facts, asked = tables.facts(evaluation, items), items.left_out.of_all(len(evaluation.judged.queries), "query")
+        judged, cutoffs = evaluation.judged, evaluation.values.shape[1]
+        tokens = costs.tokens_of(items, ranking, judged, cutoffs, tokenizer=self.tokenizer, store=self.store)
+        at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
+        facts = tables.facts(evaluation, items) | costs.returned(items, self.tokenizer)
+        asked = items.left_out.of_all(len(evaluation.judged.queries), "query")
         search, judgments = search_of(items), self._judgments(items)
         with dealing(judgments):
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
@@ -252,11 +263,7 @@ class RankingTask:
             items=tables.queries(evaluation, items),
             scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
             details={"retrieved": tables.retrieved(evaluation, items)} | details,
-            curves={
-                name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
-                for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
-            }
-            | ({} if tokens is None else {costs.TOKENS.name: Curve(tokens.mean(axis=1))}),
+            curves=costs.curves(evaluation, tokens),
             measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level)),
             cutoff=self.cutoff,
             facts=facts,
@@ -276,7 +283,9 @@ class RankingTask:
                 "qrels.trec": trec.qrels_lines(items),
                 **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
             },
-            condition=f"at k = {self.k}" + (f", {asked}" if items.left_out.number else ""),
+            condition=(f"at k = {self.k}" if self.budget is None else f"within {self.budget:,} tokens")
+            + (f", {asked}" if items.left_out.number else ""),
+            cutoff_unit="" if self.budget is None else costs.TOKENS.unit,
             charts=(false_find_chart.draw, evaluation, nothing) if nothing else (charts.draw, evaluation),
         )
 
@@ -287,11 +296,3 @@ class RankingTask:
         method = own if self._ranker is self.retriever else Method(stands_for=own.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
-
-    def _context_tokens(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Array | None:
-        """The tokens of each judged query's context at each cutoff, [cutoffs, queries]; None if they are not known."""
-        if not any(items.texts):  # those that a system has not told
-            return None
-        counts = token_counts(items.texts, self.tokenizer, self.store, ranking.passages)
-        cutoffs = evaluation.values.shape[1]
-        return None if counts is None else costs.context_tokens(evaluation.judged, ranking.passages, counts, cutoffs)

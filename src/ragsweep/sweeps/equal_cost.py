@@ -1,0 +1,159 @@
+"""Configurations at equal cost, where the same cutoff returns more text from one than from another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import sqrt
+
+import numpy as np
+
+from ragsweep.statistics.intervals import EQUAL
+from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.sweep import Sweep
+from ragsweep.tasks.facts import MeasureFact, RepeatedFact
+
+BUDGET = "budget"  # name of the cutoff that is a cost
+ALIKE = 1.1  # times as large: units that differ by less are of one size
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+def at_equal_cost(sweep: Sweep) -> Sweep:
+    """The configurations at equal cost instead of at the same cutoff; the sweep as it is where that is not asked for.
+
+    What a configuration measures at a cost is interpolated, for each query, between the two cutoffs at which it cost
+    less and more: a mixture of the two that costs as much on average, so that tests in pairs hold. A configuration
+    whose largest cutoff costs less has what it measures there. One whose smallest cutoff costs more is not compared.
+    """
+    unit = sweep.outcomes[0].facts.cutoff_unit
+    if unit:  # measured within budgets
+        costs = [name for name in sweep.settings.costs if name in sweep.metric_info]
+        return replace(sweep, budgeted=next((name for name in costs if sweep.metric_info[name].unit == unit), None))
+    cost = budgeted_cost(sweep)
+    if cost is None:
+        return sweep
+    found = [
+        run
+        for budget in sweep.settings.budgets or usual_budgets(sweep.outcomes, cost)
+        for runs in _by_configuration(sweep.outcomes)
+        if (run := _at(runs, cost, budget)) is not None
+    ]
+    return replace(sweep, outcomes=found, budgeted=cost) if found else sweep
+
+
+def usual_budgets(outcomes: Sequence[Outcome], cost: str) -> list[int]:
+    """The quartiles of what the runs cost, in two significant digits."""
+    costs = [value for run in outcomes if (value := run.value(cost)) is not None]
+    rounded = (int(float(f"{each:.2g}")) for each in np.quantile(costs, QUARTILES))
+    return sorted({each for each in rounded if each > 0})
+
+
+def budgeted_cost(sweep: Sweep) -> str | None:
+    """The cost at which configurations are compared; None if they are compared at the same cutoff."""
+    cost = _cost_in_question(sweep)
+    if cost is None or not (sweep.settings.budget or sweep.settings.budgets or len(sweep.cutoffs) > 1):
+        return None
+    return cost
+
+
+def unequal_costs(sweep: Sweep) -> tuple[str, float, float] | None:
+    """The cost that differs at the only cutoff, where it should be equal, and between what; None where it need not."""
+    cost = _cost_in_question(sweep)
+    if cost is None or len(sweep.cutoffs) > 1:
+        return None
+    costs = [run.value(cost) or 0 for run in sweep.outcomes]
+    return cost, min(costs), max(costs)
+
+
+def _cost_in_question(sweep: Sweep) -> str | None:
+    """The cost at which configurations should be compared; None if the same cutoff is as good, or asked for."""
+    settings, runs = sweep.settings, sweep.outcomes
+    grows = [name for name in settings.costs if name in runs[0].facts.curves]
+    cost = settings.budget or next(iter(grows), None)
+    if cost is None or sweep.cutoff in ("", settings.budget) or not sweep.is_mean(sweep.decided_by):
+        return None
+    asked_otherwise = settings.at in sweep.cutoffs or settings.prefer == cost  # about a cutoff, or for less of the cost
+    if asked_otherwise and not (settings.budget or settings.budgets):
+        return None
+    returned = [run.facts.returned for run in runs if run.facts.returned]
+    if len({each.counted_by for each in returned}) > 1 or any(run.value(cost) is None for run in runs):
+        return None  # one model's tokens are not another's
+    sizes = [each.characters for each in returned]
+    differ = len(sizes) == len(runs) and max(sizes) > ALIKE * min(sizes)
+    return cost if differ or settings.budget or settings.budgets else None
+
+
+def _by_configuration(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
+    """The runs of each configuration, in ascending order of their cutoffs."""
+    found: dict[str, list[Outcome]] = {}
+    for run in outcomes:
+        found.setdefault(str(run.configuration), []).append(run)
+    for runs in found.values():
+        yield sorted(runs, key=lambda run: run.cutoff or 0)
+
+
+def _at(runs: Sequence[Outcome], cost: str, budget: int) -> Outcome | None:
+    """What a configuration measures at a cost; None if all its runs cost more."""
+    if (runs[0].value(cost) or 0) > budget + EQUAL:
+        return None
+    for low, high in pairwise(runs):
+        least, most = low.value(cost) or 0, high.value(cost) or 0
+        if least <= budget < most:
+            return _between(low, high, (budget - least) / (most - least), cost, budget)
+    return _between(runs[-1], runs[-1], 0.0, cost, budget)
+
+
+def _between(low: Outcome, high: Outcome, share: float, cost: str, budget: int) -> Outcome:
+    """A mixture of two runs of a configuration, with a share of the second one."""
+    nearest = high if share > 1 / 2 else low
+    facts = nearest.facts
+    metrics = {name: each for name, each in facts.metrics.items() if name in low.per_query and name in high.per_query}
+    if share:
+        metrics = {name: replace(each, binary=False, wilson=False) for name, each in metrics.items()}
+    table = nearest.per_query.assign(
+        **{
+            name: (1 - share) * low.per_query[name] + share * high.per_query[name]
+            for name in (*metrics, *facts.measures)
+            if name in low.per_query and name in high.per_query
+        }
+    )
+    cutoff = facts.cutoff
+    settings = {name: value for name, value in nearest.settings.items() if name != cutoff}
+    swept = {name: value for name, value in nearest.swept.items() if name != cutoff}
+    words = [word for word in nearest.name.split(" ") if word != f"{cutoff}={nearest.cutoff}"]
+    return replace(
+        nearest,
+        name=" ".join([*words, f"{BUDGET}={budget}"]),
+        swept={**swept, BUDGET: budget},
+        settings={**settings, BUDGET: str(budget)},
+        per_query=table,
+        facts=replace(
+            facts,
+            cutoff=BUDGET,
+            cutoff_unit=facts.measures[cost].unit,
+            metrics=metrics,
+            measures=dict(_measures(low, high, share)),
+            repeated=dict(_repeated(low, high, share)),
+        ),
+        resampled={},
+        between=tuple(dict.fromkeys(run.cutoff or 0 for run in ((low, high) if share else (low,)))),
+    )
+
+
+def _measures(low: Outcome, high: Outcome, share: float) -> Iterator[tuple[str, MeasureFact]]:
+    for name, one in low.facts.measures.items():
+        if (other := high.facts.measures.get(name)) is not None:
+            alike = len(one.sample) == len(other.sample)
+            sample = np.add(np.multiply(1 - share, one.sample), np.multiply(share, other.sample)) if alike else ()
+            value = (1 - share) * one.value + share * other.value
+            yield name, replace(one, value=value, sample=tuple(map(float, sample)))
+
+
+def _repeated(low: Outcome, high: Outcome, share: float) -> Mapping[str, RepeatedFact]:
+    """What repeats add to the variance: at most as much as if the effects of a repeat were the same at both cutoffs."""
+    found = {}
+    for name, one in low.facts.repeated.items():
+        if (other := high.facts.repeated.get(name)) is not None:
+            found[name] = replace(one, between=((1 - share) * sqrt(one.between) + share * sqrt(other.between)) ** 2)
+    return found

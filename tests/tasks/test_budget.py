@@ -1,0 +1,81 @@
+"""A cutoff in tokens, against a slow and obvious loop."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragsweep.core.arrays import NOTHING
+from ragsweep.core.errors import ConfigError
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.metrics import ndcg, precision, recall
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
+
+METRICS = {"recall": recall, "precision": precision, "ndcg": ndcg}
+
+
+@pytest.fixture
+def items():
+    """Thirty documents of 3 to 40 words that share words, and ten questions of two words."""
+    rng = np.random.default_rng(5)
+    words = [f"word{number}" for number in range(25)]
+    texts = [" ".join(rng.choice(words, rng.integers(3, 41))) for _ in range(30)]
+    documents = tuple(Document.from_pages(f"d{row}", [("1", f"d{row}", text)]) for row, text in enumerate(texts))
+    queries = tuple(Query(f"q{row}", " ".join(rng.choice(words, 2, replace=False)), None) for row in range(10))
+    judgments = tuple(
+        Judgment(f"q{row}", f"d{unit}", 1) for row in range(10) for unit in rng.choice(30, 4, replace=False)
+    )
+    collection = Collection("small", "document", documents, queries, judgments)
+    return Dataset.from_collection(collection, PageChunker())
+
+
+def task(**settings):
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, METRICS)
+    return RankingTask(None, PageChunker(), SparseRetriever(NO_STORE), evaluation, 5, 0, NO_STORE, "words", **settings)
+
+
+@pytest.mark.parametrize("budget", [1, 10, 60, 100_000])
+def test_as_many_whole_passages_count_as_fit(items, budget):
+    measures = task(budget=budget)
+    ranking = measures.rank(items)
+    measured = measures.measured(items, ranking, measures.evaluate(items, ranking))
+    values = {score.metric.name: score.per_item for score in measured.scores}
+    [tokens] = [each.per_item for each in measured.measures if each.metric.name == "context/tokens"]
+    relevant = {row: set(items.qrels.unit[items.qrels.query == row].tolist()) for row in range(10)}
+    for query in range(10):
+        taken, spent = [], 0
+        for passage in ranking.passages[query][ranking.passages[query] != NOTHING]:
+            length = len(items.texts[passage].split())
+            if spent + length > budget:
+                break
+            taken.append(int(items.passage_units[passage]))
+            spent += length
+        hits = len(relevant[query] & set(taken))
+        assert tokens[query] == spent <= budget
+        assert values["recall"][query] == pytest.approx(hits / len(relevant[query]))
+        assert values["precision"][query] == pytest.approx(hits / len(taken) if taken else 0)
+        assert measured.per_item["retrieved"][query].count("d") == len(taken)
+
+
+def test_with_a_budget_k_has_no_effect_and_is_not_recorded(items):
+    few, many = (replace(task(budget=60), k=k) for k in (1, 50))
+    assert [each.value for each in few.measure(items).scores] == [each.value for each in many.measure(items).scores]
+    assert few.cutoff == "budget"
+    assert "k" in few.without_effect
+    assert "budget" in task().without_effect
+
+
+def test_without_a_budget_nothing_changes(items):
+    plain = task().measure(items)
+    assert plain.cutoff == "k"
+    assert plain.cutoff_unit == ""
+    assert plain.facts["returned"] == (pytest.approx(np.mean([len(text) for text in items.texts])), "words")
+
+
+def test_a_budget_needs_questions_that_have_an_answer(items):
+    nobody = replace(items.queries[0], query_id="nobody", answerable=False)
+    with pytest.raises(ConfigError, match="budget: found questions without an answer"):
+        task(budget=50).check(replace(items, queries=(*items.queries, nobody)))
