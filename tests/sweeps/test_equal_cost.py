@@ -137,6 +137,12 @@ def test_a_reader_learns_how_they_were_compared():
     assert "over_cost.svg" in dict(report_charts(decision))
 
 
+def test_at_a_single_k_it_is_said_that_some_return_more():
+    said = " ".join(headline(decide(grid(cutoffs=(4,)))))
+    assert "At the same k, configurations return 200 to 800 tokens, and more text finds more: sweep k" in said
+    assert "more text" not in " ".join(headline(decide(grid(cutoffs=(4,), sizes=(200, 210)))))
+
+
 def test_what_was_measured_stays_beside_it():
     decision = decide(sweep := grid())
     assert decision.measured is sweep

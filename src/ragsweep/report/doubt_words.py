@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ragsweep.core.terminal import counted
-from ragsweep.sweeps import Decision
+from ragsweep.report.value_words import rough
+from ragsweep.sweeps import Decision, Sweep
+from ragsweep.sweeps.equal_cost import unequal_costs
 
 RUNS_NAMED = 3
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
@@ -34,7 +38,19 @@ def missing(decision: Decision) -> str:
 def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
-    return [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
+    sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
+    return [*sentences, *_unequal(decision.measured)]
+
+
+def _unequal(sweep: Sweep) -> Iterator[str]:
+    """That configurations return more text than others at the only cutoff."""
+    if found := unequal_costs(sweep):
+        cost, least, most = found
+        yield (
+            f"At the same {sweep.cutoff}, configurations return {rough(least)} to {rough(most)} "
+            f"{sweep.metric_info[cost].unit}, and more text finds more: sweep {sweep.cutoff}, too, such as "
+            f"{sweep.cutoff}=1,3,5,10,20, to compare them at equal {sweep.metric_info[cost].unit}."
+        )
 
 
 def doubted(decision: Decision) -> bool:

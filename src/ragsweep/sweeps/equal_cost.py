@@ -51,20 +51,35 @@ def usual_budgets(outcomes: Sequence[Outcome], cost: str) -> list[int]:
 
 def budgeted_cost(sweep: Sweep) -> str | None:
     """The cost at which configurations are compared; None if they are compared at the same cutoff."""
-    settings, facts = sweep.settings, sweep.outcomes[0].facts
-    grows = [name for name in settings.costs if name in facts.curves]
+    cost = _cost_in_question(sweep)
+    if cost is None or not (sweep.settings.budget or sweep.settings.budgets or len(sweep.cutoffs) > 1):
+        return None
+    return cost
+
+
+def unequal_costs(sweep: Sweep) -> tuple[str, float, float] | None:
+    """The cost that differs at the only cutoff, where it should be equal, and between what; None where it need not."""
+    cost = _cost_in_question(sweep)
+    if cost is None or len(sweep.cutoffs) > 1:
+        return None
+    costs = [run.value(cost) or 0 for run in sweep.outcomes]
+    return cost, min(costs), max(costs)
+
+
+def _cost_in_question(sweep: Sweep) -> str | None:
+    """The cost at which configurations should be compared; None if the same cutoff is as good, or asked for."""
+    settings, runs = sweep.settings, sweep.outcomes
+    grows = [name for name in settings.costs if name in runs[0].facts.curves]
     cost = settings.budget or next(iter(grows), None)
-    runs = sweep.outcomes
-    if cost is None or not sweep.cutoff or sweep.cutoff == settings.budget:
+    if cost is None or sweep.cutoff in ("", settings.budget) or not sweep.is_mean(sweep.decided_by):
         return None
     asked_otherwise = settings.at in sweep.cutoffs or settings.prefer == cost  # about a cutoff, or for less of the cost
     if asked_otherwise and not (settings.budget or settings.budgets):
         return None
-    if len({run.facts.returned.counted_by for run in runs if run.facts.returned}) > 1:
+    returned = [run.facts.returned for run in runs if run.facts.returned]
+    if len({each.counted_by for each in returned}) > 1 or any(run.value(cost) is None for run in runs):
         return None  # one model's tokens are not another's
-    if any(run.value(cost) is None for run in runs) or not sweep.is_mean(sweep.decided_by):
-        return None
-    sizes = [run.facts.returned.characters for run in runs if run.facts.returned]
+    sizes = [each.characters for each in returned]
     differ = len(sizes) == len(runs) and max(sizes) > ALIKE * min(sizes)
     return cost if differ or settings.budget or settings.budgets else None
 

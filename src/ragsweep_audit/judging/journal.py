@@ -52,6 +52,7 @@ class Journal:
         asked_pairs: What was asked, by the number of the draw.
         grades: The judgments by the number of the draw, None where the judge could not tell.
         repeats: For the draws that were asked twice, whether the judgments were the same.
+        again: What was judged the second time.
         dropped: The configurations that dropped out, each with the number of judgments after which it did.
     """
 
@@ -69,6 +70,7 @@ class Journal:
     asked_pairs: dict[int, Pair] = field(init=False)
     grades: dict[int, int | None] = field(init=False)
     repeats: dict[int, bool] = field(init=False)
+    again: dict[int, int | None] = field(init=False)
     dropped: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,8 +86,9 @@ class Journal:
                 self._read()
 
     def _start(self) -> None:
-        self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
-        self.grades, self.repeats = {}, {}
+        about = self.margin, self.level, self.seed, self.pool.query_of_pairs
+        self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, *about)
+        self.grades, self.repeats, self.again = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
         self._draws: dict[int, Draw] = {}  # those that are not taken in yet
         self.asked_pairs = {}
@@ -269,7 +272,7 @@ class Journal:
             return
         self._last = number, again, str(line["judge"]), self.race.drawn
         if again:
-            self.repeats[number] = self.grades[number] == grade
+            self.repeats[number], self.again[number] = self.grades[number] == grade, grade
             return
         self._shown.pop(number)
         self.grades[number] = grade
@@ -284,9 +287,8 @@ class Journal:
         if self._last is None or self._last[0] != undone:
             raise ValueError(f"{undone} is not the last judgment")
         lines = [*self._kept(undone, self._last[3])]
-        first = self._lines[0]
         self._start()
-        self._lines = [first]
+        self._lines = self._lines[:1]
         for line in lines:
             self._take_in(json.dumps(line).encode())
 

@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
-from ragsweep_audit.judging.proposal import Draw, Proposal
+from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Judged, largest_lead
+from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
 from ragsweep_audit.judging.relevance_guess import RelevanceGuess
 
-SAFE_BET = 0.9  # of the bet with which everything could be lost
+SAFE_BET = 0.97  # of the bet with which everything could be lost
 ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
 DOUBTED = 10.0  # judgments after which an estimated gap is half believed
 RENEWED = 1.05  # times the judgments of the last proposal: when the next one is made
@@ -38,6 +40,7 @@ class Race:
         level: The probability with which the best one may drop out; and with which the leader, once it is said to be
             good enough, may lose more than the margin.
         seed: Of the draws.
+        queries: Position of the query of each pair, shape [pairs]; None if nothing is said about new queries.
         guessed: What somebody guesses about relevance, from 0 to 1, shape [pairs]; it only steers what is drawn.
     """
 
@@ -46,6 +49,7 @@ class Race:
     margin: float = 0.0
     level: float = LEVEL
     seed: int = 42
+    queries: Indices | None = None
     guessed: Array | None = None
     drawn: int = 0
     learnt: int = 0
@@ -60,8 +64,10 @@ class Race:
         self._left = ~known  # what may still be drawn
         self.grades = np.where(known, self.judged, 0.0)  # 0 where nothing is known
         self._known = self.weights @ self.grades
-        self._unsure: list[int] = []
+        self._unsure: list[int] = []  # pairs that the judge could not tell
         self._sums, self._total = np.zeros(configurations), 0.0
+        self._first_precision = 0.0
+        self._leads = np.zeros((configurations, configurations))  # on new queries, of those that dropped out
         self._squares = np.zeros((configurations, configurations))  # of what the draws showed, around the estimate
         self._from, self._once = np.zeros(len(self.judged)), np.zeros(len(self.judged))  # see `counted`
         self._against_best = np.zeros(configurations)  # log of the capital against "this one is the best"
@@ -87,10 +93,32 @@ class Race:
             return np.ones(len(self.judged))
         return np.where(self._once > 0, self._once + self._total - self._from, self._total) / self._total
 
+    def _shown(self, queries: Indices, *, exact: bool) -> Judged:
+        """What the judgments show; exact where all is judged that tells between those in the race."""
+        total = 0.0 if exact else self._total
+        counted = self.counted if total else np.ones(len(self.grades))
+        is_known = exact or self.learnt > 0
+        unknown = np.array(self._unsure, dtype=np.intp) if is_known else np.flatnonzero(self._open)
+        squares = self._squares / total**2 if total else np.zeros_like(self._squares)
+        first = self._first_precision / total**2 if total else 0.0
+        return Judged(self.weights, queries, self.grades, counted, unknown, squares, first, self.level)
+
     @property
-    def sampling_squares(self) -> Array:
-        """Estimated covariance of the estimates, given the judgments of all pairs, [configurations, configurations]."""
-        return self._squares / self._total**2 if self._total else self._squares
+    def loss_on_new_queries(self) -> float | None:
+        """What the leader loses at most to the best one on new queries; negative if it is the best by as much.
+
+        None if there are too few queries, or nothing is known.
+        """
+        exact = self.differing == 0
+        if self.queries is None or int(self.queries.max()) + 1 < FEWEST_QUERIES:
+            return None
+        if not self.grades.any() or not (exact or self.learnt):
+            return None
+        shown = self._shown(self.queries, exact=exact)
+        leads = [
+            largest_lead(shown, each) if runs else self._leads[each] for each, runs in enumerate(self.running.tolist())
+        ]
+        return float(max(lead[self.leader] for each, lead in enumerate(leads) if each != self.leader))
 
     @property
     def differing(self) -> int:
@@ -165,6 +193,7 @@ class Race:
         precision = draw.size**-2.0
         shown = self._known + weights * given / draw.chance
         away = precision * (shown - self.estimates)
+        self._first_precision = self._first_precision or precision
         self._squares += np.outer(away, away)
         self._sums += precision * shown
         self._total += precision
@@ -187,12 +216,20 @@ class Race:
         if self._compared is None or self._compared[0] != best:
             unknown = self._open.astype(float)
             unknown[self._unsure] = 1
-            self._compared = best, np.maximum(self.weights - self.weights[best], 0) @ unknown
+            gains = np.zeros(len(self.weights))
+            for start in range(0, len(unknown), BLOCK):
+                block = self.weights[:, start : start + BLOCK]
+                gains += np.maximum(block - block[best], 0) @ unknown[start : start + BLOCK]
+            self._compared = best, gains
         loses = self._known + self._compared[1] < self._known[best] - ROUNDING
         out = self.running & (loses | (self._against_best >= np.log(1 / self.level)))
         first = int(np.argmax(np.where(self.running, self.estimates, -np.inf)))
         if (out == self.running).all():
             out[first] = False
+        if self.queries is not None and out.any():
+            shown = self._shown(self.queries, exact=False)
+            for each in np.flatnonzero(out).tolist():
+                self._leads[each] = largest_lead(shown, each)
         self.running &= ~out
         if out.any():
             self._proposal = None

@@ -10,6 +10,7 @@ import numpy as np
 from ragsweep.core.terminal import counted
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.pooling import POOLING
+from ragsweep_audit.judging.wider_claims import of_this_judge, on_new_queries
 
 NAMED = 5  # configurations in a sentence
 
@@ -113,8 +114,9 @@ def decision(journal: Journal) -> Iterator[str]:
         yield f"Out: {_named(journal, [*journal.dropped])}."
     if left := race.differing:
         yield f"{left:,} more pairs could be judged that tell between what is open."
-    yield "Whether it holds for other queries like these is not tested."
-    yield from _disagreement(journal)
+    yield on_new_queries(journal)
+    decided = not others or race.is_close_enough or (all_judged and None not in journal.grades.values())
+    yield from of_this_judge(journal, decided=decided)
 
 
 def _pooled(journal: Journal) -> Iterator[str]:
@@ -124,15 +126,7 @@ def _pooled(journal: Journal) -> Iterator[str]:
     relevant = len(grades) - unsure - irrelevant
     yield f"{counted(len(grades), 'judgment')}: {relevant} relevant, {irrelevant} not, {unsure} could not be told."
     yield f"{counted(journal.race.differing, 'pair')} left that nobody judged."
-    yield from _disagreement(journal)
-
-
-def _disagreement(journal: Journal) -> Iterator[str]:
-    """How often judgments differed where a pair was asked twice."""
-    if not journal.repeats:
-        return
-    differing = sum(not same for same in journal.repeats.values())
-    yield f"Asked for twice: {counted(len(journal.repeats), 'judgment')}, of which {differing} differed."
+    yield from of_this_judge(journal, decided=False)
 
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:
