@@ -46,8 +46,7 @@ def main() -> int:
     if len(ids) > 1:
         raise ConfigError(f"found {len(ids)} ids, expected that of one sweep")
     _check(arguments)
-    from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided
-    from ragsweep_audit.judging.verifying import verify_alone
+    from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided, verify_alone
 
     if arguments.verify and not arguments.arguments:
         return 0 if verify_alone(arguments.journal or Path("judged.jsonl")) else FAILED

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from ragsweep import tracking
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.formats.questions.trec_topics import read_trec_qrels
 from ragsweep.datasets.model.dataset import Qrels
+from ragsweep.replay.trusted_record import composed_today
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.judging_table import hand_out, take_back
-from ragsweep_audit.judging.keeping_decisions import Keeping
+from ragsweep_audit.judging.keeping_decisions import JOURNAL, Keeping
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
 from ragsweep_audit.judging.pooling import RACE
+from ragsweep_audit.judging.recorded_pool import LARGEST_HEAD_MB, RecordedPool
 from ragsweep_audit.judging.state import decision, is_decided, state_line
-from ragsweep_audit.judging.verifying import verify_recorded
 from ragsweep_audit.judging.written_judgments import write_judgments
 
 OF_DATASET = "dataset"  # the judgments of the dataset stand for the judge
@@ -77,7 +80,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     else:
         k, configurations = of_overrides(request.overrides)
     if request.verify and not request.journal.is_file() and request.sweep_id:
-        return verify_recorded(request.sweep_id, request.overrides, request.journal)
+        return _verify_recorded(request)
     ranked = [*configurations]
     unit = ranked[0].items.unit
     judge = _judge(request, ranked[0].items)
@@ -105,9 +108,9 @@ def judge_until_decided(request: JudgeRequest) -> bool:
         _ask(journal, judge, request.budget if request.asks else 0)
     except KeyboardInterrupt:
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
-        print(*_decision(journal), *([keeping.keep()] if request.strategy == RACE else []), sep="\n", flush=True)
+        print(*decision(journal), *([keeping.keep()] if request.strategy == RACE else []), sep="\n", flush=True)
         raise
-    sentences = [*_decision(journal), f"Judgments: {request.journal}"]
+    sentences = [*decision(journal), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n", flush=True)
     if isinstance(judge, PageJudge):
         judge.end(sentences)
@@ -129,9 +132,39 @@ def _judge(request: JudgeRequest, items: Dataset) -> Judge:
     return page
 
 
+def verify_alone(path: Path, name: str = "") -> bool:
+    """Run a race again from its journal alone, print what it decides, and return whether it is decided.
+
+    Args:
+        path: The journal.
+        name: What the journal is called in the output; its path unless given.
+
+    Raises:
+        ConfigError: It is not a journal, or it was changed.
+    """
+    head = RecordedPool.read(path)
+    journal = Journal(
+        path, head.as_pool(path), head.margin, head.level, head.seed, head.highest, "", head.strategy, only_read=True
+    )
+    print(*decision(journal), f"Judgments: {name or path}", sep="\n")
+    return is_decided(journal)
+
+
+def _verify_recorded(request: JudgeRequest) -> bool:
+    """Verify the journal that MLflow keeps of a sweep, where there is none on this machine."""
+    today = composed_today(request.overrides)[0].tracking
+    text = tracking.fetch_text(today, request.sweep_id, JOURNAL, LARGEST_HEAD_MB)
+    if text is None:
+        raise ConfigError(f"--verify: neither {request.journal} nor the sweep in MLflow has a journal of judgments")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        path.write_text(text, encoding="utf-8")
+        return verify_alone(path, f"{JOURNAL} of the sweep in MLflow")
+
+
 def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
     """Ask until it is decided, the budget is spent or the judge stops."""
-    state = _state(journal)
+    state = state_line(journal)
     while not is_decided(journal) and (budget is None or len(journal.grades) < budget):
         asked = journal.ask()
         if asked is None:
@@ -141,31 +174,12 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
             break
         if answer == UNDO:
             undone = "taken back" if journal.undo() else "nothing of yours can be taken back"
-            state = f"{undone}; {_state(journal)}"
+            state = f"{undone}; {state_line(journal)}"
             continue
         out = journal.answer(asked, None if answer is None else int(answer))
-        state = _state(journal, out)
+        state = state_line(journal, out)
         if out and not isinstance(judge, TerminalJudge):
             print(state, flush=True)
-
-
-def _state(journal: Journal, out: Sequence[int] = ()) -> str:
-    """What is known, in one line."""
-    if journal.strategy == RACE:
-        return state_line(journal, out)
-    return f"after {len(journal.grades)}: {journal.race.differing:,} left"
-
-
-def _decision(journal: Journal) -> Iterator[str]:
-    """What is decided, or was judged, in sentences."""
-    if journal.strategy == RACE:
-        yield from decision(journal)
-        return
-    grades = [*journal.grades.values()]
-    unsure, irrelevant = grades.count(None), grades.count(0)
-    relevant = len(grades) - unsure - irrelevant
-    yield f"{counted(len(grades), 'judgment')}: {relevant} relevant, {irrelevant} not, {unsure} could not be told."
-    yield f"{counted(journal.race.differing, 'pair')} left that nobody judged."
 
 
 def _hidden(ranked: Ranked) -> Ranked:

@@ -14,13 +14,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.pooling import RACE, STRATEGIES
-from ragsweep_audit.judging.race import Draw, Race
+from ragsweep_audit.judging.proposal import Draw
+from ragsweep_audit.judging.race import Race
 from ragsweep_audit.judging.recorded_pool import recorded
 from ragsweep_audit.judging.shared_lines import TABLE, Holder, SharedLines, this_process
 
@@ -50,6 +52,7 @@ class Journal:
         asked_pairs: What was asked, by the number of the draw.
         grades: The judgments by the number of the draw, None where the judge could not tell.
         repeats: For the draws that were asked twice, whether the judgments were the same.
+        again: What was judged the second time.
         dropped: The configurations that dropped out, each with the number of judgments after which it did.
     """
 
@@ -67,6 +70,7 @@ class Journal:
     asked_pairs: dict[int, Pair] = field(init=False)
     grades: dict[int, int | None] = field(init=False)
     repeats: dict[int, bool] = field(init=False)
+    again: dict[int, int | None] = field(init=False)
     dropped: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,12 +82,13 @@ class Journal:
         with nullcontext() if self.only_read else self._file.locked():
             self._read()
             if not self._lines:
-                self._add({**self._head, **recorded(self.pool)})
+                self._add({**self._head, "key": token_hex(), **recorded(self.pool)})
                 self._read()
 
     def _start(self) -> None:
-        self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, self.margin, self.level, self.seed)
-        self.grades, self.repeats = {}, {}
+        about = self.margin, self.level, self.seed, self.pool.query_of_pairs
+        self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, *about)
+        self.grades, self.repeats, self.again = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
         self._draws: dict[int, Draw] = {}  # those that are not taken in yet
         self.asked_pairs = {}
@@ -95,14 +100,13 @@ class Journal:
         """What a journal is about; another one cannot be gone on with."""
         pool, race = self.pool, self.race
         settings = {"margin": race.margin, "level": race.level, "seed": race.seed, "highest": self.highest}
-        return {
-            "version": VERSION,
-            "strategy": self.strategy,
-            "metric": pool.metric,
-            "k": pool.k,
-            **settings,
-            "pool": pool.digest,
-        }
+        about = {"version": VERSION, "strategy": self.strategy, "metric": pool.metric, "k": pool.k}
+        return {**about, **settings, "pool": pool.digest}
+
+    @property
+    def key(self) -> str:
+        """Names this journal among others."""
+        return str(self._lines[0].get("key"))
 
     @property
     def pairs(self) -> dict[int, Pair]:
@@ -155,8 +159,7 @@ class Journal:
         if draw is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
-        chance = float(draw.chances[draw.pair])
-        self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": chance, **holder})
+        self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance, **holder})
         return number
 
     def answer(self, asked: Asked, grade: int | None) -> list[int]:
@@ -252,7 +255,7 @@ class Journal:
         pair = None if draw is None else self.pool.pairs[draw.pair]
         found = line["draw"], line["query_id"], line["unit"]
         same = pair is not None and found == (self.race.drawn, pair.query_id, pair.unit)
-        if draw is None or not same or not math.isclose(draw.chances[draw.pair], line["chance"], rel_tol=NEAR):
+        if draw is None or not same or not math.isclose(draw.chance, line["chance"], rel_tol=NEAR):
             raise ConfigError(f"{where}: this pair, with this chance, is not what is drawn here; the file was changed")
         self._held_by(line["draw"], line)
 
@@ -269,7 +272,7 @@ class Journal:
             return
         self._last = number, again, str(line["judge"]), self.race.drawn
         if again:
-            self.repeats[number] = self.grades[number] == grade
+            self.repeats[number], self.again[number] = self.grades[number] == grade, grade
             return
         self._shown.pop(number)
         self.grades[number] = grade
@@ -284,9 +287,8 @@ class Journal:
         if self._last is None or self._last[0] != undone:
             raise ValueError(f"{undone} is not the last judgment")
         lines = [*self._kept(undone, self._last[3])]
-        first = self._lines[0]
         self._start()
-        self._lines = [first]
+        self._lines = self._lines[:1]
         for line in lines:
             self._take_in(json.dumps(line).encode())
 

@@ -18,7 +18,6 @@ from ragsweep.core.project import sweep_id
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.report.record import VERSION, write_record
 from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.recorded_pool import RecordedPool
 from ragsweep_audit.judging.state import as_record, is_decided, verdicts
 
 NAME = "judged"  # of the decision's tags and artifacts, and of its part of a sweep's decision.json
@@ -101,4 +100,4 @@ class Keeping:
                 parent_run_id=None,
                 tracking=composed(jobs_of(parsed)[0]).tracking,
             )
-            return tracking.record_decision(job, later, RecordedPool.read(self.journal.path).key)
+            return tracking.record_decision(job, later, self.journal.key)

@@ -154,6 +154,12 @@ class Pool:
         )
 
     @property
+    def query_of_pairs(self) -> Indices:
+        """Position of the query of each pair, among all that the metric is the mean of, shape [pairs]."""
+        places: dict[str, int] = {}
+        return np.array([places.setdefault(pair.query_id, len(places)) for pair in self.pairs], dtype=np.int64)
+
+    @property
     def metric_at_k(self) -> str:
         """The metric as it is written: `DCG@10`."""
         return f"{self.metric.upper() if self.metric != 'precision' else 'precision'}@{self.k}"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ragsweep_audit.judging.race import Draw, Race
+from ragsweep_audit.judging.proposal import Draw
+from ragsweep_audit.judging.race import Race
 
 DIGITS = 12  # of sums of weights, which are the same up to rounding on every machine
 
@@ -16,16 +17,14 @@ class Pooling(Race):
 
     def draw(self) -> Draw | None:
         """The next pair; None if none is left."""
-        heights = self._left.sum(axis=0).round(DIGITS)
+        heights = np.where(self._left, self.weights.sum(axis=0).round(DIGITS), 0)
         if not heights.any():
             return None
         self.drawn += 1
         pair = int(np.argmax(heights))
-        self._left[:, pair] = 0.0
-        chances = np.zeros(len(heights))
-        chances[pair] = 1.0
-        running = np.arange(len(self.weights))
-        return Draw(pair, chances, running, running, 0)
+        self._left[pair] = False
+        running, nothing = np.flatnonzero(self.running), np.zeros(len(self.running))
+        return Draw(pair, 1.0, running, running, 0, nothing, nothing, nothing, 0.0)
 
     def learn(self, draw: Draw, grade: float | None) -> list[int]:
         """Take a judgment in."""

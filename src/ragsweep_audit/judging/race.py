@@ -18,35 +18,15 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
+from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Judged, largest_lead
+from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
+from ragsweep_audit.judging.relevance_guess import RelevanceGuess
 
-CLASSES = 8  # of pairs by how high they are ranked; the share of relevant ones is estimated in each
-FEW = 2.0  # judgments that the share of all pairs counts for in the estimate of a class
-LEAST_SHARE = 0.02
-LEAST_GAP = 0.5  # of the largest estimated gap; configurations nearer than that get no larger share of the judgments
-BLIND_SHARE = 0.1  # of the chance of a pair that does not depend on what is guessed
-SAFE_BET = 0.9  # of the bet with which everything could be lost
+SAFE_BET = 0.97  # of the bet with which everything could be lost
 ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
 DOUBTED = 10.0  # judgments after which an estimated gap is half believed
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """A pair that is asked, as it was drawn.
-
-    Attributes:
-        pair: Its position.
-        chances: The chance of each pair to be drawn, shape [pairs]; 0 for those that were judged, or drawn before.
-        running: The configurations that were in the race, shape [configurations in the race].
-        opponents: For each of them the position, among them, of the one that it is compared with: the leader, and for
-            the leader the second.
-        leader: Position of the leader among them.
-    """
-
-    pair: int
-    chances: Array
-    running: Indices
-    opponents: Indices
-    leader: int
+RENEWED = 1.05  # times the judgments of the last proposal: when the next one is made
+STAYS = 0.5  # of the margin: how far another configuration must be ahead until it is taken for the leader
 
 
 @dataclass(eq=False)
@@ -60,6 +40,8 @@ class Race:
         level: The probability with which the best one may drop out; and with which the leader, once it is said to be
             good enough, may lose more than the margin.
         seed: Of the draws.
+        queries: Position of the query of each pair, shape [pairs]; None if nothing is said about new queries.
+        guessed: What somebody guesses about relevance, from 0 to 1, shape [pairs]; it only steers what is drawn.
     """
 
     weights: Array
@@ -67,26 +49,34 @@ class Race:
     margin: float = 0.0
     level: float = LEVEL
     seed: int = 42
+    queries: Indices | None = None
+    guessed: Array | None = None
     drawn: int = 0
     learnt: int = 0
     running: npt.NDArray[np.bool_] = field(init=False)
+    leader: int = field(init=False)
 
     def __post_init__(self) -> None:
         configurations = len(self.weights)
         known = ~np.isnan(self.judged)
         self.running = np.ones(configurations, dtype=bool)
         self._open = ~known  # what may be judged, or is being judged
-        self._left = np.where(known, 0.0, self.weights)  # weights of what may still be drawn
-        self._known = self.weights[:, known] @ self.judged[known]
-        self._unsure: list[int] = []
+        self._left = ~known  # what may still be drawn
+        self.grades = np.where(known, self.judged, 0.0)  # 0 where nothing is known
+        self._known = self.weights @ self.grades
+        self._unsure: list[int] = []  # pairs that the judge could not tell
         self._sums, self._total = np.zeros(configurations), 0.0
+        self._first_precision = 0.0
+        self._leads = np.zeros((configurations, configurations))  # on new queries, of those that dropped out
+        self._squares = np.zeros((configurations, configurations))  # of what the draws showed, around the estimate
+        self._from, self._once = np.zeros(len(self.judged)), np.zeros(len(self.judged))  # see `counted`
         self._against_best = np.zeros(configurations)  # log of the capital against "this one is the best"
         self._against_loss = np.zeros((configurations, configurations))  # "the first loses the margin to the second"
-        height = self.weights.mean(axis=0)
-        edges = np.quantile(height[~known], np.linspace(0, 1, CLASSES + 1)[1:-1]) if not known.all() else []
-        self._class = np.searchsorted(edges, height)
-        self._relevant = np.bincount(self._class[known], self.judged[known], CLASSES)
-        self._seen = np.bincount(self._class[known], minlength=CLASSES).astype(float)
+        self._guess = RelevanceGuess(self.weights, self.judged, self.guessed)
+        self._proposal: Proposal | None = None
+        self._renew_at = 0.0
+        self._compared: tuple[int, Array] | None = None  # the one with most that is known, what others could gain on it
+        self.leader = int(np.argmax(self._known))
 
     @property
     def estimates(self) -> Array:
@@ -94,17 +84,41 @@ class Race:
         return self._sums / self._total if self._total else self._known
 
     @property
-    def shares(self) -> Array:
-        """The estimated share of relevant units among pairs that are ranked as high, shape [pairs]."""
-        of_all = (self._relevant.sum() + 0.5) / (self._seen.sum() + 5)
-        of_class = (self._relevant + FEW * of_all) / (self._seen + FEW)
-        shares: Array = of_class.clip(LEAST_SHARE, 1)[self._class]
-        return shares
+    def counted(self) -> Array:
+        """How often each judged pair counts, so that the pairs' weights times grades add up to the estimates.
+
+        A drawn pair counts for those that were not drawn when it was, and once in all estimates after it.
+        """
+        if not self._total:
+            return np.ones(len(self.judged))
+        return np.where(self._once > 0, self._once + self._total - self._from, self._total) / self._total
+
+    def _shown(self, queries: Indices, *, exact: bool) -> Judged:
+        """What the judgments show; exact where all is judged that tells between those in the race."""
+        total = 0.0 if exact else self._total
+        counted = self.counted if total else np.ones(len(self.grades))
+        is_known = exact or self.learnt > 0
+        unknown = np.array(self._unsure, dtype=np.intp) if is_known else np.flatnonzero(self._open)
+        squares = self._squares / total**2 if total else np.zeros_like(self._squares)
+        first = self._first_precision / total**2 if total else 0.0
+        return Judged(self.weights, queries, self.grades, counted, unknown, squares, first, self.level)
 
     @property
-    def leader(self) -> int:
-        """The configuration that leads."""
-        return int(np.argmax(np.where(self.running, self.estimates, -np.inf)))
+    def loss_on_new_queries(self) -> float | None:
+        """What the leader loses at most to the best one on new queries; negative if it is the best by as much.
+
+        None if there are too few queries, or nothing is known.
+        """
+        exact = self.differing == 0
+        if self.queries is None or int(self.queries.max()) + 1 < FEWEST_QUERIES:
+            return None
+        if not self.grades.any() or not (exact or self.learnt):
+            return None
+        shown = self._shown(self.queries, exact=exact)
+        leads = [
+            largest_lead(shown, each) if runs else self._leads[each] for each, runs in enumerate(self.running.tolist())
+        ]
+        return float(max(lead[self.leader] for each, lead in enumerate(leads) if each != self.leader))
 
     @property
     def differing(self) -> int:
@@ -114,31 +128,40 @@ class Race:
     @property
     def is_close_enough(self) -> bool:
         """Whether the leader is shown to lose less than the margin to each other one in the race."""
-        leader = self.leader
-        others = np.flatnonzero(self.running & (np.arange(len(self.running)) != leader))
-        needed = np.log(len(self.running) / self.level)  # whichever leads
-        return bool((self._against_loss[leader, others] >= needed).all())
+        others = self.running & (np.arange(len(self.running)) != self.leader)
+        return bool(self._is_near(self.leader)[others].all())
+
+    def _is_near(self, leader: int) -> npt.NDArray[np.bool_]:
+        """Whether the leader is shown to lose less than the margin to each one; whichever leads, at one level."""
+        near: npt.NDArray[np.bool_] = self._against_loss[leader] >= np.log(len(self.running) / self.level)
+        return near
 
     def draw(self) -> Draw | None:
         """Draw the next pair to judge; None if no pair is left that can change a difference."""
-        running = np.flatnonzero(self.running)
-        estimates, left = self.estimates[running], self._left[running]
-        order = np.argsort(-estimates, kind="stable")
-        leader = int(order[0])
-        opponents = np.full(len(running), leader)
-        opponents[leader] = order[min(1, len(order) - 1)]
-        differences = np.abs(left[leader] - left)
-        blind = differences.sum(axis=0)
-        if not blind.any():
+        proposal = self._proposal
+        if proposal is None or proposal.leader != self.leader or self.learnt >= self._renew_at or proposal.is_empty:
+            proposal = self._propose()
+        if proposal.is_empty:
             return None
-        gaps = estimates[leader] - estimates
-        urgency = np.maximum(gaps, LEAST_GAP * gaps.max() or 1.0) ** -2.0
-        told = np.sqrt(self.shares * (urgency @ differences**2))  # the smallest sum of relative variances
-        chances = (1 - BLIND_SHARE) * told / told.sum() + BLIND_SHARE * blind / blind.sum()
         self.drawn += 1
-        pair = int(np.random.default_rng([self.seed, self.drawn]).choice(len(chances), p=chances))
-        self._left[:, pair] = 0.0
-        return Draw(pair, chances, running, opponents, leader)
+        draw = proposal.draw(np.random.default_rng([self.seed, self.drawn]).random())
+        self._left[draw.pair] = False
+        return draw
+
+    def _propose(self) -> Proposal:
+        """Say anew with which chances pairs are drawn."""
+        self._proposal = Proposal.of(
+            self.weights,
+            running=np.flatnonzero(self.running),
+            left=self._left,
+            shares=self._guess.shares,
+            estimates=self.estimates,
+            near=self._is_near(self.leader) if self.margin else ~self.running,
+            margin=self.margin,
+            leader=self.leader,
+        )
+        self._renew_at = max(self.learnt + 1, self.learnt * RENEWED)
+        return self._proposal
 
     def learn(self, draw: Draw, grade: float | None) -> list[int]:
         """Take a judgment in, in the order of the draws, and return the configurations that drop out.
@@ -147,53 +170,73 @@ class Race:
             draw: As it was drawn.
             grade: From 0 to 1; None if the judge cannot tell, which counts against whatever it could show.
         """
-        running, weights = draw.running, self.weights[draw.running]
-        apart = weights[draw.opponents] - weights  # of the opponent, over each
-        drawable = draw.chances > 0
-        scaled = np.divide(apart, draw.chances, out=np.zeros_like(apart), where=drawable)
-        gains, shares = scaled[:, draw.pair], self.shares
+        running, opponents, apart = draw.running, draw.opponents, draw.apart
+        unsure = self.weights[:, self._unsure][running]
         known = self._known[running]
-        known = known[draw.opponents] - known - np.maximum(-apart[:, self._unsure], 0).sum(axis=1)
-        lowest = _rounded(known + np.minimum(scaled.min(axis=1), 0))
-        seen = _rounded(known + (np.minimum(gains, 0) if grade is None else gains * grade))
-        expected = np.where(drawable, apart * shares, 0)
-        variance = (expected * scaled).sum(axis=1) - expected.sum(axis=1) ** 2
+        known = known[opponents] - known - np.maximum(unsure - unsure[opponents], 0).sum(axis=1)
+        lowest = _rounded(known + draw.lowest)
+        seen = _rounded(known + (np.minimum(apart, 0) if grade is None else apart * grade) / draw.chance)
         estimates = self.estimates[running]
-        gap = (estimates[draw.opponents] - estimates) * self.learnt / (self.learnt + DOUBTED)
-        self._against_best[running] += _growth(seen, lowest, gap, variance)
+        gap = (estimates[opponents] - estimates) * self.learnt / (self.learnt + DOUBTED)
+        self._against_best[running] += _growth(seen, lowest, gap, draw.variance)
         if self.margin:
-            growth = _growth(seen + self.margin, lowest + self.margin, gap + self.margin, variance)
+            growth = _growth(seen + self.margin, lowest + self.margin, gap + self.margin, draw.variance)
             growth[draw.leader] = 0.0
             self._against_loss[running[draw.leader], running] += growth
-        self._count(draw, grade, float(np.abs(apart[:, drawable]).sum(axis=1).max()))
+        self._count(draw, grade)
         return self.drop_out()
 
-    def _count(self, draw: Draw, grade: float | None, size: float) -> None:
+    def _count(self, draw: Draw, grade: float | None) -> None:
         """Add a judgment to what is known and estimated."""
         pair, given = draw.pair, grade or 0.0
-        precision = size**-2.0
-        self._sums += precision * (self._known + self.weights[:, pair] * given / draw.chances[pair])
+        weights = self.weights[:, pair]
+        precision = draw.size**-2.0
+        shown = self._known + weights * given / draw.chance
+        away = precision * (shown - self.estimates)
+        self._first_precision = self._first_precision or precision
+        self._squares += np.outer(away, away)
+        self._sums += precision * shown
         self._total += precision
-        self._known = self._known + self.weights[:, pair] * given
+        self._from[pair], self._once[pair] = self._total, precision / draw.chance
+        self.grades[pair] = given
+        self._known = self._known + weights * given
         self.learnt += 1
         self._open[pair] = False
         if grade is None:
             self._unsure.append(pair)
-        else:
-            self._relevant[self._class[pair]] += grade
-            self._seen[self._class[pair]] += 1
+            return
+        self._guess.learn(pair, grade)
+        if self._compared is not None:
+            best, gains = self._compared
+            self._compared = best, gains - np.maximum(weights - weights[best], 0)
 
     def drop_out(self) -> list[int]:
         """End the race for those that are shown not to be the best, or lose whatever else is judged."""
         best = int(np.argmax(np.where(self.running, self._known, -np.inf)))
-        unknown = self._open.astype(float)
-        unknown[self._unsure] = 1
-        most = np.maximum(self.weights - self.weights[best], 0) @ unknown
-        loses = self._known + most < self._known[best] - ROUNDING
+        if self._compared is None or self._compared[0] != best:
+            unknown = self._open.astype(float)
+            unknown[self._unsure] = 1
+            gains = np.zeros(len(self.weights))
+            for start in range(0, len(unknown), BLOCK):
+                block = self.weights[:, start : start + BLOCK]
+                gains += np.maximum(block - block[best], 0) @ unknown[start : start + BLOCK]
+            self._compared = best, gains
+        loses = self._known + self._compared[1] < self._known[best] - ROUNDING
         out = self.running & (loses | (self._against_best >= np.log(1 / self.level)))
+        first = int(np.argmax(np.where(self.running, self.estimates, -np.inf)))
         if (out == self.running).all():
-            out[self.leader] = False
+            out[first] = False
+        if self.queries is not None and out.any():
+            shown = self._shown(self.queries, exact=False)
+            for each in np.flatnonzero(out).tolist():
+                self._leads[each] = largest_lead(shown, each)
         self.running &= ~out
+        if out.any():
+            self._proposal = None
+        first = int(np.argmax(np.where(self.running, self.estimates, -np.inf)))
+        ahead = self.estimates[first] - self.estimates[self.leader]
+        if not self.running[self.leader] or ahead > STAYS * self.margin or not self._open.any():
+            self.leader = first
         return np.flatnonzero(out).tolist()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -26,7 +25,6 @@ class RecordedPool:
 
     Attributes:
         pool: Digest of the pool.
-        key: Names this journal among others.
         configurations: Their names.
         queries: How many queries the metric is the mean of.
         weights: Each value that a weight has.
@@ -34,7 +32,7 @@ class RecordedPool:
     """
 
     version: Literal[1]
-    strategy: Literal["race"]  # pooling decides nothing
+    strategy: Literal["race", "pooling"]
     metric: str
     k: Annotated[int, Ge(1)]
     margin: Annotated[float, Ge(0)]
@@ -42,7 +40,6 @@ class RecordedPool:
     seed: Annotated[int, Ge(0)]
     highest: Annotated[int, Ge(1), Le(9)]
     pool: str
-    key: str
     configurations: Annotated[list[str], Len(2)]
     queries: Annotated[int, Ge(1)]
     weights: list[float]
@@ -74,7 +71,7 @@ class RecordedPool:
 
 
 def recorded(pool: Pool) -> dict[str, Any]:
-    """The pool as fields of `RecordedPool`, for a new journal."""
+    """The pool as fields of `RecordedPool`."""
     weights = np.unique(pool.weights)
     judged = [None if np.isnan(grade) else grade for grade in pool.judged.tolist()]
     of_pairs = np.searchsorted(weights, pool.weights).T.tolist()
@@ -82,7 +79,6 @@ def recorded(pool: Pool) -> dict[str, Any]:
         [pair.query_id, pair.unit, grade, row] for pair, grade, row in zip(pool.pairs, judged, of_pairs, strict=True)
     ]
     return {
-        "key": token_hex(),
         "configurations": [*pool.labels],
         "queries": pool.queries,
         "weights": weights.tolist(),

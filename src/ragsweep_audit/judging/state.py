@@ -9,17 +9,21 @@ import numpy as np
 
 from ragsweep.core.terminal import counted
 from ragsweep_audit.judging.journal import Journal
+from ragsweep_audit.judging.pooling import POOLING
+from ragsweep_audit.judging.wider_claims import of_this_judge, on_new_queries
 
 NAMED = 5  # configurations in a sentence
 
 
-def state_line(journal: Journal, out: Sequence[int]) -> str:
+def state_line(journal: Journal, out: Sequence[int] = ()) -> str:
     """What is known after the last judgment, in one line.
 
     Args:
         journal: The race.
         out: The configurations that dropped out by it.
     """
+    if journal.strategy == POOLING:
+        return f"after {len(journal.grades)}: {journal.race.differing:,} left"
     labels = journal.pool.labels
     parts = [f"{_named(journal, out)} {'is' if len(out) == 1 else 'are'} out"] if out else []
     running = np.flatnonzero(journal.race.running)
@@ -78,7 +82,10 @@ def as_record(journal: Journal) -> dict[str, Any]:
 
 
 def decision(journal: Journal) -> Iterator[str]:
-    """What is decided, and with which error, in sentences."""
+    """What is decided, and with which error, in sentences; or what was judged, where nothing is decided."""
+    if journal.strategy == POOLING:
+        yield from _pooled(journal)
+        return
     race, pool = journal.race, journal.pool
     all_judged = race.differing == 0
     leader, judged = pool.labels[race.leader], counted(len(journal.grades), "judgment")
@@ -107,16 +114,19 @@ def decision(journal: Journal) -> Iterator[str]:
         yield f"Out: {_named(journal, [*journal.dropped])}."
     if left := race.differing:
         yield f"{left:,} more pairs could be judged that tell between what is open."
-    yield "Whether it holds for other queries like these is not tested."
-    yield from _disagreement(journal)
+    yield on_new_queries(journal)
+    decided = not others or race.is_close_enough or (all_judged and None not in journal.grades.values())
+    yield from of_this_judge(journal, decided=decided)
 
 
-def _disagreement(journal: Journal) -> Iterator[str]:
-    """How often judgments differed where a pair was asked twice."""
-    if not journal.repeats:
-        return
-    differing = sum(not same for same in journal.repeats.values())
-    yield f"Asked for twice: {counted(len(journal.repeats), 'judgment')}, of which {differing} differed."
+def _pooled(journal: Journal) -> Iterator[str]:
+    """What was judged by pooling."""
+    grades = [*journal.grades.values()]
+    unsure, irrelevant = grades.count(None), grades.count(0)
+    relevant = len(grades) - unsure - irrelevant
+    yield f"{counted(len(grades), 'judgment')}: {relevant} relevant, {irrelevant} not, {unsure} could not be told."
+    yield f"{counted(journal.race.differing, 'pair')} left that nobody judged."
+    yield from of_this_judge(journal, decided=False)
 
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:

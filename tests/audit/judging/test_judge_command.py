@@ -47,8 +47,7 @@ def judge(data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        recorded = [f"tracking.uri=sqlite:///{tmp_path}/mlflow.db", f"tracking.artifacts={tmp_path}/artifacts"]
-        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data, *recorded, *arguments])
+        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data, *arguments])
         return main(), capsys.readouterr().out
 
     return run
@@ -105,7 +104,7 @@ def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
     assert process.returncode == 1
 
 
-def test_a_table_is_handed_out_and_taken_back(judge, tmp_path, processes):
+def test_a_table_is_handed_out_and_taken_back(judge, tmp_path):
     status, said = judge("--table", "t.csv", "--rows", "3")
     assert status == 1
     assert "3 questions handed out in t.csv" in said

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragsweep.core.errors import RagsweepError
-from ragsweep_audit.judging.verifying import verify_alone
+from ragsweep_audit.judging.deciding_by_judgments import verify_alone
 
 THINGS = "iron tea milk salt rice oil soap rope lamp clay".split()
 OWN = ["report.html", "report.md"]
