@@ -12,7 +12,7 @@ from ragsweep.statistics.intervals import Array
 
 LEAST_GAP = 0.5  # of the largest estimated gap, without a margin; nearer ones get no larger share of the judgments
 BLIND_SHARE = 0.1  # of the chance of a pair that does not depend on what is guessed
-BLIND_SHARE_WITH_MARGIN = 0.25  # bets on a margin are limited by the worst that could be drawn, which this share bounds
+BLIND_SHARE_WITH_MARGIN = 0.4  # bets on a margin are limited by the worst that could be drawn, which this share bounds
 BLOCK = 8192  # pairs at a time: what is computed of them fits in a processor's cache
 
 
