@@ -11,7 +11,7 @@ from hydra.errors import HydraException
 from ragsweep import tracking
 from ragsweep.app.commands import composed
 from ragsweep.app.naming import name_and_settings, values_shown
-from ragsweep.app.plan import jobs_of
+from ragsweep.app.plan import jobs_of, with_own_settings
 from ragsweep.config.checking import build_around
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
@@ -46,6 +46,7 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
         raise ConfigError("k: found several values; judging decides at one cutoff, such as k=10")
     if len(jobs) < 2:
         raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
+    swept = with_own_settings(jobs, swept)
     shown = values_shown(of_jobs, swept)
     labels = [name_and_settings(each, swept, shown)[0] for each in of_jobs]
     cutoff = int(composed(jobs[0]).k)
@@ -71,7 +72,7 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
         ConfigError: A run does not rank, or its dataset is not what it was.
     """
     places = [each for each in overrides if keys_of([each]).pop().partition(".")[0] in TODAYS]
-    sweep = compare_runs(CompareRequest([sweep_id], None, places)).sweep
+    sweep = compare_runs(CompareRequest([sweep_id], None, places)).measured
     cutoff = max(outcome.cutoff or 0 for outcome in sweep.outcomes)
     outcomes = [outcome for outcome in sweep.outcomes if (outcome.cutoff or 0) == cutoff]
 
@@ -97,6 +98,10 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
     """The task of a run that ranks passages of ours, without learning from judgments."""
     if not isinstance(task, RankingTask):
         raise ConfigError(f"{label}: {RANKS}")
+    if task.budget is not None:
+        raise ConfigError(
+            f"{label}: returns what fits into budget={task.budget}; judging decides at one k, such as k=10"
+        )
     if isinstance(task.retriever, BringsPassages):
         raise ConfigError(f"{label}: a system brings passages of its own; {RANKS} with a corpus")
     stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}
