@@ -34,7 +34,7 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.repeating import SETTING, asked_once, measure_repeats, varying, with_repeat
 from ragsweep.tasks.run_check import RunCheck, examined, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task
-from ragsweep.tasks.task_capabilities import ChecksItems, HasCutoff, HasRepeats, MeasuresSome, measures_of
+from ragsweep.tasks.task_capabilities import ChecksItems, HasRepeats, MeasuresSome, cutoff_of, measures_of
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names
 
@@ -120,8 +120,7 @@ class Experiment:
         measures, decision = measures_of(task), decision_of(config)
         some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
         check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
-        cutoff = task.cutoff if isinstance(task, HasCutoff) else ""
-        check_decision(decision, [*task.metrics, *some], measures, cutoff)
+        check_decision(decision, [*task.metrics, *some], measures, cutoff_of(task), config.get("budget"))
         settings, paths = _settings(config, task)
         items = _items(config, task)
         if isinstance(task, ChecksItems):
@@ -164,7 +163,7 @@ class Experiment:
     @property
     def cutoff(self) -> Any:
         """The value of the cutoff; None if the task has none, or does not say which setting it is."""
-        return self.settings.get(self.task.cutoff) if isinstance(self.task, HasCutoff) else None
+        return self.settings.get(cutoff_of(self.task))
 
     @property
     def decide_by(self) -> str:

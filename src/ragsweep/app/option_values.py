@@ -22,10 +22,11 @@ def expanded(overrides: Sequence[str]) -> list[str]:
     Raises:
         ConfigError: An option has fewer settings, or one of them is set by another override as well.
     """
-    found = [each for override in overrides for each in _parts(override)]
+    parts = [[*_parts(override)] for override in overrides]
+    found = [each for some in parts for each in some]
     names = [each.partition("=")[0] for each in found]
-    for name in names if len(found) > len(overrides) else ():
-        if names.count(name) > 1:
+    for each in (each for some in parts for each in some[1:]):
+        if names.count(name := each.partition("=")[0]) > 1:
             raise ConfigError(f"{name}: found it set twice, once after an option and a colon")
     return found
 

@@ -45,7 +45,7 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     swept = [name.lstrip("+") for name, override in last.items() if override.is_sweep_override()]
     sweeper = config.hydra.sweeper
     mode, crossed = sweeper.get("mode", GRID), [*sweeper.get("crossed", ())]
-    _check_values(overrides, mode)
+    _check_values(overrides, mode, crossed)
     if not sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
     jobs = jobs_of(overrides, mode, crossed)
@@ -57,12 +57,10 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
 
 def with_own_settings(jobs: Iterable[Sequence[str]], swept: Sequence[str]) -> list[str]:
     """The swept settings, each followed by those that its values set, as `chunker=recursive:96` does."""
-    own = dict.fromkeys(each.partition("=")[0].lstrip("+") for job in jobs for each in job)
-    return [
-        each
-        for name in swept
-        for each in (name, *(other for other in own if other.startswith(f"{name}.") and other not in swept))
-    ]
+    given = [dict(each.lstrip("+").split("=", 1) for each in job if "=" in each) for job in jobs]
+    own = dict.fromkeys(name for job in given for name in job if name not in swept)
+    varied = [name for name in own if len({job.get(name) for job in given}) > 1]
+    return [each for name in swept for each in (name, *(other for other in varied if other.startswith(f"{name}.")))]
 
 
 def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection[str] = ()) -> list[list[str]]:
@@ -99,9 +97,9 @@ def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection
     ]
 
 
-def _check_values(overrides: Sequence[Override], mode: str) -> None:
+def _check_values(overrides: Sequence[Override], mode: str, crossed: Collection[str]) -> None:
     """Raise `ConfigError` where a swept setting lists no value, or the jobs are too many to be listed."""
-    jobs = 1
+    jobs, changes = 1, 1
     for override in overrides:
         if override.is_sweep_override():
             try:
@@ -110,7 +108,11 @@ def _check_values(overrides: Sequence[Override], mode: str) -> None:
                 raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
             if not values:
                 raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
-            jobs = jobs * values if mode == GRID else jobs + values
+            if mode == GRID or override.key_or_group in crossed:
+                jobs *= values
+            else:
+                changes += values - 1
+    jobs *= changes
     if jobs > MOST_JOBS:
         raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
 
@@ -125,6 +127,7 @@ def check_all(
     """
     from ragsweep.experiment import Experiment, checked, decision_of
     from ragsweep.sweeps import check_at
+    from ragsweep.tasks.task_capabilities import cutoff_of
 
     loader = sharing(GlobalHydra.instance().config_loader())
 
@@ -151,7 +154,7 @@ def check_all(
                 kept[tuple(overrides)] = ready
     first = composed(jobs[0]) if jobs else config  # the configuration of the whole sweep lacks what is swept
     check_server(first)
-    planned, cutoffs = [], []
+    planned, cutoffs, named = [], [], set[str]()
     parsed = [parser.parse_overrides(overrides) for overrides in jobs]
     shown = values_shown(parsed, swept)
     for overrides, each in zip(jobs, parsed, strict=True):
@@ -160,6 +163,9 @@ def check_all(
         where = experiment.config.tracking.experiment
         planned.append(Planned(*name_and_settings(each, swept, shown), experiment.digest, where))
         cutoffs.append(experiment.cutoff)
+        named.add(cutoff_of(experiment.task))
+    if len(named) > 1:
+        raise ConfigError(f"found jobs with {' and jobs with '.join(sorted(named))}: expected the same cutoff for all")
     name_unused(set[str].intersection(*unused) if unused else (), swept)
     if any(cutoff is not None for cutoff in cutoffs):
         check_at(decision_of(experiment.config), list(dict.fromkeys(cutoffs)))

@@ -59,6 +59,9 @@ def compare_runs(request: CompareRequest) -> Decision:
         raise ConfigError(f"{asked[0]}: found only one finished run, expected at least two: name another run or sweep")
     for other in outcomes[1:]:
         check_same_task(outcomes[0], other)
+        if other.facts.cutoff != outcomes[0].facts.cutoff:
+            at = " and ".join(f"at a {each.facts.cutoff}" for each in (outcomes[0], other))
+            raise ConfigError(f"{_on(outcomes[0])}, {_on(other)}: measured {at}, which cannot be compared")
     settings, chosen = request.settings or decision_of(checked(today)), keys_of(request.overrides)
     if request.settings is None and not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
         settings = replace(settings, metric=outcomes[0].facts.decided_by)

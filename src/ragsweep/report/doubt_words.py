@@ -39,7 +39,17 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured)]
+    return [*sentences, *_unequal(decision.measured), *_lengths(decision.sweep)]
+
+
+def _lengths(sweep: Sweep) -> Iterator[str]:
+    """That the metric compares lists of different length, where configurations are compared at equal cost."""
+    gains = [name for name in sweep.settings.gains if name in sweep.metric_info]
+    if sweep.budgeted and gains and sweep.decided_by not in gains:
+        yield (
+            f"{sweep.metric_title} compares lists of different length here, and a shorter one can measure better for "
+            f"finding less: decision.metric={gains[0]} compares what is found."
+        )
 
 
 def _unequal(sweep: Sweep) -> Iterator[str]:

@@ -43,7 +43,7 @@ def draw_over_cost(decision: Decision, metric: str, axes: Axes) -> None:
     sweep, cost = decision.sweep, decision.sweep.budgeted or ""
     lines = _lines(decision)
     colours = shades([*lines])
-    for index, (label, runs) in enumerate(lines.items()):
+    for index, (label, runs) in enumerate((label, runs) for label, runs in lines.items() if runs):
         x = [run.value(cost) or 0 for run in runs]
         y = [run.value(metric) or 0 for run in runs]
         bounds = [run.interval(metric) or (value, value) for run, value in zip(runs, y, strict=True)]
@@ -82,7 +82,8 @@ def _lines(decision: Decision) -> dict[str, list[Outcome]]:
     order = [label for label in dict.fromkeys(map(measured.label, measured.outcomes)) if label in drawn]
     return {
         label: sorted(
-            (run for run in measured.outcomes if measured.label(run) == label), key=lambda run: run.value(cost) or 0
+            (run for run in measured.outcomes if measured.label(run) == label and run.value(cost)),
+            key=lambda run: run.value(cost) or 0,
         )
         for label in order
     }

@@ -15,12 +15,15 @@ def equal_cost_in_words(decision: Decision) -> Iterator[str]:
     """How configurations are compared, which are not, and which could spend more; nothing at the same cutoff."""
     sweep, measured = decision.sweep, decision.measured
     if not decision.is_interpolated:
+        if sweep.settings.budgets and not sweep.budgeted:
+            yield "No configuration returns so little as decision.budgets allows: compared at the same cutoff."
         return
     cutoff, unit = measured.cutoff, sweep.outcomes[0].facts.cutoff_unit
+    asked = sweep.settings.budget or sweep.settings.budgets
+    why = f", because the same {cutoff} returns more text from some configurations than from others"
     yield (
-        f"Compared at equal {unit}, because the same {cutoff} returns more text from some configurations than from "
-        f"others. Values between two measured {cutoff} are interpolated for each query; decision.budget={cutoff} "
-        f"compares at the same {cutoff}."
+        f"Compared at equal {unit}{'' if asked else why}. Values between two measured {cutoff} are interpolated for "
+        f"each query; decision.budget={cutoff} compares at the same {cutoff}."
     )
     everywhere = dict.fromkeys(map(measured.label, measured.outcomes))
     for budget in decision.choices:

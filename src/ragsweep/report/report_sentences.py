@@ -144,8 +144,9 @@ def _which(decision: Decision) -> str:
 def _which_at_each(decision: Decision) -> str:
     """The choice of a sweep with several cutoffs."""
     sweep, choices = decision.sweep, decision.choices.values()
-    if decision.for_all and decision.for_all.serves:
-        return f"At every {sweep.cutoff}: {_with_others(decision, decision.for_all.label, _always_tied(decision))}."
+    one = decision.for_all
+    if one and one.serves and (not sweep.budgeted or one.label == sweep.label(decision.named)):
+        return f"At every {sweep.cutoff}: {_with_others(decision, one.label, _always_tied(decision))}."
     each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
     alone = all(alone_meets(decision, choice) for choice in choices)

@@ -34,7 +34,7 @@ def decide(sweep: Sweep) -> Decision:
 def decide_each(sweep: Sweep) -> list[Decision]:
     """Decide a sweep on each of its datasets, at the same budgets where configurations are compared at equal cost."""
     sweeps = sweep.by_dataset
-    costs = {budgeted_cost(each) for each in sweeps}
+    costs = {cost for each in sweeps if (cost := budgeted_cost(each))}
     cost = costs.pop() if len(costs) == 1 else None
     if cost and len(sweeps) > 1 and not sweep.settings.budgets:
         settings = replace(sweep.settings, budget=cost, budgets=usual_budgets(sweep.outcomes, cost))

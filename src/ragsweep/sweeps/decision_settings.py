@@ -13,6 +13,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.tasks.metric import Metric
 
 SMALLEST_MARGIN = 1e-6
+BUDGET = "budget"  # name of the cutoff that is a cost
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,11 @@ def check_measured(settings: DecisionSettings, metrics: Sequence[Metric], why: s
 
 
 def check_decision(
-    settings: DecisionSettings, metrics: Sequence[Metric], measures: Sequence[Metric], cutoff: str = ""
+    settings: DecisionSettings,
+    metrics: Sequence[Metric],
+    measures: Sequence[Metric],
+    cutoff: str = "",
+    budget: int | None = None,
 ) -> None:
     """Raise `ConfigError` for the first name that is not measured, and for bounds that nothing can keep.
 
@@ -100,6 +105,7 @@ def check_decision(
         metrics: What is measured.
         measures: Further numbers that may be measured, such as costs.
         cutoff: Name of the setting that is a cutoff; empty if there is none.
+        budget: The one that was asked for as a cutoff.
     """
     scores = {metric.name: metric for metric in metrics}
     known = scores | {metric.name: metric for metric in measures}
@@ -114,10 +120,7 @@ def check_decision(
                     f"decision.{setting}: found {name!r}, expected something that is measured"
                     f"{nearest(name, list(known))}: {', '.join(known)}"
                 )
-    costs_known = [name for name, metric in known.items() if not metric.higher_is_better]
-    if settings.budget and settings.budget not in (cutoff, *costs_known):
-        costs = " or ".join(filter(None, [*settings.costs, cutoff]))
-        raise ConfigError(f"decision.budget: found {settings.budget!r}, expected a cost or the cutoff: {costs}")
+    _check_budgets(settings, known, cutoff, budget)
     for pair in settings.plots:
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ConfigError(f"decision.plots: found {list(pair)}, expected two names, such as [recall, precision]")
@@ -134,3 +137,13 @@ def check_decision(
             raise ConfigError(f"decision.target: found {name!r}, expected a metric that is 0 or 1: {binary}")
         if not 0 < share < 1:
             raise ConfigError(f"decision.target.{name}: found {share:g}, expected a share between 0 and 1, such as 0.9")
+
+
+def _check_budgets(settings: DecisionSettings, known: Mapping[str, Metric], cutoff: str, budget: int | None) -> None:
+    """Raise `ConfigError` for a budget that the task does not have, and for one of what is no cost."""
+    if budget is not None and cutoff != BUDGET:
+        raise ConfigError(f"budget: found {budget}, and this task has no budget in tokens; expected {cutoff or 'none'}")
+    costs = [name for name, metric in known.items() if not metric.higher_is_better]
+    if settings.budget and settings.budget not in (cutoff, *costs):
+        expected = " or ".join(filter(None, [*settings.costs, cutoff]))
+        raise ConfigError(f"decision.budget: found {settings.budget!r}, expected a cost or the cutoff: {expected}")

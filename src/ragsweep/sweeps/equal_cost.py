@@ -10,11 +10,11 @@ from math import sqrt
 import numpy as np
 
 from ragsweep.statistics.intervals import EQUAL
+from ragsweep.sweeps.decision_settings import BUDGET
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.tasks.facts import MeasureFact, RepeatedFact
 
-BUDGET = "budget"  # name of the cutoff that is a cost
 ALIKE = 1.1  # times as large: units that differ by less are of one size
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -71,7 +71,12 @@ def _cost_in_question(sweep: Sweep) -> str | None:
     settings, runs = sweep.settings, sweep.outcomes
     grows = [name for name in settings.costs if name in runs[0].facts.curves]
     cost = settings.budget or next(iter(grows), None)
-    if cost is None or sweep.cutoff in ("", settings.budget) or not sweep.is_mean(sweep.decided_by):
+    if (
+        cost is None
+        or cost not in runs[0].facts.curves
+        or sweep.cutoff in ("", settings.budget)
+        or not sweep.is_mean(sweep.decided_by)
+    ):
         return None
     asked_otherwise = settings.at in sweep.cutoffs or settings.prefer == cost  # about a cutoff, or for less of the cost
     if asked_otherwise and not (settings.budget or settings.budgets):

@@ -85,7 +85,7 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
         headline: Those at the cutoff of the headline.
     """
     for cost in sweep.settings.costs:
-        if cost == sweep.budgeted:  # all spend the same
+        if cost == sweep.budgeted:  # what they are compared at
             continue
         grows = any(cost in outcome.facts.curves for outcome in sweep.outcomes)
         runs = sweep if grows else headline

@@ -66,3 +66,8 @@ class ExplainsItems(Capability, Protocol):
 def measures_of(task: object) -> Sequence[Metric]:
     """What a task measures besides its metrics."""
     return task.measures if isinstance(task, HasMeasures) else ()
+
+
+def cutoff_of(task: object) -> str:
+    """Name of the setting that is the cutoff; empty if a task has none, or does not say which one it is."""
+    return task.cutoff if isinstance(task, HasCutoff) else ""

@@ -70,7 +70,7 @@ class LaterDecision:
         folder.mkdir()
         write_record(folder / "decision.json", self.record)
         for file in self.files:
-            (folder / f"{self.name}{file.suffix}").write_bytes(file.read_bytes())
+            (folder / f"{self.name}.jsonl").write_bytes(file.read_bytes())
 
 
 def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:

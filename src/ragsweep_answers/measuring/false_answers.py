@@ -38,12 +38,20 @@ ANSWERS = Kind(
 def parted(everything: Answered, rows: Indices) -> tuple[Answered, Answered]:
     """The answers to the cases that have one, at these positions, and those to the others."""
     known = everything.only(rows)
-    others = np.setdiff1d(np.arange(len(everything.cases)), rows)
-    return known, replace(everything.only(others), scaled_by=known)
+    return known, replace(everything.only(_others(everything, rows)), scaled_by=known)
+
+
+def groups_of_parts(everything: Answered, rows: Indices) -> Groups:
+    """The groups of all cases, those at these positions first."""
+    return Groups.named(everything.groups.of[np.concatenate([rows, _others(everything, rows)])].tolist())
+
+
+def _others(everything: Answered, rows: Indices) -> Indices:
+    return np.setdiff1d(np.arange(len(everything.cases)), rows)
 
 
 def with_false_answers(
-    measured: Measurement, known: Answered, others: Answered, resamples: int, seed: int
+    measured: Measurement, known: Answered, others: Answered, *, groups: Groups, resamples: int, seed: int
 ) -> Measurement:
     """The measurement of the answers to cases that have one, with that of the others.
 
@@ -51,10 +59,11 @@ def with_false_answers(
         measured: What is measured without them.
         known: The answers to cases that have one.
         others: The answers to cases that have none, at least one.
+        groups: Those of all cases, the known ones first.
         resamples: Number of bootstrap resamples.
         seed: Of the bootstrap.
     """
-    found = false_answers(known, others)
+    found = false_answers(known, others, groups)
     scores = found.scores(resamples, seed)
     sections = {HEADING: [*found.sentences(scores)]}
     lines = measured.files[ANSWER_FILE]
@@ -70,14 +79,14 @@ def with_false_answers(
     )
 
 
-def false_answers(known: Answered, others: Answered) -> FalseFinds:
+def false_answers(known: Answered, others: Answered, groups: Groups) -> FalseFinds:
     """What cases without an answer get, and those with one.
 
     Args:
         known: The answers to cases that have one.
         others: The answers to cases that have none, at least one.
+        groups: Those of all cases, the known ones first.
     """
-    names = [f"{number} {group}" for number, each in enumerate((known, others)) for group in each.groups.of.tolist()]
     confidence = _confidence(known)
     return FalseFinds(
         ANSWERS,
@@ -87,7 +96,7 @@ def false_answers(known: Answered, others: Answered) -> FalseFinds:
         answered=(known.chosen >= 0).astype(float),
         hits=known.correct,
         found=np.where(known.right == 1, confidence, -np.inf),
-        groups=Groups.named(names),
+        groups=groups,
     )
 
 

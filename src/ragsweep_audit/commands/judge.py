@@ -128,8 +128,10 @@ def _check(arguments: Namespace) -> None:
         raise ConfigError(f"--level: found {arguments.level:g}, expected a number between 0 and 1")
     if not 1 <= arguments.rows <= MOST_ROWS:
         raise ConfigError(f"--rows: found {arguments.rows}, expected 1 to {MOST_ROWS:,}")
-    if arguments.verify and (arguments.apply or arguments.table):
-        raise ConfigError("--verify: writes nothing; expected no --apply and no --table with it")
+    if arguments.verify and (arguments.apply or arguments.table or arguments.out):
+        raise ConfigError("--verify: writes nothing; expected no --apply, --table or --out with it")
+    if (arguments.page and arguments.table) or (arguments.port and not arguments.page):
+        raise ConfigError("--page: asks in the browser; expected it with --port, and without --table")
     if not 1 <= arguments.grades <= 9:
         raise ConfigError(f"--grades: found {arguments.grades}, expected 1 to 9")
     for name in ("out", "table"):

@@ -29,6 +29,7 @@ from ragsweep_audit.judging.recorded_pool import LARGEST_HEAD_MB, RecordedPool
 from ragsweep_audit.judging.state import decision, is_decided, state_line
 from ragsweep_audit.judging.written_judgments import write_judgments
 
+SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
 OF_DATASET = "dataset"  # the judgments of the dataset stand for the judge
 
 
@@ -91,7 +92,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     run_ids = [each.run_id for each in ranked if each.run_id]
     keeping = Keeping(journal, request.sweep_id, request.overrides, run_ids, request.source is not None)
     if unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
-        print(CHUNKS_BY_PAGES.format(unit))
+        print(CHUNKS_BY_PAGES.format(unit), SAME_K.format(k))
     left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
     matter = "can change the decision" if request.strategy == RACE else "are not judged"
     print(f"{counted(len(pool.labels), 'configuration')}; {left} {matter}.")

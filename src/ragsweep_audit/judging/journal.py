@@ -170,7 +170,7 @@ class Journal:
         before = set(self.dropped)
         with self._file.locked():
             self._read()
-            if asked.again or asked.number not in self.grades:
+            if asked.again == (asked.number in self.grades):
                 self._add({"answer": asked.number, "grade": grade, "again": asked.again, **self._signed})
                 self._read()
         return [each for each in self.dropped if each not in before]
@@ -268,7 +268,7 @@ class Journal:
         if grade is not None and (type(grade) is not int or not 0 <= grade <= self.highest):
             raise ValueError(f"found the grade {grade!r}, expected 0 to {self.highest}")
         again = bool(line["again"])
-        if not again and number in self.grades:
+        if again != (number in self.grades):  # somebody else has answered, or taken back what was asked again
             return
         self._last = number, again, str(line["judge"]), self.race.drawn
         if again:

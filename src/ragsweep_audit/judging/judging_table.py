@@ -29,12 +29,16 @@ def hand_out(journal: Journal, path: Path, rows: int) -> str:
     """
     try:
         with path.open("x", encoding="utf-8-sig", newline="") as file:  # spreadsheets look for its byte order mark
-            asked = journal.hand_out(path.name, rows)
+            asked = journal.hand_out(str(path.resolve()), rows)
             writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
             writer.writerow(COLUMNS)
             writer.writerows([as_text(cell) for cell in _row(each)] for each in asked)
-    except OSError as error:
-        raise ConfigError(f"--table: {path} cannot be written ({error.strerror})") from error
+    except FileExistsError as error:
+        raise ConfigError(f"--table: {path} exists; name a new file") from error
+    except (OSError, ConfigError) as error:
+        path.unlink(missing_ok=True)
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"--table: {path} cannot be written ({why})") from error
     return f"{counted(len(asked), 'question')} handed out in {path}; --apply {path} takes the grades back."
 
 
@@ -81,7 +85,12 @@ def take_back(journal: Journal, path: Path) -> str:
     if other:
         sentences.append(f"{counted(other, 'grade')} differed from what was judged before, which counts.")
     if blank:
-        sentences.append(f"{counted(blank, 'row')} left blank; these questions are asked next.")
+        waiting = len(journal.grades) - journal.race.learnt
+        asked = (
+            "these questions are asked next" if len(journal.grades) > len(before) or waiting else "they are still open"
+        )
+        wait = f", and {counted(waiting, 'later judgment')} count once they are answered" if waiting else ""
+        sentences.append(f"{counted(blank, 'row')} left blank: {asked}{wait}.")
     return " ".join(sentences)
 
 

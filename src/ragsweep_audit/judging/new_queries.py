@@ -28,6 +28,7 @@ class Judged(NamedTuple):
     Attributes:
         weights: As of `Race`.
         queries: Position of the query of each pair, shape [pairs].
+        of_all: How many queries there are, also those without a pair.
         grades: From 0 to 1, 0 where nothing is known, shape [pairs].
         counted: How often each pair counts in the estimates, shape [pairs].
         unknown: The pairs that the estimates take for not relevant without knowing it.
@@ -38,6 +39,7 @@ class Judged(NamedTuple):
 
     weights: Array
     queries: Indices
+    of_all: int
     grades: Array
     counted: Array
     unknown: Indices
@@ -52,7 +54,7 @@ def largest_lead(judged: Judged, configuration: int) -> Array:
     With a probability of at most the level, any of them is exceeded at any look.
     """
     ahead = judged.weights[configuration] - judged.weights
-    rivals, queries = len(ahead) - 1, int(judged.queries.max()) + 1
+    rivals, queries = len(ahead) - 1, judged.of_all
     relevant = np.flatnonzero(judged.grades)
     gains = ahead[:, relevant] * (judged.grades * judged.counted)[relevant]
     values = np.array([np.bincount(judged.queries[relevant], each, queries) for each in gains])

@@ -76,7 +76,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, content: bytes = b"", kind: str = "text/plain") -> None:
         self.send_response(status)
         headers = {"Content-Type": kind, "Content-Length": str(len(content)), "Cache-Control": "no-store"}
-        for name, value in {**headers, "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}.items():
+        for name, value in {
+            **headers,
+            "Referrer-Policy": "no-referrer",
+            "X-Frame-Options": "DENY",
+            "X-Content-Type-Options": "nosniff",
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)

@@ -41,6 +41,7 @@ class Race:
             good enough, may lose more than the margin.
         seed: Of the draws.
         queries: Position of the query of each pair, shape [pairs]; None if nothing is said about new queries.
+        of_all: How many queries there are, if some have no pair.
         guessed: What somebody guesses about relevance, from 0 to 1, shape [pairs]; it only steers what is drawn.
     """
 
@@ -50,6 +51,7 @@ class Race:
     level: float = LEVEL
     seed: int = 42
     queries: Indices | None = None
+    of_all: int = 0
     guessed: Array | None = None
     drawn: int = 0
     learnt: int = 0
@@ -84,6 +86,11 @@ class Race:
         return self._sums / self._total if self._total else self._known
 
     @property
+    def largest_value(self) -> float:
+        """The metric of a configuration that ranks nothing but fully relevant units."""
+        return float(self.weights.sum(axis=1).max())
+
+    @property
     def counted(self) -> Array:
         """How often each judged pair counts, so that the pairs' weights times grades add up to the estimates.
 
@@ -101,7 +108,8 @@ class Race:
         unknown = np.array(self._unsure, dtype=np.intp) if is_known else np.flatnonzero(self._open)
         squares = self._squares / total**2 if total else np.zeros_like(self._squares)
         first = self._first_precision / total**2 if total else 0.0
-        return Judged(self.weights, queries, self.grades, counted, unknown, squares, first, self.level)
+        of_all = max(self.of_all, int(queries.max()) + 1)
+        return Judged(self.weights, queries, of_all, self.grades, counted, unknown, squares, first, self.level)
 
     @property
     def loss_on_new_queries(self) -> float | None:
@@ -124,6 +132,12 @@ class Race:
     def differing(self) -> int:
         """How many pairs without an answer can change a difference between configurations in the race."""
         return int((np.ptp(self.weights[self.running][:, self._open], axis=0) > 0).sum())
+
+    @property
+    def is_told(self) -> bool:
+        """Whether all is judged that tells between those in the race, and the judge could tell it."""
+        unsure = self.weights[self.running][:, self._unsure]
+        return self.differing == 0 and not (len(self._unsure) and bool((np.ptp(unsure, axis=0) > 0).any()))
 
     @property
     def is_close_enough(self) -> bool:

@@ -39,14 +39,13 @@ def state_line(journal: Journal, out: Sequence[int] = ()) -> str:
 def is_decided(journal: Journal) -> bool:
     """Whether the race names a configuration, or all that measure the same."""
     race = journal.race
-    told = race.differing == 0 and None not in journal.grades.values()
-    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough) or told
+    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough) or race.is_told
 
 
 def verdicts(journal: Journal) -> list[str]:
     """What is decided of each configuration: `chosen`, `tied` (it measures the same), `open` or `worse`."""
     race = journal.race
-    rest = "tied" if race.differing == 0 and None not in journal.grades.values() else "open"
+    rest = "tied" if race.is_told else "open"
     found = [rest if running else "worse" for running in race.running.tolist()]
     if is_decided(journal):
         found[race.leader] = "chosen"
@@ -94,7 +93,7 @@ def decision(journal: Journal) -> Iterator[str]:
     at = f"decided after {judged} at {race.level * 100:g} %"
     if not others:
         yield f"Ship {leader}: the best {about}, {at}."
-    elif all_judged and None not in journal.grades.values():
+    elif race.is_told:
         same = f"{leader} and {_named(journal, others)} measure the same {about}"
         yield f"{same}: every pair that could tell is judged ({judged})."
     elif race.is_close_enough:
@@ -115,8 +114,7 @@ def decision(journal: Journal) -> Iterator[str]:
     if left := race.differing:
         yield f"{left:,} more pairs could be judged that tell between what is open."
     yield on_new_queries(journal)
-    decided = not others or race.is_close_enough or (all_judged and None not in journal.grades.values())
-    yield from of_this_judge(journal, decided=decided)
+    yield from of_this_judge(journal, decided=is_decided(journal))
 
 
 def _pooled(journal: Journal) -> Iterator[str]:

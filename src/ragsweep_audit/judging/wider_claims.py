@@ -14,10 +14,13 @@ def on_new_queries(journal: Journal) -> str:
     loss = journal.race.loss_on_new_queries
     if loss is None:
         return "Nothing is said about other queries like these: there are too few queries or judgments."
-    leader, at = journal.pool.labels[journal.race.leader], f"at {journal.race.level * 100:g} %"
+    leader, metric = journal.pool.labels[journal.race.leader], journal.pool.metric_at_k
+    at = f"with an error of at most {journal.race.level * 100:g} %"
+    if loss >= journal.race.largest_value:
+        return "What the leader loses on other queries like these is not known yet: it could be anything."
     if loss < 0:
-        return f"On new queries like these, {leader} is the best as well, by at least {-loss:.3f}, {at}."
-    return f"On new queries like these, {leader} loses at most {loss:.3f} to the best, {at}."
+        return f"On new queries like these, {leader} is the best as well, by at least {-loss:.3f} {metric}, {at}."
+    return f"On new queries like these, {leader} loses at most {loss:.3f} {metric} to the best, {at}."
 
 
 def of_this_judge(journal: Journal, *, decided: bool) -> Iterator[str]:
@@ -32,8 +35,10 @@ def of_this_judge(journal: Journal, *, decided: bool) -> Iterator[str]:
     rate, most = error_rate(differed, len(first))
     yield (
         f"Asked for twice: {counted(len(first), 'judgment')}, of which {differed} differed{measured}: "
-        f"{rate:.1%} errors if they are independent, at most {most:.1%}."
+        f"{100 * rate:.1f} % errors if they are independent, at most {100 * most:.1f} %."
     )
     if decided:
         leader, loss = journal.pool.labels[journal.race.leader], loss_by_the_truth(journal.race, most)
-        yield f"With so many errors in both directions, {leader} loses at most {loss:.3f} to the best on these queries."
+        if loss < journal.race.largest_value:
+            most_lost = f"{leader} loses at most {loss:.3f} {journal.pool.metric_at_k} to the best on these queries"
+            yield f"If {100 * most:.1f} % of the judgments are wrong, {most_lost}."

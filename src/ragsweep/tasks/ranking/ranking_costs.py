@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -89,6 +89,21 @@ def returned(items: Dataset, tokenizer: str) -> dict[str, tuple[float, str]]:
     return {"returned": (characters / len(items.texts), tokenizer)} if characters else {}
 
 
+def cut_short(evaluation: Evaluation, budget: int | None, ranked: int, passages: int) -> Iterator[str]:
+    """That more passages would fit into a budget than are ranked.
+
+    Args:
+        evaluation: The measured run.
+        budget: The budget; None without one.
+        ranked: How many passages are ranked for each query.
+        passages: How many there are.
+    """
+    short = 0 if evaluation.ranks is None else int((evaluation.ranks >= min(ranked, passages)).sum())
+    if budget is not None and short and ranked < passages:
+        queries = f"{short} of {len(evaluation.judged.queries)} queries"
+        yield f"budget: for {queries}, all {ranked} ranked passages fit into {budget:,} tokens; no more are."
+
+
 def condition(k: int, budget: int | None) -> str:
     """What all values depend on, for chart titles."""
     return f"at k = {k}" if budget is None else f"within {budget:,} tokens"
@@ -128,14 +143,20 @@ def check_budget(budget: int | None, items: Dataset) -> None:
         raise ConfigError("budget: found questions without an answer, whose false finds are counted at a k; expected k")
 
 
-def within(tokens: Array | None, judged: Judged, budget: int) -> Indices:
-    """How many of the first passages of each query fit into a budget, shape [queries].
+def within(budget: int | None, judged: Judged, tokens_of_first: Callable[[], Array | None]) -> Indices | None:
+    """How many of the first passages of each query fit into a budget, shape [queries]; None without a budget.
 
     Args:
-        tokens: As `context_tokens` returns them; None if they are not known.
-        judged: The judged rankings.
         budget: The most tokens.
+        judged: The judged rankings.
+        tokens_of_first: Returns what `context_tokens` does; None if the tokens are not known.
+
+    Raises:
+        ConfigError: The tokens are not known.
     """
+    if budget is None:
+        return None
+    tokens = tokens_of_first()
     if tokens is None:
         raise ConfigError("budget: the tokens of passages cannot be counted here; use k, or decision.tokenizer=words")
     ranks: Indices = np.minimum((tokens <= budget).sum(axis=0), (judged.units != NOTHING).sum(axis=1))

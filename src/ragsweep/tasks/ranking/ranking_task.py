@@ -24,6 +24,7 @@ from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.stage_capabilities import ChecksItself
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.groups import Groups
+from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
@@ -98,8 +99,8 @@ class RankingTask:
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on the measurement: stages that are None, a chunker that cuts nothing."""
         stages = [name for name in STAGE_SETTINGS if getattr(self, name) is None]
-        stages.append("budget" if self.budget is None else "k")
-        return [*stages, "chunker"] if isinstance(self.retriever, BringsPassages) else stages
+        stages += ["budget"] if self.budget is None else []
+        return [*stages, *(["chunker"] if isinstance(self.retriever, BringsPassages) else [])]
 
     @property
     def cutoff(self) -> str:
@@ -181,12 +182,9 @@ class RankingTask:
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
-        deepest = self.k if self.budget is None else LEAST_DEPTH
+        deepest = self.k if self.budget is None else self._depth
         judged = learning.judged_ranking(items, ranking, self.evaluation, deepest)
-        ranks = None
-        if self.budget is not None:
-            tokens = costs.tokens_of(items, ranking, judged, deepest, tokenizer=self.tokenizer, store=self.store)
-            ranks = costs.within(tokens, judged, self.budget)
+        ranks = costs.within(self.budget, judged, lambda: self._tokens(items, ranking, judged, deepest))
         queries = [items.queries[row] for row in judged.queries]
         evaluation = evaluate(
             judged,
@@ -240,8 +238,8 @@ class RankingTask:
         """Everything that is recorded of a ranking."""
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
-        judged, cutoffs = evaluation.judged, evaluation.values.shape[1]
-        tokens = costs.tokens_of(items, ranking, judged, cutoffs, tokenizer=self.tokenizer, store=self.store)
+        judged = evaluation.judged
+        tokens = self._tokens(items, ranking, judged, evaluation.values.shape[1])
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
         facts = tables.facts(evaluation, items) | costs.returned(items, self.tokenizer)
         asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
@@ -254,7 +252,8 @@ class RankingTask:
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
-        of_data = [*filter(None, [caution_of_generated([items.queries[row] for row in evaluation.judged.queries])])]
+        of_data = [*costs.cut_short(evaluation, self.budget, self._depth, len(items.passages))]
+        of_data += filter(None, [caution_of_generated([items.queries[row] for row in judged.queries])])
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         further: Sequence[Score] = ()
         if nothing := self._false_finds(items, ranking, evaluation) if len(unanswerable(items)) else None:
@@ -287,9 +286,12 @@ class RankingTask:
                 **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
             },
             condition=f"{costs.condition(self.k, self.budget)}{f', {asked}' if items.left_out.number else ''}",
-            cutoff_unit="" if self.budget is None else costs.TOKENS.unit,
+            cutoff_unit=costs.TOKENS.unit if self.budget else "",
             charts=(false_find_chart.draw, nothing, charts.draw, evaluation) if nothing else (charts.draw, evaluation),
         )
+
+    def _tokens(self, items: Dataset, ranking: Ranking, judged: Judged, cutoffs: int) -> Array | None:
+        return costs.tokens_of(items, ranking, judged, cutoffs, tokenizer=self.tokenizer, store=self.store)
 
     @property
     def _method(self) -> Method:
