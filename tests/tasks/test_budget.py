@@ -1,6 +1,7 @@
 """A cutoff in tokens, against a slow and obvious loop."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunk
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.metrics import ndcg, precision, recall
+from ragsweep.tasks.ranking.ranking_costs import cut_short
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 
@@ -60,11 +62,10 @@ def test_as_many_whole_passages_count_as_fit(items, budget):
         assert measured.per_item["retrieved"][query].count("d") == len(taken)
 
 
-def test_with_a_budget_k_has_no_effect_and_is_not_recorded(items):
+def test_with_a_budget_k_has_no_effect_on_values(items):
     few, many = (replace(task(budget=60), k=k) for k in (1, 50))
     assert [each.value for each in few.measure(items).scores] == [each.value for each in many.measure(items).scores]
     assert few.cutoff == "budget"
-    assert "k" in few.without_effect
     assert "budget" in task().without_effect
 
 
@@ -79,3 +80,12 @@ def test_a_budget_needs_questions_that_have_an_answer(items):
     nobody = replace(items.queries[0], query_id="nobody", answerable=False)
     with pytest.raises(ConfigError, match="budget: found questions without an answer"):
         task(budget=50).check(replace(items, queries=(*items.queries, nobody)))
+
+
+def test_a_ranking_that_ends_before_the_budget_does_is_said(items):
+    fine = task(budget=100_000).measure(items)
+    assert not fine.notices
+    evaluation = SimpleNamespace(ranks=np.array([100, 7]), judged=SimpleNamespace(queries=[0, 1]))
+    [said] = cut_short(evaluation, 9000, 100, 5000)
+    assert said.startswith("budget: for 1 of 2 queries, all 100 ranked passages fit into 9,000 tokens")
+    assert not [*cut_short(evaluation, 9000, 100, 100)]

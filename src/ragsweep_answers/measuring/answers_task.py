@@ -51,7 +51,7 @@ from ragsweep_answers.measuring.contexts import (
     with_answer,
     with_own_evidence,
 )
-from ragsweep_answers.measuring.false_answers import ANSWERS, groups_of_parts, parted, with_false_answers
+from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
 from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, Confidence, confidence_scores
 from ragsweep_answers.measuring.scores import ACCURACY, MEASURES
 
@@ -175,10 +175,8 @@ class AnswersTask:
         quality = quality_of(answered, known, asked_of.ranking, self.k, self.evaluation)
         evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
         measured = self._measured(known, answered, evaluation, [*doubts_of_controls(answered, compared)])
-        if none is None:
-            return measured
-        groups, resamples = groups_of_parts(everything, rows), self.evaluation.resamples
-        return with_false_answers(measured, answered, none, groups=groups, resamples=resamples, seed=self.seed)
+        drawn = self.evaluation.resamples, self.seed
+        return with_false_answers(measured, everything, rows, *drawn) if none else measured
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""

@@ -41,29 +41,25 @@ def parted(everything: Answered, rows: Indices) -> tuple[Answered, Answered]:
     return known, replace(everything.only(_others(everything, rows)), scaled_by=known)
 
 
-def groups_of_parts(everything: Answered, rows: Indices) -> Groups:
-    """The groups of all cases, those at these positions first."""
-    return Groups.named(everything.groups.of[np.concatenate([rows, _others(everything, rows)])].tolist())
-
-
 def _others(everything: Answered, rows: Indices) -> Indices:
     return np.setdiff1d(np.arange(len(everything.cases)), rows)
 
 
 def with_false_answers(
-    measured: Measurement, known: Answered, others: Answered, *, groups: Groups, resamples: int, seed: int
+    measured: Measurement, everything: Answered, rows: Indices, resamples: int, seed: int
 ) -> Measurement:
     """The measurement of the answers to cases that have one, with that of the others.
 
     Args:
         measured: What is measured without them.
-        known: The answers to cases that have one.
-        others: The answers to cases that have none, at least one.
-        groups: Those of all cases, the known ones first.
+        everything: All answers.
+        rows: Positions of the cases that have an answer; at least one has none.
         resamples: Number of bootstrap resamples.
         seed: Of the bootstrap.
     """
-    found = false_answers(known, others, groups)
+    known, others = parted(everything, rows)
+    of_all = everything.groups.of[np.concatenate([rows, _others(everything, rows)])]
+    found = false_answers(known, others, Groups.named(of_all.tolist()))
     scores = found.scores(resamples, seed)
     sections = {HEADING: [*found.sentences(scores)]}
     lines = measured.files[ANSWER_FILE]

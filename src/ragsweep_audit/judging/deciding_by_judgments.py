@@ -103,7 +103,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.table:
         print(hand_out(journal, request.table, request.rows))
     if handed_out := journal.handed_out:
-        files = ", ".join(sorted(set(handed_out)))
+        files = ", ".join(sorted({Path(each).name for each in handed_out}))
         print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
         _ask(journal, judge, request.budget if request.asks else 0)

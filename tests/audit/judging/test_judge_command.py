@@ -104,6 +104,7 @@ def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
     assert process.returncode == 1
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_table_is_handed_out_and_taken_back(judge, tmp_path):
     status, said = judge("--table", "t.csv", "--rows", "3")
     assert status == 1

@@ -52,7 +52,7 @@ def test_a_table_is_safe_for_spreadsheets_and_cannot_be_overwritten(journal, tab
     assert len(rows) == 4
     assert not any(cell[:1] in "=+-@" for row in rows for cell in row.values() if cell)
     before = table.read_text()
-    with pytest.raises(ConfigError, match="cannot be written"):
+    with pytest.raises(ConfigError, match="exists; name a new file"):
         hand_out(journal, table, 1)
     assert table.read_text() == before
 

@@ -119,7 +119,7 @@ def curves(evaluation: Evaluation, tokens: Array | None) -> dict[str, Curve]:
 
 
 def tokens_of(
-    items: Dataset, ranking: Ranking, judged: Judged, cutoffs: int, *, tokenizer: str, store: Store
+    items: Dataset, ranking: Ranking, judged: Judged, cutoffs: int, counter: tuple[str, Store]
 ) -> Array | None:
     """The tokens of each judged query's context at each cutoff, shape [cutoffs, queries]; None if they are not known.
 
@@ -128,12 +128,11 @@ def tokens_of(
         ranking: The ranking.
         judged: The judged ranking.
         cutoffs: The largest cutoff.
-        tokenizer: As of `token_counts`.
-        store: Keeps the counts.
+        counter: The tokenizer, as of `token_counts`, and what keeps the counts.
     """
     if not any(items.texts):  # those that a system has not told
         return None
-    counts = token_counts(items.texts, tokenizer, store, ranking.passages)
+    counts = token_counts(items.texts, *counter, ranking.passages)
     return None if counts is None else context_tokens(judged, ranking.passages, counts, cutoffs)
 
 

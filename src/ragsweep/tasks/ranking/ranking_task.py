@@ -24,7 +24,6 @@ from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.stage_capabilities import ChecksItself
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
@@ -182,9 +181,9 @@ class RankingTask:
 
     def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
         """Judge the ranking and measure it."""
-        deepest = self.k if self.budget is None else self._depth
+        deepest, counter = self.k if self.budget is None else self._depth, (self.tokenizer, self.store)
         judged = learning.judged_ranking(items, ranking, self.evaluation, deepest)
-        ranks = costs.within(self.budget, judged, lambda: self._tokens(items, ranking, judged, deepest))
+        ranks = costs.within(self.budget, judged, lambda: costs.tokens_of(items, ranking, judged, deepest, counter))
         queries = [items.queries[row] for row in judged.queries]
         evaluation = evaluate(
             judged,
@@ -239,7 +238,8 @@ class RankingTask:
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         judged = evaluation.judged
-        tokens = self._tokens(items, ranking, judged, evaluation.values.shape[1])
+        cutoffs, counter = evaluation.values.shape[1], (self.tokenizer, self.store)
+        tokens = costs.tokens_of(items, ranking, judged, cutoffs, counter)
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
         facts = tables.facts(evaluation, items) | costs.returned(items, self.tokenizer)
         asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
@@ -289,9 +289,6 @@ class RankingTask:
             cutoff_unit=costs.TOKENS.unit if self.budget else "",
             charts=(false_find_chart.draw, nothing, charts.draw, evaluation) if nothing else (charts.draw, evaluation),
         )
-
-    def _tokens(self, items: Dataset, ranking: Ranking, judged: Judged, cutoffs: int) -> Array | None:
-        return costs.tokens_of(items, ranking, judged, cutoffs, tokenizer=self.tokenizer, store=self.store)
 
     @property
     def _method(self) -> Method:
