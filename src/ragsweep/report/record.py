@@ -18,9 +18,14 @@ VERSION = 1  # of the format; a new field does not change it
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a decision as JSON."""
+    """Write a decision as JSON, whole or not at all."""
     text = json.dumps(record, indent=2, ensure_ascii=False)
-    path.write_text(f"{text}\n", encoding="utf-8")
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        draft.write_text(f"{text}\n", encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:

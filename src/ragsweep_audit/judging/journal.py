@@ -98,10 +98,9 @@ class Journal:
     @property
     def _head(self) -> dict[str, Any]:
         """What a journal is about; another one cannot be gone on with."""
-        pool, race = self.pool, self.race
-        settings = {"margin": race.margin, "level": race.level, "seed": race.seed, "highest": self.highest}
-        about = {"version": VERSION, "strategy": self.strategy, "metric": pool.metric, "k": pool.k}
-        return {**about, **settings, "pool": pool.digest}
+        settings = {"margin": self.margin, "level": self.level, "seed": self.seed, "highest": self.highest}
+        about = {"version": VERSION, "strategy": self.strategy, "metric": self.pool.metric, "k": self.pool.k}
+        return {**about, **settings, "pool": self.pool.digest}
 
     @property
     def key(self) -> str:
@@ -212,7 +211,7 @@ class Journal:
         end = self._file.add(line)
         if "draw" in line:  # it is drawn already
             self._lines.append(line)
-            self._file.offset = end
+            self._file.offset, self._file.lines = end, self._file.lines + 1
 
     def _read(self) -> None:
         """Take in the lines that were added since."""
@@ -220,7 +219,7 @@ class Journal:
             self._take_in(line)
 
     def _take_in(self, content: bytes) -> None:
-        where = f"{self.path}, line {len(self._lines) + 1}"
+        where = f"{self.path}, line {self._file.lines + 1}"
         try:
             line = from_json((content[:LONGEST_LINE] if self._lines else content).decode())
             if not self._lines:
@@ -238,7 +237,8 @@ class Journal:
             else:
                 self._draw_as(line, where)
         except (MalformedError, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise ConfigError(f"{where}: cannot be read ({error})") from error
+            why = str(error) if isinstance(error, ValueError) else "it does not belong here"
+            raise ConfigError(f"{where}: cannot be read ({why}); the file was changed") from error
         self._lines.append(line)
 
     def _expect_same(self, line: Mapping[str, Any]) -> None:

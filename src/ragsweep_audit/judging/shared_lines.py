@@ -31,11 +31,13 @@ class SharedLines:
         path: The file.
         begins: What its first line begins with.
         offset: Where the next line begins, in bytes.
+        lines: How many lines are before it.
     """
 
     path: Path
     begins: bytes
     offset: int = 0
+    lines: int = 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -71,6 +73,7 @@ class SharedLines:
                     return
                 yield line
                 self.offset += len(line)
+                self.lines += 1
 
 
 class Holder(NamedTuple):
