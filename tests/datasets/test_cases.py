@@ -64,7 +64,6 @@ def test_every_query_of_a_dataset_with_cases_has_one(cases):
         ({"options": (Option("A", "x"), Option("B", "x "))}, "options A and B have the same text; expected different"),
         ({"correct": "C"}, r"the correct answer 'C' is not an option \(AB\)"),
         ({"correct": "AB"}, r"the correct answer 'AB' is not an option \(AB\)"),
-        ({"correct": None}, r"the correct answer None is not an option \(AB\)"),
         ({"conditions": ("anaemia",)}, "1 conditions for 2 options"),
         ({"conditions": ("anaemia", "\ud83e")}, "the condition of an option .* contains an invalid surrogate"),
         ({"case": "\ud83e"}, "the case contains an invalid surrogate"),

@@ -84,7 +84,7 @@ def test_what_is_not_measured_or_impossible_is_refused(changed, message):
     ("override", "message"),
     [
         ("decision.margin=0", "decision.margin: found 0, expected a number of at least 1e-06, or null"),
-        ("decision.at=0", "decision.at: found 0, expected a whole number from 1 to 1000, or null"),
+        ("decision.at=0", "decision.at: found 0, expected a whole number from 1 to 1000000, or null"),
         ("decision.at=10", "decision.at: found 10, expected a measured cutoff: 3, 5"),
         ("decision.require=[recall]", "decision.require: found ['recall'], expected a mapping of names, each a number"),
         ("decision.require={recall: high}", "decision.require: found {'recall': 'high'}, expected a mapping of names"),

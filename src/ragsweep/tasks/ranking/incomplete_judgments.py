@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
-from ragsweep.datasets import Qrels
+from ragsweep.datasets import Dataset, Qrels
 from ragsweep.tasks.ranking.judging import Gains, Hits, Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
@@ -105,10 +105,14 @@ def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, Ranking
 
 
 def recorded(
-    evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, RankingMetric]
+    evaluation: Evaluation, dataset: Dataset, metrics: Mapping[str, RankingMetric]
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """What a run records of incomplete judgments: facts, and a section of its report. Arguments as of `facts_of`."""
-    facts = facts_of(evaluation, qrels, metrics)
+    """What a run records of incomplete judgments: facts, and a section of its report.
+
+    What spans say of passages is complete: nothing is recorded of a dataset with references. Arguments as of
+    `facts_of`.
+    """
+    facts = {} if dataset.references else facts_of(evaluation, dataset.qrels, metrics)
     return {"incomplete_judgments": facts} if facts else {}, section(evaluation, facts)
 
 

@@ -248,7 +248,7 @@ class RankingTask:
             silent = nothing_found.silence_report(self._ranker, search, items, evaluation.judged.queries, ranking)
             decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
         sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
-        lacking, of_lacking = incomplete.recorded(evaluation, items.qrels, self.evaluation.metrics)
+        lacking, of_lacking = incomplete.recorded(evaluation, items, self.evaluation.metrics)
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
