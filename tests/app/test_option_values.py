@@ -36,6 +36,16 @@ def test_each_value_of_an_axis_has_its_own_settings():
     assert with_own_settings(jobs, ["chunker", "k"]) == ["chunker", "chunker.size", "k"]
 
 
+def test_a_setting_that_all_jobs_share_is_not_swept():
+    jobs = jobs_of(OverridesParser.create().parse_overrides(["chunker=recursive,sentence", "chunker.unit=tokens"]))
+    assert with_own_settings(jobs, ["chunker"]) == ["chunker"]
+
+
+def test_what_is_given_twice_without_a_colon_is_left_to_others():
+    given = ["chunker=recursive:96", "--allow", "a", "--allow", "b", "k=3", "k=5"]
+    assert expanded(given) == ["chunker=recursive", "chunker.size=96", *given[1:]]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -143,6 +143,21 @@ def test_at_a_single_k_it_is_said_that_some_return_more():
     assert "more text" not in " ".join(headline(decide(grid(cutoffs=(4,), sizes=(200, 210)))))
 
 
+def test_a_metric_that_a_shorter_list_can_win_is_doubted():
+    budgets = {"budgets": [300], "costs": [TOKENS], "gains": ["recall"]}
+    assert "decision.metric=recall compares what is found" in " ".join(
+        headline(decide(grid(settings=DecisionSettings("f1", **budgets))))
+    )
+    by_gain = headline(decide(grid(settings=DecisionSettings("recall", **budgets))))
+    assert "compares what is found" not in " ".join(by_gain)
+
+
+def test_budgets_that_nothing_fits_are_named():
+    decision = decide(grid(settings=DecisionSettings("f1", budgets=[1], costs=[TOKENS])))
+    assert decision.sweep.cutoff == "k"
+    assert "No configuration returns so little" in " ".join(evidence(decision))
+
+
 def test_what_was_measured_stays_beside_it():
     decision = decide(sweep := grid())
     assert decision.measured is sweep
@@ -168,6 +183,8 @@ def test_a_budget_that_is_no_cost_is_refused():
     with pytest.raises(ConfigError, match=r"decision\.budget: found 'f1'"):
         check_decision(DecisionSettings("f1", budget="f1"), metrics, (), "k")
     check_decision(DecisionSettings("f1", budget="k"), metrics, (), "k")
+    with pytest.raises(ConfigError, match="budget: found 300, and this task has no budget in tokens; expected k"):
+        check_decision(DecisionSettings("f1"), metrics, (), "k", 300)
     check_at(DecisionSettings("f1", at=500, budgets=[500]), [3, 5])
     with pytest.raises(ConfigError, match=r"decision\.at: found 5, expected a measured cutoff: 500"):
         check_at(DecisionSettings("f1", at=5, budgets=[500]), [3, 5])
