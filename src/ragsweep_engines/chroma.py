@@ -18,11 +18,12 @@ from ragsweep.retrieval.indexes.engine import Corpus
 from ragsweep.retrieval.indexes.index import Nearest
 from ragsweep_engines.chroma_access import client_of, explained
 from ragsweep_engines.folder_index import FolderIndex
-from ragsweep_engines.manifest import check_manifest, sampled
+from ragsweep_engines.manifest import DamagedError, check_manifest, sampled
 from ragsweep_engines.packages import expect_package
 
 ASKING = "index=chroma"
 COLLECTION = "passages"
+GRAPH, FLOAT_BYTES = "data_level0.bin", 4  # what Chroma calls the file of all vectors, and what a number takes in it
 WRITTEN_AT_ONCE = 4096  # passages that are written at once; a database says how many it takes, and that is more
 
 
@@ -67,6 +68,9 @@ class ChromaIndex(FolderIndex):
             self._found(collection, embeddings[:1], 1)  # writes the graph
 
     def _check(self, place: Path, noted: Mapping[str, Any]) -> None:
+        for graph in place.rglob(GRAPH):  # Chroma can crash the process when it reads a shorter one
+            if graph.stat().st_size < FLOAT_BYTES * noted["passages"]:
+                raise DamagedError(f"has lost a part of {GRAPH}")
         with explained(ASKING, place), _opened(place) as client:
             collection = client.get_collection(COLLECTION, embedding_function=None)
             rows = [str(row) for row in sampled(noted["passages"])]
