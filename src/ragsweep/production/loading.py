@@ -19,7 +19,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import placed, project
 from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.chunking import cut
-from ragsweep.datasets.model.collection import Collection, digest_of_documents
+from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset import passages_in
 from ragsweep.production.export_folder import COMPONENTS, INDEX, SETTINGS, STAGES, read_nodes, settings_of
 from ragsweep.production.loaded_retriever import LoadedRetriever
@@ -173,8 +173,7 @@ def _inside(folder: Path, path: str) -> Path | None:
 
 def passages_of(documents: Sequence[Document], chunker: Any, store: Store) -> list[Passage]:
     """The passages of documents, with the ids that a run gives them."""
-    collection = Collection("corpus", "page", tuple(documents), (), ())
-    spans = zip(documents, cut(collection, chunker, store), strict=True)
+    spans = zip(documents, cut(documents, chunker, store), strict=True)
     passages = [passage for document, its in spans for passage, _ in passages_in(document, its)]
     if not passages:
         raise DatasetError("corpus: the documents contain no text, so nothing can be retrieved")

@@ -53,6 +53,10 @@ from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.results import Answers, BringsPassages, Matching, Result
 from ragsweep.retrieval.returned import ReturnedRetriever
+from ragsweep.retrieval.returned_units.parent_unit import ParentUnit
+from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
+from ragsweep.retrieval.returned_units.whole_units import DocumentUnit, PageUnit
+from ragsweep.retrieval.returned_units.window_unit import WindowUnit
 from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
@@ -77,6 +81,7 @@ __all__ = [
     "CrossEncoderReranker",
     "DeletesCorpus",
     "DenseRetriever",
+    "DocumentUnit",
     "Encoder",
     "EncoderReranker",
     "Engine",
@@ -110,6 +115,8 @@ __all__ = [
     "OpenAIEncoder",
     "OpenAIModel",
     "OpensCorpus",
+    "PageUnit",
+    "ParentUnit",
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
     "Ranker",
@@ -119,6 +126,7 @@ __all__ = [
     "Reranker",
     "Result",
     "ReturnedRetriever",
+    "ReturnedUnit",
     "Rewriter",
     "RoutedRetriever",
     "RunFileRetriever",
@@ -134,6 +142,7 @@ __all__ = [
     "Trace",
     "Traces",
     "WeightedSum",
+    "WindowUnit",
     "WordLlamaEncoder",
     "Words",
     "minmax",

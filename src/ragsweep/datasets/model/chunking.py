@@ -12,7 +12,7 @@ from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.plugins import is_ours
-from ragsweep.datasets.model.collection import Collection, Document
+from ragsweep.datasets.model.collection import Document
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store
@@ -45,15 +45,11 @@ class SplitsMany(Capability, Chunker, Protocol):
         ...
 
 
-def cut(collection: Collection, chunker: Chunker, store: Store) -> Iterator[list[Span]]:
+def cut(documents: Sequence[Document], chunker: Chunker, store: Store) -> Iterator[list[Span]]:
     """The spans of the passages of each document, in its text."""
     across_pages = isinstance(chunker, CutsDocuments) and chunker.across_pages
-    places = [_places(document, across_pages) for document in collection.documents]
-    texts = [
-        document.text[start:end]
-        for document, its in zip(collection.documents, places, strict=True)
-        for start, end in its
-    ]
+    places = [_places(document, across_pages) for document in documents]
+    texts = [document.text[start:end] for document, its in zip(documents, places, strict=True) for start, end in its]
 
     def build() -> Arrays:
         split = chunker.split_all(texts) if isinstance(chunker, SplitsMany) else map(chunker.split, texts)

@@ -119,6 +119,10 @@ class Reference(NamedTuple):
         """Whether the offsets are known."""
         return self.start < self.end
 
+    def with_text(self, document: str) -> Reference:
+        """The reference with what stands at its offsets in the text of its document, if these are known."""
+        return self._replace(text=document[self.start : self.end]) if self.has_offsets else self
+
 
 class Unranked(NamedTuple):
     """A document that is left out of the ranking of a query."""

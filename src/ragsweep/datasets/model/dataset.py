@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -76,6 +76,7 @@ class Dataset:
         left_out: The questions that are not measured, and the documents that are left out of rankings.
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
+        documents: The documents, where more than the passages may be returned; empty otherwise.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Dataset:
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    documents: tuple[Document, ...] = field(default=(), repr=False)
 
     @classmethod
     def from_collection(
@@ -121,7 +123,7 @@ class Dataset:
         further: list[tuple[int, str]] = []
         positions: dict[str, int] = {}
         empty: list[str] = []
-        spans = cut(collection, chunker, store)
+        spans = cut(collection.documents, chunker, store)
         for document, its in zip(collection.documents, spans, strict=True):
             with_text: set[int] = set()
             for passage, pages in passages_in(document, its):
@@ -140,7 +142,7 @@ class Dataset:
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
         documents = {document.source: document for document in collection.documents}
-        references = tuple(_with_text(reference, documents) for reference in collection.references)
+        references = tuple(each.with_text(documents[each.source].text) for each in collection.references)
         judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
         rows = {query.query_id: row for row, query in enumerate(collection.queries)}
         grades = {(rows[each.query_id], positions[each.unit]): each.grade for each in judgments}
@@ -264,11 +266,6 @@ def relevant_passages(
     found = [Judgment(references[row].query_id, near[place].chunk_id, 1) for row, place in pairs]
     missed = dict.fromkeys(each.query_id for each in references).keys() - {each.query_id for each in found}
     return [*found, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]
-
-
-def _with_text(reference: Reference, documents: Mapping[str, Document]) -> Reference:
-    text = documents[reference.source].text[reference.start : reference.end] if reference.has_offsets else ""
-    return reference._replace(text=text) if reference.has_offsets else reference
 
 
 def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:

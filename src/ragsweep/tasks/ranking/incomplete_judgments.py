@@ -76,7 +76,7 @@ def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, Ranking
 
     Judgments are taken for incomplete if some are of units that are not relevant, so that units without a judgment are
     something else, and if such a unit is within the first k. A table that only lists what is relevant cannot say so.
-    Nothing is said of contexts within a budget, which have no k.
+    Nothing is said where each query has a number of ranks of its own, as within a budget.
 
     Args:
         evaluation: The measured run.
@@ -87,7 +87,7 @@ def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, Ranking
         Means over queries: `judged_at_k`, `rbp` with its `residual`, and `condensed`, the metrics by name without the
         units that are not judged.
     """
-    if evaluation.ranks is not None:  # each query has a cutoff of its own
+    if evaluation.ranks is not None or evaluation.places is not None:
         return {}
     judged, k = evaluation.judged, evaluation.k
     known = judged_units(judged, qrels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -43,6 +43,21 @@ class Judged:
     relevance_level: int
     ideal: Gains
     spans: Spans | None = None
+
+    def rows(self, which: Indices) -> Judged:
+        """The judged rankings of some of the queries, of judgments without spans."""
+        assert self.spans is None
+        return replace(
+            self,
+            queries=self.queries[which],
+            units=self.units[which],
+            ranks=self.ranks[which],
+            repeated=self.repeated[which],
+            gains=self.gains[which],
+            hits=self.hits[which],
+            relevant=self.relevant[which],
+            ideal=self.ideal[which],
+        )
 
 
 def judge(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,12 +83,6 @@ def with_circumstances(
     return replace(measurement, notices=[*measurement.notices, notice])
 
 
-def returned(items: Dataset, tokenizer: str) -> dict[str, tuple[float, str]]:
-    """How large a passage is, and what counts its tokens; empty where none has a text."""
-    characters = sum(map(len, items.texts))
-    return {"returned": (characters / len(items.texts), tokenizer)} if characters else {}
-
-
 def cut_short(evaluation: Evaluation, budget: int | None, ranked: int, passages: int) -> Iterator[str]:
     """That more passages would fit into a budget than are ranked.
 
@@ -142,23 +136,22 @@ def check_budget(budget: int | None, items: Dataset) -> None:
         raise ConfigError("budget: found questions without an answer, whose false finds are counted at a k; expected k")
 
 
-def within(budget: int | None, judged: Judged, tokens_of_first: Callable[[], Array | None]) -> Indices | None:
-    """How many of the first passages of each query fit into a budget, shape [queries]; None without a budget.
+def within(budget: int | None, returned: Indices, tokens: Array | None) -> Indices | None:
+    """How much of what each query gets fits into a budget, shape [queries]; None without a budget.
 
     Args:
         budget: The most tokens.
-        judged: The judged rankings.
-        tokens_of_first: Returns what `context_tokens` does; None if the tokens are not known.
+        returned: How many passages each query gets at most, shape [queries].
+        tokens: Those of each query's context at each cutoff, shape [cutoffs, queries]; None if they are not known.
 
     Raises:
         ConfigError: The tokens are not known.
     """
     if budget is None:
         return None
-    tokens = tokens_of_first()
     if tokens is None:
         raise ConfigError("budget: the tokens of passages cannot be counted here; use k, or decision.tokenizer=words")
-    ranks: Indices = np.minimum((tokens <= budget).sum(axis=0), (judged.units != NOTHING).sum(axis=1))
+    ranks: Indices = np.minimum((tokens <= budget).sum(axis=0), returned)
     return ranks
 
 

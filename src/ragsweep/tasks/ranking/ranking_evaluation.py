@@ -36,6 +36,8 @@ class Evaluation:
         seed: Seed of the bootstrap.
         groups: The groups of the queries; None if each is alone.
         ranks: The cutoff of each query, shape [queries]; None if it is k for all.
+        places: How many places of its judged ranking a query's cutoff has, shape [queries], where what is returned can
+            hold several units; None if as many as the cutoff.
     """
 
     k: int
@@ -49,6 +51,7 @@ class Evaluation:
     seed: int
     groups: Groups | None = None
     ranks: Indices | None = None
+    places: Indices | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,6 +62,12 @@ class Evaluation:
     def per_query(self) -> Array:
         """The values at the cutoff, shape [metrics, queries]; 0 for a query of which nothing is returned."""
         return at_cutoff(self.values, self.k, self.ranks)
+
+    @property
+    def within(self) -> Indices:
+        """How many places of its judged ranking are within each query's cutoff, shape [queries]."""
+        ranks = self.ranks if self.places is None else self.places
+        return np.full(len(self.judged.units), self.k) if ranks is None else ranks
 
     @property
     def means(self) -> dict[str, float]:
@@ -114,13 +123,35 @@ def evaluate(
     names = query_ids or tuple(str(query) for query in judged.queries)
     values = np.array(
         [
-            [_checked(metric(judged, cutoff), names, name, cutoff) for cutoff in cutoffs]
+            [checked_values(metric(judged, cutoff), names, name, cutoff) for cutoff in cutoffs]
             for name, metric in metrics.items()
         ]
     )
+    return with_intervals(
+        values, judged, metrics, k, query_types, groups=groups, ranks=ranks, resamples=resamples, seed=seed
+    )
+
+
+def with_intervals(
+    values: Array,
+    judged: Judged,
+    metrics: Mapping[str, RankingMetric],
+    k: int,
+    query_types: tuple[str | None, ...],
+    *,
+    groups: Groups | None,
+    ranks: Indices | None,
+    resamples: int,
+    seed: int,
+    places: Indices | None = None,
+) -> Evaluation:
+    """The values of all metrics, shape [metrics, cutoffs, queries], with the intervals of their means at the cutoff.
+
+    Other arguments as of `evaluate` and `Evaluation`.
+    """
     low, high = confidence_intervals(at_cutoff(values, k, ranks), groups=groups, resamples=resamples, seed=seed)
     about = tuple(metric_of(name, function) for name, function in metrics.items())
-    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed, groups, ranks)
+    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed, groups, ranks, places)
 
 
 def at_cutoff(values: Array, k: int, ranks: Indices | None) -> Array:
@@ -137,7 +168,7 @@ def at_cutoff(values: Array, k: int, ranks: Indices | None) -> Array:
     return found
 
 
-def _checked(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:
+def checked_values(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:
     """The values of a metric as an array. Raises `ConfigError` unless they are one finite number per query."""
     try:
         array = np.asarray(values)

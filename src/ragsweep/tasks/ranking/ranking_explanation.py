@@ -19,6 +19,7 @@ from ragsweep.datasets import Dataset, Query
 from ragsweep.retrieval import Ranker, Ranking, Search, Trace, trace
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
+from ragsweep.tasks.ranking.shown import Shown
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.task import Record
 from ragsweep.text.normalisation import composed, folded
@@ -60,7 +61,7 @@ class Explanation:
         retriever: The retriever of the run, built again.
         query: Position of the query in the dataset.
         ranking: Of all queries.
-        evaluation: Of the ranking.
+        shown: What is returned for it, measured.
         measured: The table of queries.
     """
 
@@ -70,7 +71,7 @@ class Explanation:
     retriever: Ranker
     query: int
     ranking: Ranking
-    evaluation: Evaluation
+    shown: Shown
     measured: pd.DataFrame
 
     def text(self, width: int) -> Iterator[str]:
@@ -106,8 +107,8 @@ class Explanation:
         judged, row = self.evaluation.judged, self._row
         retrieved = np.flatnonzero(judged.units[row] != NOTHING)
         places = judged.ranks[row, retrieved]
-        passages = self.ranking.passages[self.query, places].tolist()
-        scores = self.ranking.scores[self.query, places].tolist()
+        passages = self.shown.ranking.passages[self.query, places].tolist()
+        scores = self.shown.ranking.scores[self.query, places].tolist()
         lines = []
         for rank, passage, score in zip(retrieved.tolist(), passages, scores, strict=True):
             unit, gain = int(judged.units[row, rank]), judged.gains[row, rank]
@@ -115,18 +116,18 @@ class Explanation:
                 judgment = "relevant" if judged.hits[row, rank] else f"grade {gain:g}"
             else:
                 judgment = "repeat" if judged.repeated[row, rank] and unit in self.grades else "-"
-            lines.append(self._line(unit, passage, judgment, rank + 1, score))
+            lines.append(self._returned(unit, passage, judgment, rank + 1, score))
         return lines
 
     @property
     def top(self) -> list[Line]:
         """The ranking within the cutoff."""
-        return self.ranked[: self.evaluation.k]
+        return self.ranked[: self._within]
 
     @property
     def missed(self) -> list[Line]:
         """The relevant units outside the cutoff: first the ranked ones in their order, then the others."""
-        later = [line for line in self.ranked[self.evaluation.k :] if line.judgment == "relevant"]
+        later = [line for line in self.ranked[self._within :] if line.judgment == "relevant"]
         judged = self.evaluation.judged
         absent = self.grades.keys() - set(judged.units[self._row].tolist())
         return [*later, *(self._absent(unit) for unit in self.grades if unit in absent)]
@@ -146,6 +147,15 @@ class Explanation:
     def words(self) -> Mapping[str, npt.NDArray[np.float64]] | None:
         """What each word of the query adds to the score of each passage; None if no stage counts words."""
         return self.trace.words and self.trace.words.added
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What is returned, measured."""
+        return self.shown.evaluation
+
+    @property
+    def _within(self) -> int:
+        return int(self.evaluation.within[self._row])
 
     @property
     def _row(self) -> int:
@@ -180,6 +190,16 @@ class Explanation:
         if self.parts or self.words is not None:
             yield ""
 
+    def _returned(self, unit: int, passage: int, judgment: str, rank: int, score: float) -> Line:
+        """A line of the ranking; what is more than a passage stands beside the passage that was found first in it."""
+        ranks = self.shown.found.get((self.query, passage))
+        if ranks is None:
+            return self._line(unit, passage, judgment, rank, score)
+        line = self._line(unit, int(self.ranking.passages[self.query, ranks[0]]), judgment, rank, score)
+        found = f"returned for what was found at rank {', '.join(str(each + 1) for each in ranks)}"
+        name = one_line(self.shown.items.units[unit].removeprefix(f"{self._only_document}#"))
+        return line._replace(unit=name, remarks=[found, *line.remarks], text=self.shown.items.texts[passage])
+
     def _line(
         self, unit: int, passage: int, judgment: str, rank: int | None = None, score: float | None = None
     ) -> Line:
@@ -197,7 +217,8 @@ class Explanation:
         """Why a relevant unit is not in the ranking."""
         ranks = np.flatnonzero(self.ranking.passages[self.query] == passage)
         if not len(ranks):
-            return f"not in the ranking, which ends at rank {len(self.ranked)}"
+            end = int((self.ranking.passages[self.query] != NOTHING).sum())
+            return f"not in the ranking, which ends at rank {end}"
         stands_for = int(units_of_ranking(self.ranking.passages, self.dataset)[self.query, ranks[0]])
         return f"its passage is at rank {ranks[0] + 1}, where it stands for {self._name(stands_for)}"
 

@@ -45,8 +45,7 @@ def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
 def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     """The units retrieved for each judged query within the cutoff, best first, separated by semicolons."""
     units = np.array(dataset.units, dtype=object)
-    ranks = [evaluation.k] * len(evaluation.judged.units) if evaluation.ranks is None else evaluation.ranks.tolist()
-    first = (row[:rank] for row, rank in zip(evaluation.judged.units, ranks, strict=True))
+    first = (row[:rank] for row, rank in zip(evaluation.judged.units, evaluation.within, strict=True))
     return ["; ".join(units[row[row != NOTHING]]) for row in first]
 
 

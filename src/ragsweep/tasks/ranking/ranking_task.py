@@ -21,9 +21,9 @@ from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking import without_threshold
 from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.retrieval.stage_capabilities import ChecksItself
 from ragsweep.retrieval.stages import check_search, details_of, sections_of
-from ragsweep.statistics.groups import Groups
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
@@ -35,10 +35,12 @@ from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.coverage import unanswerable
-from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff, evaluate
+from ragsweep.tasks.ranking.enlarged import check_returns, enlarged
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, JudgedRanking, false_finds_of
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.shown import Measuring, Shown
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unusual import say_unusual
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
@@ -59,6 +61,7 @@ class RankingTask:
         evaluation: What is measured.
         k: The cutoff: how many passages go into the prompt.
         budget: How many tokens go into it instead, in whole passages; None takes the first k passages.
+        returns: What is returned for what is found, if that is more than the passage; k counts what is returned.
         seed: Of the bootstrap.
         store: Keeps where documents were cut, and how many tokens passages have.
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
@@ -83,6 +86,7 @@ class RankingTask:
     dynamic_k: Reranker | None = None
     repeats: Repeats = 1
     budget: Budget | None = None
+    returns: ReturnedUnit | None = None
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
@@ -92,13 +96,13 @@ class RankingTask:
     def loads(self) -> Sequence[str]:
         """What decides what is loaded; a system has passages of its own, so that no chunker cuts any."""
         cut = () if isinstance(self.retriever, BringsPassages) else ("chunker",)
-        return ("dataset", *cut, "store", "evaluation.relevance_level", "evaluation.fuzzy_threshold")
+        kept = () if self.returns is None else ("returns",)  # the documents
+        return ("dataset", *cut, *kept, "store", "evaluation.relevance_level", "evaluation.fuzzy_threshold")
 
     @property
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on the measurement: stages that are None, a chunker that cuts nothing."""
-        stages = [name for name in STAGE_SETTINGS if getattr(self, name) is None]
-        stages += ["budget"] if self.budget is None else []
+        stages = [name for name in (*STAGE_SETTINGS, "budget", "returns") if getattr(self, name) is None]
         return [*stages, *(["chunker"] if isinstance(self.retriever, BringsPassages) else [])]
 
     @property
@@ -124,7 +128,9 @@ class RankingTask:
         """Read and cut the documents, and print what is unusual about them."""
         is_system = isinstance(self.retriever, BringsPassages)
         chunker, threshold = PageChunker() if is_system else self.chunker, self.evaluation.fuzzy_threshold
-        dataset = Dataset.from_collection(self.dataset.load(), chunker, self.store, fuzzy_threshold=threshold)
+        collection = self.dataset.load()
+        dataset = Dataset.from_collection(collection, chunker, self.store, fuzzy_threshold=threshold)
+        dataset = dataset if self.returns is None else replace(dataset, documents=collection.documents)
         for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
             if not len(found) and not (is_system and what == "documents"):
                 raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
@@ -139,6 +145,7 @@ class RankingTask:
         elif isinstance(self.retriever, ChecksItself) and not needs_nothing(self.retriever, self.query, items):
             self.retriever.check()
         check_spans(items, self.evaluation.metrics)
+        check_returns(self.returns, self.retriever, items)
         costs.check_budget(self.budget, items)
 
     @property
@@ -155,7 +162,7 @@ class RankingTask:
             return replace(measured, sections=answered.with_sections(measured.sections))
         with noting(self.evaluation.times_before) as noted:
             ranking = self.rank(items)
-        measured = self.measured(items, ranking, self.evaluate(items, ranking))
+        measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_circumstances(measured, noted, self.retriever, self.evaluation)
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
@@ -168,9 +175,9 @@ class RankingTask:
         if row not in items.qrels.query:
             raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
         ranking = self.rank(items)
-        evaluation = self.evaluate(items, ranking)
-        measured = self.measured(items, ranking, evaluation).per_item
-        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, evaluation, measured)
+        shown = self.shown(items, ranking)
+        measured = self.measured(items, ranking, shown).per_item
+        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, shown, measured)
         with dealing(self._judgments(items)):
             yield from explanation.text(width)
 
@@ -179,24 +186,13 @@ class RankingTask:
         with dealing(self._judgments(items)):
             return rank(self._ranker, search_of(items), self._depth)
 
-    def evaluate(self, items: Dataset, ranking: Ranking) -> Evaluation:
-        """Judge the ranking and measure it."""
-        deepest, counter = self.k if self.budget is None else self._depth, (self.tokenizer, self.store)
-        judged = learning.judged_ranking(items, ranking, self.evaluation, deepest)
-        ranks = costs.within(self.budget, judged, lambda: costs.tokens_of(items, ranking, judged, deepest, counter))
-        queries = [items.queries[row] for row in judged.queries]
-        evaluation = evaluate(
-            judged,
-            self.evaluation.metrics,
-            self.k if ranks is None else max(1, int(ranks.max())),
-            tuple(query.query_type for query in queries),
-            tuple(query.query_id for query in queries),
-            groups=Groups.named([query.group for query in queries]),
-            ranks=ranks,
-            resamples=self.evaluation.resamples,
-            seed=self.seed,
-        )
-        return replace(evaluation, judged=replace(judged, spans=None))  # their texts would go to the chart process, too
+    def shown(self, items: Dataset, ranking: Ranking) -> Shown:
+        """What is returned for the passages of the ranking, measured."""
+        counter = (self.tokenizer, self.store)
+        measuring = Measuring(self.evaluation, self.k, self.budget, self._depth, counter, self.seed)
+        if self.returns is None:
+            return measuring.passages(items, ranking)
+        return enlarged(items, ranking, self.returns, measuring)
 
     def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds:
         """What is found for questions without an answer, and by which scores before a threshold."""
@@ -233,15 +229,15 @@ class RankingTask:
         """The retriever with the stages before and after it."""
         return in_stages(self.retriever, self.query, self.reranker, self.dynamic_k)
 
-    def measured(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> Measurement:
+    def measured(self, items: Dataset, ranking: Ranking, shown: Shown) -> Measurement:
         """Everything that is recorded of a ranking."""
+        evaluation, tokens = shown.evaluation, shown.tokens
         intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         judged = evaluation.judged
-        cutoffs, counter = evaluation.values.shape[1], (self.tokenizer, self.store)
-        tokens = costs.tokens_of(items, ranking, judged, cutoffs, counter)
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
-        facts = tables.facts(evaluation, items) | costs.returned(items, self.tokenizer)
+        facts = tables.facts(evaluation, items)
+        facts |= {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
         asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
         with dealing(judgments := self._judgments(items)):
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
@@ -262,9 +258,9 @@ class RankingTask:
             facts |= {"false_finds": nothing.facts}
         details = {name: [column[row] for row in judged.queries] for name, column in texts.items()}
         return Measurement(
-            items=tables.queries(evaluation, items),
+            items=tables.queries(evaluation, shown.items),
             scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
-            details={"retrieved": tables.retrieved(evaluation, items)} | details,
+            details={"retrieved": tables.retrieved(evaluation, shown.items)} | details,
             curves=costs.curves(evaluation, tokens),
             measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level), *lacking.values()),
             cutoff=self.cutoff,
@@ -281,8 +277,8 @@ class RankingTask:
             method=self._method,
             tables={f"{PASSAGES.files}.csv": nothing.curve()} if nothing else {},
             files={
-                "ranking.trec": trec.run_lines(evaluation.judged, ranking.passages, ranking.scores, items, TAG),
-                "qrels.trec": trec.qrels_lines(items),
+                "ranking.trec": trec.run_lines(judged, shown.ranking.passages, shown.ranking.scores, shown.items, TAG),
+                "qrels.trec": trec.qrels_lines(shown.items),
                 **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
             },
             condition=f"{costs.condition(self.k, self.budget)}{f', {asked}' if items.left_out.number else ''}",

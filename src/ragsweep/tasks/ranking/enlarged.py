@@ -1,0 +1,268 @@
+"""What a configuration returns for each query where that is more than the passages that it finds, measured.
+
+A part of a document that is returned stands at as many places of the judged ranking as it has judged units: where pages
+are judged, at one place for each of its pages, first those on which a passage was found. So every page that is
+returned counts, and none counts twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ragsweep.core.arrays import NOTHING, Indices, Scores
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.trec_files import strictly_falling
+from ragsweep.datasets import Dataset, Document, Qrels
+from ragsweep.datasets.model.dataset import Passage, relevant_passages
+from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.retrieval import Ranking
+from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.returned_units.merging import Enlarging, Part
+from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
+from ragsweep.statistics.intervals import Array
+from ragsweep.store.code import name_of
+from ragsweep.store.stage_store import Store
+from ragsweep.tasks.ranking import learning
+from ragsweep.tasks.ranking import ranking_costs as costs
+from ragsweep.tasks.ranking.coverage import unanswerable
+from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.ranking.ranking_evaluation import CURVE, checked_values, with_intervals
+from ragsweep.tasks.ranking.shown import Measuring, Shown, light
+
+
+def enlarged(items: Dataset, ranking: Ranking, unit: ReturnedUnit, measuring: Measuring) -> Shown:
+    """What is returned for the passages of a ranking, measured at every cutoff.
+
+    Args:
+        items: Has the passages and their documents.
+        ranking: The passages that were found.
+        unit: Says what is returned for them.
+        measuring: How it is measured.
+    """
+    enlarging = Enlarging(unit, items.documents, items.passages)
+    most = max(CURVE, measuring.k) if measuring.budget is None else measuring.depth
+    pieces = _Pieces(items, enlarging, ranking, most, measuring.evaluation.fuzzy_threshold)
+    tokens = pieces.tokens(measuring.counter)
+    ranks = costs.within(measuring.budget, pieces.numbers, tokens)
+    k = measuring.k if ranks is None else max(1, int(ranks.max()))
+    cutoffs = max(CURVE, k)
+    values = np.stack([pieces.values(cutoff, measuring) for cutoff in range(1, cutoffs + 1)], axis=1)
+    at = np.full(len(pieces.queries), k) if ranks is None else ranks
+    chosen = pieces.judged(at, measuring)
+    types, _, groups = measuring.about(items, pieces.queries)
+    evaluation = with_intervals(
+        values,
+        chosen.judged,
+        measuring.evaluation.metrics,
+        k,
+        types,
+        groups=groups,
+        ranks=ranks,
+        places=chosen.places,
+        resamples=measuring.evaluation.resamples,
+        seed=measuring.seed,
+    )
+    units = {(each.source, *span) for each, span in zip(items.passages, enlarging.spans, strict=True)}
+    return Shown(
+        chosen.items,
+        chosen.ranking,
+        light(evaluation),
+        None if tokens is None else tokens[:cutoffs],
+        sum(end - start for _, start, end in units) / len(units),
+        pieces.found(at),
+    )
+
+
+def check_returns(unit: ReturnedUnit | None, retriever: object, items: Dataset) -> None:
+    """Raise `ConfigError` where nothing can be returned but what is found."""
+    if unit is None:
+        return
+    if isinstance(retriever, BringsPassages):
+        raise ConfigError(
+            f"returns: found {name_of(unit)}, but a system decides itself what it returns; expected passage"
+        )
+    if len(unanswerable(items)):
+        raise ConfigError(
+            f"returns: found {name_of(unit)} and questions without an answer, whose false finds are counted in "
+            "passages; expected passage"
+        )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What is returned at a cutoff, judged.
+
+    Attributes:
+        items: The dataset with the pieces as passages, and the judgments of these.
+        ranking: The pieces.
+        judged: The judged ranking.
+        places: How many places each judged query has, shape [queries].
+    """
+
+    items: Dataset
+    ranking: Ranking
+    judged: Judged
+    places: Indices
+
+
+class _Pieces:
+    """The parts that are returned for the judged queries at the cutoffs 1 to `most`, in pieces with one unit each."""
+
+    def __init__(
+        self, items: Dataset, enlarging: Enlarging, ranking: Ranking, most: int, fuzzy_threshold: float
+    ) -> None:
+        self.queries = np.unique(items.qrels.query)
+        self._items, self._ranking, self._enlarging = items, ranking, enlarging
+        self._documents = {document.source: document for document in items.documents}
+        self._positions = {unit: position for position, unit in enumerate(items.units)}
+        self._known: dict[tuple[str, int, int], int] = {}
+        self._passages: list[Passage] = []
+        self._units: list[int] = []
+        self._by_pages = items.unit == "page"
+        self.parts: list[list[list[Part]]] = []  # by query and cutoff
+        self._rows: list[list[list[tuple[int, ...]]]] = []  # the pieces of these parts
+        for query in self.queries.tolist():
+            found = ranking.passages[query][ranking.passages[query] != NOTHING].tolist()
+            at_cutoffs = enlarging.at_cutoffs(found, ranking.scores[query].tolist(), most)
+            self.parts.append(at_cutoffs)
+            pieces = {part: self._pieces_of(part, found) for parts in at_cutoffs for part in parts}
+            self._rows.append([[pieces[part] for part in parts] for parts in at_cutoffs])
+        if not self._passages:  # nothing is found for any query, and a dataset has passages
+            first = items.passages[0]
+            self._number(self._documents[first.source], first.start, first.end)
+        self._best = self._best_possible() if items.references else {}
+        self._all = self._as_dataset()
+        rows = {query.query_id: row for row, query in enumerate(items.queries)}
+        judgments = relevant_passages(items.references, self._passages, fuzzy_threshold)
+        numbers = {each.chunk_id: number for number, each in enumerate(self._passages)}
+        self._relevant = {(rows[each.query_id], numbers[each.unit]) for each in judgments if each.grade}
+
+    @property
+    def numbers(self) -> Indices:
+        """How many parts each query gets at most, shape [queries]."""
+        return np.array([max(map(len, at_cutoffs)) for at_cutoffs in self.parts], dtype=np.int64)
+
+    def tokens(self, counter: tuple[str, Store]) -> Array | None:
+        """The tokens of what each query gets at each cutoff, shape [cutoffs, queries]; None if they are not known."""
+        counts = token_counts(self._all.texts, *counter)
+        if counts is None:
+            return None
+        of = counts.tolist()
+        sums = [[sum(of[piece] for part in at for piece in part) for at in rows] for rows in self._rows]
+        tokens: Array = np.array(sums, dtype=np.float64).T
+        return tokens
+
+    def found(self, cutoffs: Indices) -> dict[tuple[int, int], tuple[int, ...]]:
+        """The ranks of the passages that each piece at the cutoff of its query is returned for."""
+        return {
+            (int(query), piece): part.found
+            for row, (query, cutoff) in enumerate(zip(self.queries, cutoffs.tolist(), strict=True))
+            if cutoff
+            for part, pieces in zip(self.parts[row][cutoff - 1], self._rows[row][cutoff - 1], strict=True)
+            for piece in pieces
+        }
+
+    def values(self, cutoff: int, measuring: Measuring) -> Array:
+        """The value of each metric at a cutoff, shape [metrics, queries]."""
+        metrics = measuring.evaluation.metrics
+        chosen = self.judged(np.full(len(self.queries), cutoff), measuring)
+        values = np.empty((len(metrics), len(self.queries)))
+        for places in np.unique(chosen.places).tolist():
+            rows = np.flatnonzero(chosen.places == places)
+            judged = chosen.judged if len(rows) == len(self.queries) else chosen.judged.rows(rows)
+            names = tuple(self._items.queries[row].query_id for row in judged.queries)
+            for place, (name, metric) in enumerate(metrics.items()):
+                values[place, rows] = checked_values(metric(judged, places), names, name, cutoff)
+        return values
+
+    def judged(self, cutoffs: Indices, measuring: Measuring) -> _Judged:
+        """What each query gets at a cutoff of its own, judged; nothing at cutoff 0."""
+        rows = [rows[cutoff - 1] if cutoff else [] for rows, cutoff in zip(self._rows, cutoffs.tolist(), strict=True)]
+        parts = [of[cutoff - 1] if cutoff else [] for of, cutoff in zip(self.parts, cutoffs.tolist(), strict=True)]
+        width = max(1, *(sum(map(len, row)) for row in rows), int(cutoffs.max(initial=0)))
+        passages = np.full((len(self._items.queries), width), NOTHING)
+        scores = np.full(passages.shape, -np.inf)
+        for query, row, of_row in zip(self.queries.tolist(), rows, parts, strict=True):
+            pieces = [piece for part in row for piece in part]
+            passages[query, : len(pieces)] = pieces
+            scores[query, : len(pieces)] = [part.score for part, its in zip(of_row, row, strict=True) for _ in its]
+        items = self._with_qrels(rows) if self._items.references else self._all
+        ranking = replace(self._ranking, passages=passages, scores=_falling(scores), others=np.empty(0))
+        judged = learning.judged_ranking(items, ranking, measuring.evaluation, width)
+        missing = cutoffs - np.array([len(row) for row in rows])
+        return _Judged(items, ranking, judged, (judged.units != NOTHING).sum(axis=1) + missing)
+
+    def _pieces_of(self, part: Part, found: Sequence[int]) -> tuple[int, ...]:
+        """The positions of the pieces of a part, which are new if no other part had them."""
+        document = self._documents[part.source]
+        if not self._by_pages:
+            return (self._number(document, part.start, part.end),)
+        passages = [self._items.passages[found[rank]] for rank in part.found]
+        pages = [page for page in document.pages if page.start < part.end and page.end > part.start]
+
+        def first_found(page_start: int, page_end: int) -> int:
+            ranks = (r for r, each in enumerate(passages) if each.start < page_end and each.end > page_start)
+            return next(ranks, len(passages))
+
+        pages.sort(key=lambda page: first_found(page.start, page.end))
+        borders = ((max(part.start, page.start), min(part.end, page.end)) for page in pages)
+        with_text = [each for each in borders if document.text[each[0] : each[1]].strip()]
+        return tuple(self._number(document, *each) for each in with_text)
+
+    def _number(self, document: Document, start: int, end: int) -> int:
+        key = (document.source, start, end)
+        if key not in self._known:
+            self._known[key] = len(self._passages)
+            page = next(each for each in reversed(document.pages) if each.start <= start)
+            name = f"{document.source}#{page.page + 1}/{start}-{end}"
+            passage = Passage(document.text[start:end], document.source, page.page, page.page_number, name, start, end)
+            self._passages.append(passage)
+            self._units.append(self._positions[page.unit] if self._items.unit != "passage" else len(self._units))
+        return self._known[key]
+
+    def _best_possible(self) -> Mapping[int, Sequence[int]]:
+        """By query, the pieces that are returned if exactly the passages with a part of a reference are found."""
+        best: dict[int, Sequence[int]] = {}
+        qrels = self._items.qrels
+        for query in self.queries.tolist():
+            relevant = qrels.unit[(qrels.query == query) & (qrels.grade > 0)]
+            found = np.flatnonzero(np.isin(self._items.passage_units, relevant)).tolist()
+            parts = self._enlarging.at_cutoffs(found, [0.0] * len(found), len(found)) if found else []
+            best[query] = [piece for part in (parts[-1] if parts else ()) for piece in self._pieces_of(part, found)]
+        return best
+
+    def _with_qrels(self, rows: Sequence[Sequence[Sequence[int]]]) -> Dataset:
+        """The dataset with judgments of what each query gets, and of what is best to be added to that.
+
+        So R is how many pieces with a part of a reference there are, besides those that could not be returned beside
+        what is returned.
+        """
+        judgments = []
+        for query, row in zip(self.queries.tolist(), rows, strict=True):
+            found = [piece for part in row for piece in part if (query, piece) in self._relevant]
+            lost = [each for each in self._best[query] if not any(self._overlap(each, other) for other in found)]
+            judgments += [(query, piece, 1) for piece in (*found, *lost)] or [(query, 0, 0)]
+        return replace(self._all, qrels=Qrels(*np.array(judgments, dtype=np.int64).T))
+
+    def _overlap(self, piece: int, other: int) -> bool:
+        one, two = self._passages[piece], self._passages[other]
+        return one.source == two.source and one.start < two.end and two.start < one.end
+
+    def _as_dataset(self) -> Dataset:
+        names = tuple(each.chunk_id for each in self._passages)
+        return replace(
+            self._items,
+            units=names if self._items.unit == "passage" else self._items.units,
+            passages=tuple(self._passages),
+            passage_units=np.array(self._units, dtype=np.int64),
+            further_units=np.empty((0, 2), dtype=np.int64),
+        )
+
+
+def _falling(scores: Scores) -> Scores:
+    """Scores of which none is equal to another one of the query, so that the pieces keep their order."""
+    falling: Scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))
+    return falling

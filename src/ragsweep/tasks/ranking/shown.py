@@ -1,0 +1,94 @@
+"""What a configuration returns for each query, measured: the ranked passages themselves, as a task has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ragsweep.core.arrays import NOTHING
+from ragsweep.datasets import Dataset
+from ragsweep.retrieval import Ranking
+from ragsweep.statistics.groups import Groups
+from ragsweep.statistics.intervals import Array, Indices
+from ragsweep.store.stage_store import Store
+from ragsweep.tasks.ranking import learning
+from ragsweep.tasks.ranking import ranking_costs as costs
+from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, evaluate
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+
+
+class Shown(NamedTuple):
+    """What is returned, and what it is worth.
+
+    Attributes:
+        items: The dataset, whose passages are what is returned, or parts of it.
+        ranking: These passages, ranked.
+        evaluation: What they are worth.
+        tokens: Those of each judged query at each cutoff, shape [cutoffs, queries]; None if they cannot be counted.
+        characters: The mean size of what may be returned; 0 if that has no text.
+        found: Which of the ranked passages each of these passages was returned for, by query and passage; empty if they
+            are the ranked ones.
+    """
+
+    items: Dataset
+    ranking: Ranking
+    evaluation: Evaluation
+    tokens: Array | None
+    characters: float
+    found: dict[tuple[int, int], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How what is returned is measured.
+
+    Attributes:
+        evaluation: The metrics.
+        k: The cutoff.
+        budget: The cutoff in tokens; None if it is k.
+        depth: How many passages are ranked.
+        counter: The tokenizer, and what keeps its counts.
+        seed: Of the intervals.
+    """
+
+    evaluation: EvaluationSettings
+    k: int
+    budget: int | None
+    depth: int
+    counter: tuple[str, Store]
+    seed: int
+
+    def about(self, items: Dataset, queries: Indices) -> tuple[tuple[str | None, ...], tuple[str, ...], Groups | None]:
+        """The types, ids and groups of the judged queries."""
+        of_rows = [items.queries[row] for row in queries]
+        ids = tuple(query.query_id for query in of_rows)
+        return tuple(query.query_type for query in of_rows), ids, Groups.named([query.group for query in of_rows])
+
+    def passages(self, items: Dataset, ranking: Ranking) -> Shown:
+        """The ranked passages, measured."""
+        deepest = max(CURVE, self.k) if self.budget is None else self.depth
+        judged = learning.judged_ranking(items, ranking, self.evaluation, deepest)
+        tokens = costs.tokens_of(items, ranking, judged, deepest, self.counter)
+        ranks = costs.within(self.budget, (judged.units != NOTHING).sum(axis=1), tokens)
+        types, ids, groups = self.about(items, judged.queries)
+        evaluation = evaluate(
+            judged,
+            self.evaluation.metrics,
+            self.k if ranks is None else max(1, int(ranks.max())),
+            types,
+            ids,
+            groups=groups,
+            ranks=ranks,
+            resamples=self.evaluation.resamples,
+            seed=self.seed,
+        )
+        characters = sum(map(len, items.texts)) / max(1, len(items.texts))
+        cutoffs = evaluation.values.shape[1]
+        return Shown(items, ranking, light(evaluation), None if tokens is None else tokens[:cutoffs], characters, {})
+
+
+def light(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without the texts of spans, which would go to the process that draws, too."""
+    judged: Judged = replace(evaluation.judged, spans=None)
+    return replace(evaluation, judged=judged)
