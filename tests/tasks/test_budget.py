@@ -43,7 +43,7 @@ def task(**settings):
 def test_as_many_whole_passages_count_as_fit(items, budget):
     measures = task(budget=budget)
     ranking = measures.rank(items)
-    measured = measures.measured(items, ranking, measures.evaluate(items, ranking))
+    measured = measures.measured(items, ranking, measures.shown(items, ranking))
     values = {score.metric.name: score.per_item for score in measured.scores}
     [tokens] = [each.per_item for each in measured.measures if each.metric.name == "context/tokens"]
     relevant = {row: set(items.qrels.unit[items.qrels.query == row].tolist()) for row in range(10)}

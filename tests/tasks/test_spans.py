@@ -401,7 +401,7 @@ def test_precision_omega_is_that_of_chromas_tables(real_data, chunker, published
     omega = partial(metrics.token_precision_omega, overlap="chroma")
     measures = task(OwnDataset("s", *chroma(real_data)), {"omega": omega}, chunker)
     items = measures.load()
-    found = measures.evaluate(items, measures.rank(items))
+    found = measures.shown(items, measures.rank(items)).evaluation
     for corpus, expected in published.items():
         values = 100 * found.per_query[0, [each == corpus for each in found.query_types]]
         assert (values.mean(), values.std()) == pytest.approx(expected, abs=0.051)
@@ -428,7 +428,7 @@ def test_a_published_table_of_chunks_of_200_tokens_is_reproduced(real_data, tmp_
         dataset, {each.__name__: partial(each, overlap="chroma") for each in PUBLISHED}, FixedTokens(200), retriever
     )
     items = measures.load()
-    found = measures.evaluate(items, measures.rank(items))
+    found = measures.shown(items, measures.rank(items)).evaluation
     for (means, deviation), values in zip(PUBLISHED.values(), 100 * found.values, strict=True):
         assert values[:10].mean(axis=1) == pytest.approx(means, abs=0.006)
         assert values[4].std() == pytest.approx(deviation, abs=0.006)

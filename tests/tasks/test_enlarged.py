@@ -1,0 +1,237 @@
+"""Metrics and tokens of what is returned, against a slow and obvious loop over pages and characters."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from ragsweep.core.arrays import NOTHING
+from ragsweep.core.errors import ConfigError
+from ragsweep.datasets import (
+    Collection,
+    Dataset,
+    Document,
+    Judgment,
+    PageChunker,
+    Query,
+    RecursiveChunker,
+    Reference,
+)
+from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, SparseRetriever, WindowUnit
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking import metrics
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
+from ragsweep.tasks.ranking.spans.token_metrics import token_iou, token_precision, token_recall
+
+PAGES = 4  # of each document
+SMALL = RecursiveChunker(size=60, overlap=0)
+UNITS = {
+    "window": WindowUnit(size=1),
+    "window of 0": WindowUnit(size=0),
+    "parent": ParentUnit(chunker=RecursiveChunker(size=150, overlap=0)),
+    "overlapping parent": ParentUnit(chunker=RecursiveChunker(size=150, overlap=70)),
+    "page": PageUnit(),
+    "document": DocumentUnit(),
+}
+
+
+@pytest.fixture
+def collection():
+    """Ten documents of four pages that share words, and twelve questions of two words with judged pages."""
+    rng = np.random.default_rng(7)
+    words = [f"word{number}" for number in range(40)]
+
+    def page():
+        return "\n".join(" ".join(rng.choice(words, rng.integers(3, 12))) for _ in range(4))
+
+    documents = tuple(
+        Document.from_pages(f"d{row}", [(str(p), f"d{row}#{p}", page()) for p in range(1, PAGES + 1)])
+        for row in range(10)
+    )
+    queries = tuple(Query(f"q{row}", " ".join(rng.choice(words, 2, replace=False)), None) for row in range(12))
+    pages = [f"d{row}#{p}" for row in range(10) for p in range(1, PAGES + 1)]
+    judgments = tuple(Judgment(f"q{row}", each, 1) for row in range(12) for each in rng.choice(pages, 6, replace=False))
+    return Collection("small", "page", documents, queries, judgments)
+
+
+def task(collection, returns, chosen, chunker=SMALL, **settings):
+    class Format:
+        def load(self):
+            return collection
+
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, chosen)
+    retriever = SparseRetriever(NO_STORE)
+    return RankingTask(Format(), chunker, retriever, evaluation, 3, 0, NO_STORE, "words", returns=returns, **settings)
+
+
+def slow_parts(items, ranking, spans, query, k, *, joined):
+    """What a query gets: spans of characters of documents, by the definition, one found passage after another."""
+    texts = {each.source: each.text for each in items.documents}
+    parts = []  # source, characters, found passages
+    order = ranking.passages[query][ranking.passages[query] != NOTHING].tolist()
+
+    def are_one(part, source, new):
+        if part[0] != source:
+            return False
+        both = new | part[1]
+        between = "".join(texts[source][at] for at in range(min(both), max(both) + 1) if at not in both)
+        return bool(new & part[1] or (joined and not between.strip()))
+
+    for passage in order:
+        source, new = items.passages[passage].source, set(range(*spans[passage]))
+        touched = [each for each in parts if are_one(each, source, new)]
+        place = parts.index(touched[0]) if touched else len(parts)
+        for each in touched:
+            new |= each[1]
+            parts.remove(each)
+        found = sorted([passage, *(one for each in touched for one in each[2])], key=order.index)
+        parts.insert(place, (source, set(range(min(new), max(new) + 1)), found))
+        if len(parts) == k:
+            break
+    return parts
+
+
+def pages_of(items, part):
+    """The pages of a part: first those on which a passage was found, in the order in which they were found."""
+    source, characters, found = part
+    [document] = [each for each in items.documents if each.source == source]
+    inside = [
+        page
+        for page in document.pages
+        if any(at in characters and not document.text[at].isspace() for at in range(page.start, page.end))
+    ]
+    first = [page for passage in found for page in inside if page.start <= items.passages[passage].start < page.end]
+    return list(dict.fromkeys(page.unit for page in [*first, *inside]))
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_every_page_that_is_returned_counts_once(collection, name):
+    unit = UNITS[name]
+    measures = task(collection, unit, {"recall": metrics.recall, "precision": metrics.precision, "mrr": metrics.mrr})
+    items = measures.load()
+    ranking = measures.rank(items)
+    shown = measures.shown(items, ranking)
+    spans = unit.spans({each.source: each for each in items.documents}, items.passages)
+    texts = {each.source: each.text for each in items.documents}
+    relevant = {q.query_id: {j.unit for j in collection.judgments if j.query_id == q.query_id} for q in items.queries}
+    for k in (1, 2, 3, 7):
+        for query, asked in enumerate(items.queries):
+            parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)
+            pages = [page for part in parts for page in pages_of(items, part)]
+            places = len(pages) + k - len(parts)
+            hits = [place for place, page in enumerate(pages) if page in relevant[asked.query_id]]
+            distinct = {pages[place] for place in hits}
+            expected = [
+                len(distinct) / len(relevant[asked.query_id]),
+                len(distinct) / places,
+                1 / (hits[0] + 1) if hits else 0,
+            ]
+            assert shown.evaluation.values[:, k - 1, query].tolist() == pytest.approx(expected), (k, query)
+            tokens = sum(
+                len("".join(texts[source][at] for at in sorted(characters)).split()) for source, characters, _ in parts
+            )
+            assert shown.tokens[k - 1, query] == tokens
+
+
+def test_the_page_of_a_page_is_the_page(collection):
+    chosen = {"recall": metrics.recall, "ndcg": metrics.ndcg, "map": metrics.average_precision}
+    plain, enlarged = (task(collection, unit, chosen, PageChunker()) for unit in (None, PageUnit()))
+    one, other = (each.shown(each.load(), each.rank(each.load())) for each in (plain, enlarged))
+    assert np.array_equal(one.evaluation.values, other.evaluation.values)
+    assert np.array_equal(one.tokens, other.tokens)
+    assert one.characters == other.characters
+
+
+@pytest.mark.parametrize("budget", [1, 20, 90, 100_000])
+@pytest.mark.parametrize("name", ["window", "page"])
+def test_as_much_is_returned_as_fits_into_a_budget(collection, name, budget):
+    free = task(collection, UNITS[name], {"recall": metrics.recall}, SMALL)
+    items = free.load()
+    ranking = free.rank(items)
+    tokens = free.shown(items, ranking).tokens  # at the cutoffs 1 to 20
+    shown = task(collection, UNITS[name], {"recall": metrics.recall}, budget=budget).shown(items, ranking)
+    ranks, values = shown.evaluation.ranks, shown.evaluation.per_query[0]
+    for query in range(len(items.queries)):
+        fits = [k for k in range(1, 21) if tokens[k - 1, query] <= budget]
+        if budget < 1000:
+            assert ranks[query] == max(fits, default=0)
+        at = shown.evaluation.values[0, ranks[query] - 1, query] if ranks[query] else 0
+        assert values[query] == at
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_spans_are_compared_with_what_is_returned(collection, name):
+    rng = np.random.default_rng(3)
+    references = []
+    for query in collection.queries:
+        document = collection.documents[rng.integers(10)]
+        start = int(rng.integers(0, len(document.text) - 90))
+        references.append(Reference(query.query_id, document.source, start, start + int(rng.integers(20, 90))))
+    spans_judged = Collection(
+        "spans", "passage", collection.documents, collection.queries, (), references=tuple(references)
+    )
+    unit = UNITS[name]
+    chosen = {
+        "token/recall": token_recall,
+        "token/precision": token_precision,
+        "token/iou": partial(token_iou, token="character"),
+        "recall": metrics.recall,
+        "hit_rate": metrics.hit_rate,
+    }
+    measures = task(spans_judged, unit, chosen)
+    items = measures.load()
+    ranking = measures.rank(items)
+    values = measures.shown(items, ranking).evaluation.values
+    spans = unit.spans({each.source: each for each in items.documents}, items.passages)
+    for k in (1, 3, 8):
+        for query, reference in enumerate(references):
+            parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)
+            wanted = {(reference.source, at) for at in range(reference.start, reference.end)}
+            got = {(source, at) for source, characters, _ in parts for at in characters}
+            both = len(wanted & got)
+            expected = [both / len(wanted), both / len(got) if got else 0, both / len(wanted | got)]
+            assert values[:3, k - 1, query].tolist() == pytest.approx(expected), (k, query)
+            hit = any((source, at) in wanted for source, characters, _ in parts for at in characters)
+            assert values[4, k - 1, query] == hit
+            assert 0 <= values[3, k - 1, query] <= 1
+            assert (values[3, k - 1, query] > 0) == hit
+
+
+def test_all_that_can_be_returned_is_a_recall_of_1(collection):
+    """Whatever the unit, with all passages found and a cutoff that holds all of them."""
+    for unit in UNITS.values():
+        measures = task(collection, unit, {"recall": metrics.recall})
+        items = measures.load()
+        ranking = measures.rank(items)
+        everything = np.tile(np.arange(len(items.passages)), (len(items.queries), 1))
+        whole = type(ranking)(everything, -everything.astype(float))
+        values = measures.shown(items, whole).evaluation.values
+        if isinstance(unit, DocumentUnit):
+            assert values[0, -1].tolist() == [1.0] * len(items.queries)
+        assert (np.diff(values[0], axis=0) >= 0).all()
+
+
+def test_questions_without_an_answer_are_refused(collection):
+    queries = (*collection.queries[:-1], Query("none", "word1 word2", None, answerable=False))
+    judgments = tuple(each for each in collection.judgments if each.query_id != "q11")
+    odd = Collection("odd", "page", collection.documents, queries, judgments)
+    measures = task(odd, PageUnit(), {"recall": metrics.recall})
+    with pytest.raises(ConfigError, match=r"^returns: found PageUnit and questions without an answer"):
+        measures.check(measures.load())
+
+
+def test_nothing_found_returns_nothing(collection):
+    measures = task(collection, PageUnit(), {"recall": metrics.recall})
+    items = measures.load()
+    ranking = measures.rank(items)
+    empty = type(ranking)(np.full_like(ranking.passages, NOTHING), np.full_like(ranking.scores, -np.inf))
+    shown = measures.shown(items, empty)
+    assert shown.evaluation.values.max() == 0
+    assert shown.tokens.max() == 0
+
+
+def test_only_a_dataset_that_is_enlarged_keeps_its_documents(collection):
+    assert task(collection, None, {"recall": metrics.recall}).load().documents == ()
+    assert Dataset.from_collection(collection, SMALL).documents == ()
+    assert task(collection, PageUnit(), {"recall": metrics.recall}).load().documents == collection.documents
