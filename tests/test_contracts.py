@@ -30,6 +30,7 @@ from ragsweep.retrieval import (
     CombMin,
     CombMnz,
     DenseRetriever,
+    DocumentUnit,
     FusedRetriever,
     HnswIndex,
     HybridRetriever,
@@ -37,6 +38,8 @@ from ragsweep.retrieval import (
     IvfPqIndex,
     ModelTokenizer,
     Names,
+    PageUnit,
+    ParentUnit,
     PipelineRetriever,
     ReciprocalRankFusion,
     RunFileRetriever,
@@ -44,6 +47,7 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     SparseRetriever,
     WeightedSum,
+    WindowUnit,
     WordLlamaEncoder,
 )
 from ragsweep.store.stage_store import NO_STORE
@@ -56,6 +60,7 @@ from ragsweep.testing import (
     FusionContract,
     MetricContract,
     RankerContract,
+    ReturnedUnitContract,
     TaskContract,
 )
 
@@ -186,6 +191,29 @@ class TestStaticEncoder(EncoderContract):
 
 class TestPages(ChunkerContract):
     component = PageChunker
+
+
+class TestReturnedWindow(ReturnedUnitContract):
+    component = WindowUnit
+    settings: ClassVar = {"size": 2}
+
+
+class TestReturnedSentences(ReturnedUnitContract):
+    component = WindowUnit
+    settings: ClassVar = {"of": "sentences"}
+
+
+class TestReturnedParent(ReturnedUnitContract):
+    component = ParentUnit
+    settings: ClassVar = {"chunker": RecursiveChunker(size=150, overlap=40)}
+
+
+class TestReturnedPage(ReturnedUnitContract):
+    component = PageUnit
+
+
+class TestReturnedDocument(ReturnedUnitContract):
+    component = DocumentUnit
 
 
 class TestRecursive(ChunkerContract):

@@ -22,7 +22,7 @@ LARGEST_SETTINGS_MB = 10
 LARGEST_CHECK_MB = 10
 QUESTIONS_CHECKED = 20
 COMPONENTS = ("corpus", "chunker", "retriever")
-STAGES = ("query", "reranker", "dynamic_k")  # each may be absent
+STAGES = ("query", "reranker", "dynamic_k", "returns")  # each may be absent
 LARGEST_K = 1000
 LARGEST_DEPTH = 100_000
 
@@ -61,6 +61,7 @@ class RetrieverSettings:
         query: Changes the queries first; None leaves them as they are.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages; None leaves them.
+        returns: Says what is returned for a passage; None returns the passage.
     """
 
     version: Literal[1]
@@ -73,6 +74,7 @@ class RetrieverSettings:
     query: Mapping[str, Any] | None = None
     reranker: Mapping[str, Any] | None = None
     dynamic_k: Mapping[str, Any] | None = None
+    returns: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,11 @@ from ragsweep.production.loading import documents_of, load_with, refuse_if_not_a
 from ragsweep.production.rechecking import differences
 from ragsweep.replay.trusted_record import composed_today, trusted
 from ragsweep.retrieval import Ranking, rank
+from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import CompleteStore
 from ragsweep.sweeps import SHIPPED
-from ragsweep.tasks.ranking import learning, trec_lines
+from ragsweep.tasks.ranking import trec_lines
 from ragsweep.tasks.ranking.ranking_task import LEAST_DEPTH, RankingTask
 from ragsweep.tasks.search import search_of
 from ragsweep.tracking import RegisteredRetriever
@@ -133,7 +134,7 @@ def export(request: ExportRequest) -> Exported:
     origin = Origin(run_id, run.name, items.name, len(documents), digest_of_documents(documents))
     in_file = _in_file(nodes)
     written = RetrieverSettings(1, origin, task.k, max(LEAST_DEPTH, task.k), **in_file)
-    questions = _questions(items, ranking, task.k)
+    questions = _questions(items, ranking, task)
     if folder:
         folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder and folder.parent, prefix=".ragsweep.") as draft:
@@ -215,8 +216,9 @@ def _expect_recorded(today: DictConfig, run_id: str, task: RankingTask, items: D
     text = tracking.fetch_text(today.tracking, run_id, RANKING, LARGEST_RANKING_MB)
     if text is None:
         raise TrackingError(f"{run_id}: has no {RANKING}, so that nobody knows what it retrieved")
-    judged = learning.judged_ranking(items, ranking, task.evaluation, task.k)
-    now = trec_lines.run_lines(judged, ranking.passages, ranking.scores, items, TAG)
+    shown = task.shown(items, ranking)
+    its = shown.ranking
+    now = trec_lines.run_lines(shown.evaluation.judged, its.passages, its.scores, shown.items, TAG)
     was, is_ = (_units_by_rank(lines) for lines in (text.splitlines(), now))
     if was != is_:
         different = sum(one != other for one, other in zip(was, is_, strict=False)) + abs(len(was) - len(is_))
@@ -267,11 +269,16 @@ def _texts(node: Any) -> Iterator[str]:
         yield node
 
 
-def _questions(items: Dataset, ranking: Ranking, k: int) -> list[Question]:
-    """Some questions, evenly spread, with the ids of their first `k` passages."""
+def _questions(items: Dataset, ranking: Ranking, task: RankingTask) -> list[Question]:
+    """Some questions, evenly spread, with the ids of their first `k` passages, or of those that are returned for."""
     rows = np.unique(np.linspace(0, len(items.queries) - 1, QUESTIONS_CHECKED).round().astype(np.int64))
-    found = ((items.queries[row].text, ranking.passages[row, :k]) for row in rows.tolist())
-    return [
-        Question(text, tuple(items.passages[each].chunk_id for each in row[row != NOTHING].tolist()))
-        for text, row in found
-    ]
+    enlarging = task.returns and Enlarging(task.returns, items.documents, items.passages)
+    questions = []
+    for row in rows.tolist():
+        found = ranking.passages[row][ranking.passages[row] != NOTHING].tolist()
+        if enlarging:
+            parts = enlarging.at_cutoffs(found, ranking.scores[row].tolist(), task.k)[-1]
+            found = [found[part.found[0]] for part in parts]
+        ids = (items.passages[each].chunk_id for each in found[: task.k])
+        questions.append(Question(items.queries[row].text, tuple(ids)))
+    return questions

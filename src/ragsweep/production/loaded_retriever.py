@@ -16,6 +16,7 @@ from ragsweep.production import frameworks
 from ragsweep.production.export_folder import LARGEST_K
 from ragsweep.production.hit import Hit
 from ragsweep.retrieval import Names, Ranker, Search, rank
+from ragsweep.retrieval.returned_units.merging import Enlarging
 
 _one_search = Lock()  # models and their tokenizers are shared by all retrievers of a process, and are not thread-safe
 
@@ -28,11 +29,14 @@ class LoadedRetriever:
         passages: The passages of the corpus.
         k: How many are returned unless a search says otherwise.
         depth: How many are ranked at least.
+        enlarging: Says what is returned for a passage; None returns the passage.
     """
 
-    def __init__(self, ranker: Ranker, passages: Sequence[Passage], k: int, depth: int) -> None:
+    def __init__(
+        self, ranker: Ranker, passages: Sequence[Passage], k: int, depth: int, enlarging: Enlarging | None = None
+    ) -> None:
         self.k, self.passages = k, tuple(passages)
-        self._ranker, self._depth = ranker, depth
+        self._ranker, self._depth, self._enlarging = ranker, depth, enlarging
         self._texts = DigestedTexts(passage.text for passage in self.passages)
         ids = tuple(passage.chunk_id for passage in self.passages)
         self._names = partial(Names, passages=ids, units=ids, documents=tuple(each.source for each in self.passages))
@@ -63,12 +67,26 @@ class LoadedRetriever:
         names = partial(self._names, queries=tuple(map(str, range(len(texts)))))
         with _one_search, without_timing():
             ranking = rank(self._ranker, Search(self._texts, texts, names), max(self._depth, k))
-        rows = zip(ranking.passages[:, :k].tolist(), ranking.scores[:, :k].tolist(), strict=True)
-        return [[self._hit(*pair) for pair in zip(*row, strict=True) if pair[0] != NOTHING] for row in rows]
+        rows = zip(ranking.passages, ranking.scores.tolist(), strict=True)
+        return [self._hits(passages[passages != NOTHING].tolist(), scores, k) for passages, scores in rows]
 
-    def _hit(self, place: int, score: float) -> Hit:
-        passage = self.passages[place]
-        return Hit(passage.text, passage.source, passage.page_number, score, passage.chunk_id)
+    def _hits(self, found: Sequence[int], scores: Sequence[float], k: int) -> list[Hit]:
+        passages = [self.passages[place] for place in found]
+        if self._enlarging is None:
+            return [
+                Hit(each.text, each.source, each.page_number, score, each.chunk_id)
+                for each, score in zip(passages[:k], scores, strict=False)
+            ]
+        return [
+            Hit(
+                self._enlarging.text(part),
+                part.source,
+                self._enlarging.page(part).page_number,
+                part.score,
+                passages[part.found[0]].chunk_id,
+            )
+            for part in self._enlarging.at_cutoffs(found, scores, k)[-1]
+        ]
 
     def as_langchain(self) -> Any:
         """A retriever of LangChain: `invoke(question)` returns Documents."""

@@ -26,6 +26,7 @@ from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import check_node, placed_node, refuse_paths, resolved_path, set_setting
 from ragsweep.retrieval import LearnsFromJudgments
 from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.retrieval.stage_capabilities import FindsByName
 from ragsweep.store.serving_store import ServingStore
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -108,9 +109,12 @@ def load_with(
             stacklevel=3,
         )
     parts = {name: _with_store(node, name, serving) for name, node in nodes.items() if name != "corpus"}
-    ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
+    *stages, unit = map(parts.get, STAGES)
+    ranker = in_stages(parts["retriever"], *stages)
     refuse_if_not_alone(ranker, folder / SETTINGS)
-    found = LoadedRetriever(ranker, passages_of(documents, parts["chunker"], reading), settings.k, settings.depth)
+    passages = passages_of(documents, parts["chunker"], reading)
+    returned = unit and Enlarging(unit, documents, passages)
+    found = LoadedRetriever(ranker, passages, settings.k, settings.depth, returned)
     found.search(WARM_UP)
     computed = serving.built if isinstance(serving, ServingStore) else set()
     if computed and source.enabled and is_measured and {*overrides} <= {CORPUS_PATH}:

@@ -28,6 +28,7 @@ from ragsweep.testing.retrieval import (  # noqa: E402
     RankerContract,
     RerankerContract,
 )
+from ragsweep.testing.returned_units import ReturnedUnitContract  # noqa: E402
 from ragsweep.testing.systems import SystemContract  # noqa: E402
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "QuestionsContract",
     "RankerContract",
     "RerankerContract",
+    "ReturnedUnitContract",
     "RewriterContract",
     "SystemContract",
     "TaskContract",

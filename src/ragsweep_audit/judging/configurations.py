@@ -102,6 +102,8 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
         raise ConfigError(
             f"{label}: returns what fits into budget={task.budget}; judging decides at one k, such as k=10"
         )
+    if task.returns is not None:
+        raise ConfigError(f"{label}: returns more than it finds (returns); judging decides about what is found")
     if isinstance(task.retriever, BringsPassages):
         raise ConfigError(f"{label}: a system brings passages of its own; {RANKS} with a corpus")
     stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Document
+from ragsweep.datasets.model.collection import Page
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.store.code import name_of
@@ -74,6 +75,14 @@ class Enlarging:
                     return at_cutoffs
         ordered = self._ordered(parts, scores)
         return [*at_cutoffs, *(ordered[:cutoff] for cutoff in range(len(at_cutoffs) + 1, most + 1))]
+
+    def text(self, part: Part) -> str:
+        """The text of a part."""
+        return self._documents[part.source].text[part.start : part.end]
+
+    def page(self, part: Part) -> Page:
+        """The page on which a part begins."""
+        return next(page for page in reversed(self._documents[part.source].pages) if page.start <= part.start)
 
     def _with(self, parts: Sequence[Part], new: Part) -> list[Part]:
         """The parts with a further one, in which those that it joins are one."""
