@@ -17,7 +17,8 @@ from small import write_pdf
 import ragsweep
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.trec_files import identifier
-from ragsweep.production.loading import refuse_if_not_alone
+from ragsweep.datasets import RecursiveChunker
+from ragsweep.production.loading import documents_of, passages_of, refuse_if_not_alone
 from ragsweep.retrieval import CentroidClassifier, RoutedRetriever, SparseRetriever, SpellCheck
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import in_stages
@@ -132,6 +133,29 @@ def test_a_run_that_cannot_be_made_again_is_not_exported(sweep, shared_applicati
     assert done.returncode == 2
     assert f"ragsweep reproduce {run.info.run_id}" in done.stderr
     assert [*tmp_path.iterdir()] == []
+
+
+def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(application, tmp_path):
+    done = application.run("retriever=sparse", "chunker.size=300", "returns=parent", "returns.chunker.size=900", "k=3")
+    assert done.returncode == 0, done.stderr
+    [run] = application.runs()
+    assert (run.data.params["returns"], run.data.params["returns.chunker.size"]) == ("ParentUnit", "900")
+    folder = tmp_path / "retriever"
+    done = application.script("export", run.info.run_id, "--out", str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    retriever = ragsweep.load(folder)
+    corpus = yaml.safe_load((folder / "retriever.yaml").read_text())["corpus"]
+    documents = documents_of({**corpus, "path": str(PROJECT / corpus["path"])})
+    parents = {each.text for each in passages_of(documents, RecursiveChunker(900, 0), NO_STORE)}
+    hits = retriever.search(QUESTION)
+    assert len(hits) == len({hit.text for hit in hits}) == 3
+    assert all(any(parent in hit.text for parent in parents) for hit in hits)  # one parent, or several
+    found = [each.text for each in retriever.passages if each.chunk_id in {hit.passage_id for hit in hits}]
+    assert all(any(text in hit.text for hit in hits) for text in found)
+    done = application.script("check", str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    explained = application.script("explain", run.info.run_id, "1").stdout
+    assert explained.count("returned for what was found at rank") == 3
 
 
 def test_check_says_what_has_changed(exported, folder, shared_application):
