@@ -35,7 +35,7 @@ def _head(outcome: Outcome, origin: Origin, passages: int) -> Iterator[str]:
     yield (
         f"A retriever for {markdown(origin.dataset)}: {counted(origin.documents, 'document')}, "
         f"{counted(passages, 'passage')}, measured on {queries} as run {code(origin.run)} and exported by "
-        f"ragsweep {version('ragsweep')}. It returns {code(f'k={outcome.cutoff}')} passages unless it is "
+        f"ragsweep {version('ragsweep')}. It returns {code(f'k={outcome.cutoff}')} results unless it is "
         "asked for another number."
     )
     yield ""

@@ -45,7 +45,8 @@ def not_shown(decision: Decision) -> list[str]:
 def _lengths(sweep: Sweep) -> Iterator[str]:
     """That the metric compares lists of different length, where configurations are compared at equal cost."""
     gains = [name for name in sweep.settings.gains if name in sweep.metric_info]
-    if sweep.budgeted and gains and sweep.decided_by not in gains:
+    kinds = [name.rpartition("/")[2] for name in (*gains, sweep.decided_by)]  # recall, as token/recall, is a gain
+    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1]:
         yield (
             f"{sweep.metric_title} compares lists of different length here, and a shorter one can measure better for "
             f"finding less: decision.metric={gains[0]} compares what is found."

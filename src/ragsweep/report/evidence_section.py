@@ -165,10 +165,10 @@ def _twins(decision: Decision) -> Iterator[str]:
 def _one_for_all(decision: Decision) -> Iterator[str]:
     found, sweep = decision.for_all, decision.sweep
     if found:
-        loss = max(found.loss)
-        worst = list(decision.choices)[found.loss.index(loss)] if loss > 0 else None
-        most = f"at most {loss:.3f} {sweep.metric_title}, at {cutoffs_in_words(sweep, worst)}"
-        lost = most if loss >= LEAST_LOSS else "nothing"
+        lost, loss = "nothing", max(found.loss)
+        if loss >= LEAST_LOSS:
+            worst = list(decision.choices)[found.loss.index(loss)]
+            lost = f"at most {loss:.3f} {sweep.metric_title}, at {cutoffs_in_words(sweep, worst)}"
         yield f"One configuration for every {sweep.cutoff}, instead of the best for each, loses {lost} (held out)."
 
 

@@ -67,7 +67,7 @@ def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
     axes.text(
         evaluation.k, 0.95, f" k = {evaluation.k}", fontsize=9, color="#444444", transform=axes.get_xaxis_transform()
     )
-    axes.set_xlabel("cutoff k (passages)")
+    axes.set_xlabel("cutoff k (passages)" if evaluation.places is None else "cutoff k (what is returned)")
     axes.set_ylabel("mean over queries")
     axes.set_xlim(0.5, cutoffs[-1] + 0.5)
     axes.set_xticks(cutoff_ticks(len(cutoffs)))
