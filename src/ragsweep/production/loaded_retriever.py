@@ -28,12 +28,17 @@ class LoadedRetriever:
         passages: The passages of the corpus.
         k: How many are returned unless a search says otherwise.
         depth: How many are ranked at least.
+        indexed: What is indexed for each passage; None if that is its own text.
     """
 
-    def __init__(self, ranker: Ranker, passages: Sequence[Passage], k: int, depth: int) -> None:
+    def __init__(
+        self, ranker: Ranker, passages: Sequence[Passage], k: int, depth: int, indexed: Sequence[str] | None = None
+    ) -> None:
         self.k, self.passages = k, tuple(passages)
         self._ranker, self._depth = ranker, depth
-        self._texts = DigestedTexts(passage.text for passage in self.passages)
+        texts = DigestedTexts(passage.text for passage in self.passages)
+        searched, own = (texts, None) if indexed is None else (DigestedTexts(indexed), texts)
+        self._search = partial(Search, searched, own=own)
         ids = tuple(passage.chunk_id for passage in self.passages)
         self._names = partial(Names, passages=ids, units=ids, documents=tuple(each.source for each in self.passages))
 
@@ -62,7 +67,7 @@ class LoadedRetriever:
             return []
         names = partial(self._names, queries=tuple(map(str, range(len(texts)))))
         with _one_search, without_timing():
-            ranking = rank(self._ranker, Search(self._texts, texts, names), max(self._depth, k))
+            ranking = rank(self._ranker, self._search(texts, names), max(self._depth, k))
         rows = zip(ranking.passages[:, :k].tolist(), ranking.scores[:, :k].tolist(), strict=True)
         return [[self._hit(*pair) for pair in zip(*row, strict=True) if pair[0] != NOTHING] for row in rows]
 

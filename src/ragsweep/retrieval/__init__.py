@@ -23,6 +23,9 @@ from ragsweep.retrieval.fusion import (
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine, OpensCorpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
+from ragsweep.retrieval.ingest.contextual import ContextualIngest
+from ragsweep.retrieval.ingest.ingest import Ingest
+from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
@@ -73,6 +76,7 @@ __all__ = [
     "CombMin",
     "CombMnz",
     "ConfidenceCutoff",
+    "ContextualIngest",
     "Corpus",
     "CrossEncoderReranker",
     "DeletesCorpus",
@@ -92,6 +96,7 @@ __all__ = [
     "HybridRetriever",
     "HypotheticalPassage",
     "Index",
+    "Ingest",
     "InverseSquareRank",
     "IvfPqIndex",
     "KnowsTies",
@@ -112,6 +117,7 @@ __all__ = [
     "OpensCorpus",
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
+    "QuestionsIngest",
     "Ranker",
     "Ranking",
     "ReciprocalRankFusion",
@@ -130,6 +136,7 @@ __all__ = [
     "SparseRetriever",
     "SpellCheck",
     "Store",
+    "SummaryIngest",
     "Thresholded",
     "Trace",
     "Traces",
