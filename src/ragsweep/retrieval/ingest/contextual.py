@@ -35,14 +35,15 @@ class ContextualIngest:
     (https://www.anthropic.com/news/contextual-retrieval). Where it writes nothing, the headings do.
 
     Attributes:
-        title: Whether the headings begin with the title, which tells nothing apart in a corpus of one document.
+        title: Whether the headings begin with the title; None begins with it where there are several documents, since
+            that of the only document tells nothing apart.
         language_model: Writes the context; None asks none.
         around: Characters of the document that the model is shown around the passage; None shows it whole.
         max_tokens: The most tokens of a context; None takes 128.
         store: Keeps what is indexed.
     """
 
-    title: bool = True
+    title: bool | None = None
     language_model: Model | None = None
     around: Annotated[int, Between(1)] | None = 8000
     max_tokens: MaxTokens | None = None
@@ -60,7 +61,8 @@ class ContextualIngest:
 
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> list[str]:
         """Each passage below its context."""
-        above = heading_paths(documents, passages, title=self.title)
+        title = len(documents) > 1 if self.title is None else self.title
+        above = heading_paths(documents, passages, title=title)
         if self.language_model is not None:
             assert self.max_tokens is not None  # since __post_init__
             whole = {each.source: each.text for each in documents}
