@@ -424,7 +424,7 @@ class TestRankingTask(TaskContract):
 
 def test_every_component_of_the_configuration_has_a_contract():
     groups = ("answerer", "chunker", "classifier", "corpus", "dataset", "dynamic_k", "encoder", "evaluation", "fusion")
-    groups += ("generator", "index", "language_model", "query", "reranker")
+    groups += ("generator", "index", "ingest", "language_model", "query", "reranker")
     groups += ("questions", "reasoning", "retriever", "task")
     files = [file for conf in shipped_conf() for group in groups for file in (conf / group).glob("*.yaml")]
     named = {name for file in files for name in re.findall(r"_target_: [\w.]+\.(\w+)", file.read_text())}

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from ragsweep.core.arrays import Indices
+from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import NotAcceptedError
 from ragsweep.core.progress import progress
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
@@ -98,7 +99,9 @@ def audit(
         *_unknown(items, settings, store, ranker or retriever),
     ]
     if isinstance(retriever, ExplainsSilence):
-        found += _kept(store, ["silent", items.digest_of_all, identity(retriever)], lambda: _silent(items, retriever))
+        of_index = [digest_texts(items.indexed_texts)] if items.indexed else []
+        key = ["silent", items.digest_of_all, identity(retriever), *of_index]
+        found += _kept(store, key, lambda: _silent(items, retriever))
     if encoder is not None and not _not_compared(items, relevance_level, encoder):
         found += _kept(
             store,
@@ -250,7 +253,7 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
     """A finding for each model of an encoder that does not read all passages to their end."""
     encoders = {each.model: each for each in components_within(retriever) if isinstance(each, KnowsWindow)}
     for model, encoder in encoders.items():
-        if encoder.window is not None and (tokens := token_counts(items.texts, model, store)) is not None:
+        if encoder.window is not None and (tokens := token_counts(items.indexed_texts, model, store)) is not None:
             prompt = encoder.prompt("passage") if isinstance(encoder, Prompted) else ""
             yield from unread_text(items, tokens, room(model, encoder.window, prompt), model, settings.unread)
 
@@ -261,7 +264,7 @@ def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Rank
     queries = [query.text for query in items.queries]
     for model, file in models.items():
         if file is not None:
-            passages, asked = (unknown_tokens(texts, file, store) for texts in (items.texts, queries))
+            passages, asked = (unknown_tokens(texts, file, store) for texts in (items.indexed_texts, queries))
             yield from unknown_text(passages, asked, len(items.texts) + len(queries), model, settings.unknown)
 
 

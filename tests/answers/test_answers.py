@@ -363,11 +363,34 @@ def test_evidence_that_nobody_has_in_use_makes_a_run_a_control(files, source, co
 
 def test_settings_that_change_nothing_are_not_among_those_used(files):
     controls = settings(controls=[])
-    stages = ("query", "reranker", "dynamic_k")
+    stages = ("ingest", "query", "reranker", "dynamic_k")
     unused = task(files, Reader(), evidence="judged", evaluation=controls).without_effect
     assert unused == ("confidence_threshold", "retriever", *stages, "k")
     without = task(files, Reader(), evidence="none").without_effect  # the placebo is retrieved
     assert without == ("confidence_threshold", *stages)
+
+
+class Marked:
+    """Indexes every passage with words of its own."""
+
+    def index_texts(self, documents, passages):
+        return [f"{each.text} indexed alone: {each.chunk_id}" for each in passages]
+
+
+def test_an_answerer_reads_the_passages_themselves_whatever_is_indexed(files):
+    read = []
+
+    class Notes(Reader):
+        def answer(self, questions):
+            read.extend(passage.text for question in questions for passage in question.evidence)
+            return super().answer(questions)
+
+    made = task(files, Notes(), ingest=Marked())
+    items = made.load()
+    made.measure(items)
+    assert all("indexed alone" in text for text in items.indexed_texts)
+    assert read
+    assert {*read} <= {*items.texts}
 
 
 def search_of(dataset):

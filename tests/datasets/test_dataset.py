@@ -21,6 +21,7 @@ from ragsweep.datasets import (
     Reference,
 )
 from ragsweep.datasets.model.dataset import Passage, relevant_passages
+from ragsweep.tasks.ranking.coverage import without_relevant
 from ragsweep.text.tokens import plain_words
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
@@ -281,7 +282,7 @@ def test_an_invalid_collection_is_refused_in_one_line(changes, message):
 
 def test_queries_without_a_relevant_unit_are_listed():
     judgments = (Judgment("q1", "a.pdf#1", 2), Judgment("q2", "a.pdf#1", 1))
-    assert chunked(judgments=judgments).without_relevant(2) == [1]
+    assert without_relevant(chunked(judgments=judgments), 2) == [1]
 
 
 @pytest.mark.parametrize(("grades", "level"), [((0, 0), 1), ((-1, 0), 1), ((1, 2), 3)])
@@ -290,7 +291,7 @@ def test_a_dataset_without_relevant_units_is_refused(grades, level):
         Judgment(query.query_id, "a.pdf#1", grade) for query, grade in zip(SMALL.queries, grades, strict=True)
     )
     with pytest.raises(DatasetError) as error:
-        chunked(judgments=judgments).without_relevant(level)
+        without_relevant(chunked(judgments=judgments), level)
     assert str(error.value) == (
         f"small: nothing is relevant: found no grade above {max(grades)}, "
         f"expected some of at least {level} (evaluation.relevance_level)"

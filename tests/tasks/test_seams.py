@@ -380,5 +380,5 @@ def test_a_search_takes_no_judgments():
 
     What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
     """
-    known = {"passages", "queries", "names", "names_digest", "feedback", "unranked"}
+    known = {"passages", "queries", "names", "names_digest", "feedback", "unranked", "own"}
     assert {each.name for each in fields(Search)} == known

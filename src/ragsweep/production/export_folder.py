@@ -22,7 +22,8 @@ LARGEST_SETTINGS_MB = 10
 LARGEST_CHECK_MB = 10
 QUESTIONS_CHECKED = 20
 COMPONENTS = ("corpus", "chunker", "retriever")
-STAGES = ("query", "reranker", "dynamic_k", "returns")  # each may be absent
+STAGES = ("query", "reranker", "dynamic_k")  # each may be absent
+OTHERS = ("ingest", "returns")  # as may these
 LARGEST_K = 1000
 LARGEST_DEPTH = 100_000
 
@@ -58,6 +59,7 @@ class RetrieverSettings:
         corpus: Reads the documents.
         chunker: Cuts them into passages.
         retriever: Ranks the passages.
+        ingest: Says what is indexed for each passage besides its own text; None indexes that alone.
         query: Changes the queries first; None leaves them as they are.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages; None leaves them.
@@ -71,6 +73,7 @@ class RetrieverSettings:
     corpus: Mapping[str, Any]
     chunker: Mapping[str, Any]
     retriever: Mapping[str, Any]
+    ingest: Mapping[str, Any] | None = None
     query: Mapping[str, Any] | None = None
     reranker: Mapping[str, Any] | None = None
     dynamic_k: Mapping[str, Any] | None = None

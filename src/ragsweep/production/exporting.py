@@ -25,12 +25,14 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import BeirDataset, Dataset, DatasetFormat, PdfDataset, PdfDocuments, TableCorpus
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.experiment import Experiment
+from ragsweep.models.language.language_model import Model
 from ragsweep.production import model_card
 from ragsweep.production.export_folder import (
     CARD,
     COMPONENTS,
     DECISION,
     INDEX,
+    OTHERS,
     QUESTIONS_CHECKED,
     STAGES,
     Origin,
@@ -43,14 +45,14 @@ from ragsweep.production.export_folder import (
 from ragsweep.production.loading import documents_of, load_with, refuse_if_not_alone
 from ragsweep.production.rechecking import differences
 from ragsweep.replay.trusted_record import composed_today, trusted
-from ragsweep.retrieval import Ranking, rank
+from ragsweep.retrieval import Ingest, Ranking, rank
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import CompleteStore
 from ragsweep.sweeps import SHIPPED
 from ragsweep.tasks.ranking import trec_lines
 from ragsweep.tasks.ranking.ranking_task import LEAST_DEPTH, RankingTask
-from ragsweep.tasks.search import search_of
+from ragsweep.tasks.search import components_within, search_of
 from ragsweep.tracking import RegisteredRetriever
 from ragsweep.tracking.names import RUN_ID
 
@@ -123,6 +125,7 @@ def export(request: ExportRequest) -> Exported:
         ranker = task.retrieval.ranker
         assert ranker is not None
         refuse_if_not_alone(ranker, run_id)
+        _expect_index(request, task.ingest, run_id)
         ranking = task.rank(items)
         _expect_recorded(today, run_id, task, items, ranking)
         search = search_of(items)
@@ -144,9 +147,8 @@ def export(request: ExportRequest) -> Exported:
         _write(inner, written, questions, decision, card)
         texts = [*_texts(in_file)]  # they have been checked as those of the record
         if request.with_index:
-            load_with(inner, {}, texts, request.modules, CompleteStore(str(inner / INDEX)))
-        loaded = load_with(inner, {}, texts, request.modules)
-        if different := differences(loaded, read_check(inner)):
+            load_with(inner, {}, texts, request.modules, CompleteStore(str(inner / INDEX)), known=items.indexed_texts)
+        if different := differences(load_with(inner, {}, texts, request.modules), read_check(inner)):
             raise TrackingError(f"{run_id}: the exported retriever does not answer as the run did: {different[0]}")
         version = None
         if request.model:
@@ -191,6 +193,12 @@ def _chosen(today: DictConfig, run_id: str) -> tuple[str, Mapping[str, Any] | No
     return chosen, decision
 
 
+def _expect_index(request: ExportRequest, ingest: Ingest | None, run_id: str) -> None:
+    """Raise `ConfigError` if a model would have to write again what is indexed."""
+    if not request.with_index and any(isinstance(each, Model) for each in components_within(ingest)):
+        raise ConfigError(f"{run_id}: a language model has written what is indexed; --with-index exports that, too")
+
+
 def _expect_shipped(decision: Mapping[str, Any] | None, request: ExportRequest, run_id: str) -> None:
     """Raise `ConfigError` if the choice of a sweep that ships nothing is to be registered."""
     if request.model and decision and (why := decision.get("not_shipped")) not in SHIPPED:
@@ -206,7 +214,7 @@ def _classes_named(config: str) -> list[object]:
         recorded = from_yaml(config)
     except MalformedError:  # `trusted` says so
         return []
-    parts = [recorded.get(name) for name in (COMPONENTS[-1], *STAGES)] if isinstance(recorded, dict) else []
+    parts = [recorded.get(name) for name in (COMPONENTS[-1], *OTHERS, *STAGES)] if isinstance(recorded, dict) else []
     names = [str(node["_target_"]) for _, node in components("", parts)]
     return [target_of(name) for name in names if is_ours(name)]
 
@@ -237,7 +245,7 @@ def _nodes(experiment: Experiment, run_id: str) -> dict[str, Any]:
     """The nodes of the components that decide what is retrieved."""
     config: Any = OmegaConf.to_container(experiment.config, resolve=True)
     of_task = {**config, **config["task"]}
-    nodes = {name: of_task[name] for name in (*COMPONENTS[1:], *STAGES) if of_task.get(name) is not None}
+    nodes = {name: of_task[name] for name in (*COMPONENTS[1:], *OTHERS, *STAGES) if of_task.get(name) is not None}
     assert isinstance(experiment.task, RankingTask)
     return {"corpus": config["dataset"].get("corpus") or _corpus_node(experiment.task.dataset, run_id), **nodes}
 

@@ -29,15 +29,25 @@ class LoadedRetriever:
         passages: The passages of the corpus.
         k: How many are returned unless a search says otherwise.
         depth: How many are ranked at least.
+        indexed: What is indexed for each passage; None if that is its own text.
         enlarging: Says what is returned for a passage; None returns the passage.
     """
 
     def __init__(
-        self, ranker: Ranker, passages: Sequence[Passage], k: int, depth: int, enlarging: Enlarging | None = None
+        self,
+        ranker: Ranker,
+        passages: Sequence[Passage],
+        k: int,
+        depth: int,
+        *,
+        indexed: Sequence[str] | None = None,
+        enlarging: Enlarging | None = None,
     ) -> None:
         self.k, self.passages = k, tuple(passages)
         self._ranker, self._depth, self._enlarging = ranker, depth, enlarging
-        self._texts = DigestedTexts(passage.text for passage in self.passages)
+        texts = DigestedTexts(passage.text for passage in self.passages)
+        searched, own = (texts, None) if indexed is None else (DigestedTexts(indexed), texts)
+        self._search = partial(Search, searched, own=own)
         ids = tuple(passage.chunk_id for passage in self.passages)
         self._names = partial(Names, passages=ids, units=ids, documents=tuple(each.source for each in self.passages))
 
@@ -66,7 +76,7 @@ class LoadedRetriever:
             return []
         names = partial(self._names, queries=tuple(map(str, range(len(texts)))))
         with _one_search, without_timing():
-            ranking = rank(self._ranker, Search(self._texts, texts, names), max(self._depth, k))
+            ranking = rank(self._ranker, self._search(texts, names), max(self._depth, k))
         rows = zip(ranking.passages, ranking.scores.tolist(), strict=True)
         return [self._hits(passages[passages != NOTHING].tolist(), scores, k) for passages, scores in rows]
 

@@ -21,10 +21,11 @@ from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.chunking import cut
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset import passages_in
-from ragsweep.production.export_folder import COMPONENTS, INDEX, SETTINGS, STAGES, read_nodes, settings_of
+from ragsweep.production.export_folder import COMPONENTS, INDEX, OTHERS, SETTINGS, STAGES, read_nodes, settings_of
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import check_node, placed_node, refuse_paths, resolved_path, set_setting
 from ragsweep.retrieval import LearnsFromJudgments
+from ragsweep.retrieval.ingest.ingest import indexed
 from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.retrieval.stage_capabilities import FindsByName
@@ -73,6 +74,8 @@ def load_with(
     given: Sequence[str],
     allow: Sequence[str],
     filled: Store | None = None,
+    *,
+    known: Sequence[str] | None = None,
 ) -> LoadedRetriever:
     """As `load`.
 
@@ -82,6 +85,7 @@ def load_with(
         given: Texts that the user has given, which `retriever.yaml` may hold.
         allow: Modules whose classes it may name.
         filled: A store that takes what loading and a first answer need; None reads the index of the folder.
+        known: What is indexed for each passage, if that is known already.
     """
     nodes = read_nodes(folder)
     for name, value in overrides.items():
@@ -91,7 +95,7 @@ def load_with(
     if isinstance(path, str) and CORPUS_PATH not in overrides and (inside := _inside(folder, path)):
         nodes["corpus"]["path"] = path = str(inside)
         given = [*given, path]
-    nodes = {name: nodes[name] for name in (*COMPONENTS, *STAGES) if nodes.get(name) is not None}
+    nodes = {name: nodes[name] for name in (*COMPONENTS, *OTHERS, *STAGES) if nodes.get(name) is not None}
     _check(nodes, given, allow)
     index = folder / INDEX
     source = Store(str(index), enabled=index.is_dir())
@@ -99,7 +103,8 @@ def load_with(
     reading = filled or ServingStore(source=source, most_kept=0)  # what is read once
     if isinstance(path, str):
         nodes["corpus"]["path"] = str(_existing(path, folder))
-    documents = documents_of(nodes["corpus"], reading)
+    corpus = _with_store(nodes["corpus"], "corpus", reading)
+    documents = corpus.read()
     is_measured = digest_of_documents(documents) == settings.origin.digest
     if not is_measured:
         was, now = settings.origin.documents, len(documents)
@@ -109,12 +114,12 @@ def load_with(
             stacklevel=3,
         )
     parts = {name: _with_store(node, name, serving) for name, node in nodes.items() if name != "corpus"}
-    *stages, unit = map(parts.get, STAGES)
-    ranker = in_stages(parts["retriever"], *stages)
+    ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     refuse_if_not_alone(ranker, folder / SETTINGS)
     passages = passages_of(documents, parts["chunker"], reading)
-    returned = unit and Enlarging(unit, documents, passages)
-    found = LoadedRetriever(ranker, passages, settings.k, settings.depth, returned)
+    texts = indexed(parts["ingest"], documents, passages, corpus, known=known) if "ingest" in parts else None
+    enlarging = Enlarging(parts["returns"], documents, passages) if "returns" in parts else None
+    found = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)
     found.search(WARM_UP)
     computed = serving.built if isinstance(serving, ServingStore) else set()
     if computed and source.enabled and is_measured and {*overrides} <= {CORPUS_PATH}:

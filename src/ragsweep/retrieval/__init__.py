@@ -23,6 +23,9 @@ from ragsweep.retrieval.fusion import (
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine, OpensCorpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
+from ragsweep.retrieval.ingest.contextual import ContextualIngest
+from ragsweep.retrieval.ingest.ingest import Ingest
+from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
 from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
@@ -77,6 +80,7 @@ __all__ = [
     "CombMin",
     "CombMnz",
     "ConfidenceCutoff",
+    "ContextualIngest",
     "Corpus",
     "CrossEncoderReranker",
     "DeletesCorpus",
@@ -97,6 +101,7 @@ __all__ = [
     "HybridRetriever",
     "HypotheticalPassage",
     "Index",
+    "Ingest",
     "InverseSquareRank",
     "IvfPqIndex",
     "KnowsTies",
@@ -119,6 +124,7 @@ __all__ = [
     "ParentUnit",
     "PipelineRetriever",
     "PseudoRelevanceFeedback",
+    "QuestionsIngest",
     "Ranker",
     "Ranking",
     "ReciprocalRankFusion",
@@ -138,6 +144,7 @@ __all__ = [
     "SparseRetriever",
     "SpellCheck",
     "Store",
+    "SummaryIngest",
     "Thresholded",
     "Trace",
     "Traces",

@@ -75,7 +75,7 @@ class Search:
     """What is searched, and for what. It leads to no relevance judgments; `LearnsFromJudgments` says who gets some.
 
     Attributes:
-        passages: The texts of the corpus.
+        passages: The texts of the corpus, as they are indexed.
         queries: The texts of the queries.
         names: Returns their names, for a ranker that asks for them; None if they have none. What a `store` keeps of a
             ranker is found by the texts, and by the names if it has asked for them.
@@ -84,6 +84,7 @@ class Search:
         feedback: Passages that a ranker takes as relevant to each query; None if there are none.
         unranked: Passages that are left out of the ranking of a query, as a benchmark has it: rows of query and
             passage, shape [pairs, 2]. `stages.rank` takes them out of what any ranker returns.
+        own: The passages themselves, where something else is indexed; None if that is `passages`.
     """
 
     passages: tuple[str, ...]
@@ -92,13 +93,20 @@ class Search:
     names_digest: str | None = field(default=None, compare=False, repr=False)
     feedback: Feedback | None = field(default=None, repr=False)
     unranked: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64), compare=False, repr=False)
+    own: tuple[str, ...] | None = field(default=None, repr=False)
+
+    @cached_property
+    def of_own_texts(self) -> Search:
+        """The same search in the passages themselves, as a reranker gets it."""
+        return self if self.own is None else replace(self, passages=self.own, own=None)
 
     @cached_property
     def digest(self) -> str:
         """Names this corpus and these queries in the store."""
         feedback = [self.feedback.digest] if self.feedback is not None else []
         unranked = [["unranked", self.unranked.tolist()]] if len(self.unranked) else []
-        return digest([digest_texts(self.passages), digest_texts(self.queries), *feedback, *unranked])
+        own = [["own", digest_texts(self.own)]] if self.own is not None else []
+        return digest([digest_texts(self.passages), digest_texts(self.queries), *feedback, *unranked, *own])
 
     def rows(self, queries: Indices) -> Search:
         """The same corpus, searched for some of the queries, in their order."""
@@ -113,7 +121,7 @@ class Search:
         feedback = self.feedback and self.feedback.rows(queries)
         unranked = self.unranked[np.isin(self.unranked[:, 0], queries)]
         unranked = np.column_stack([np.searchsorted(queries, unranked[:, 0]), unranked[:, 1]])
-        return Search(self.passages, texts, names and of_queries, names_digest, feedback, unranked)
+        return Search(self.passages, texts, names and of_queries, names_digest, feedback, unranked, self.own)
 
     def row(self, query: int) -> Search:
         """The same corpus, searched for one query alone."""

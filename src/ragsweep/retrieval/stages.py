@@ -173,8 +173,8 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
 
 
 def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> Ranking:
-    """Rerank the first passages of a ranking; what it costs is added to what the ranking cost."""
-    name = kind_of(reranker)
+    """Rerank the first passages of a ranking by their own texts; what it costs is added to what the ranking cost."""
+    name, search = kind_of(reranker), search.of_own_texts
 
     def build(search: Search, ranking: Ranking = ranking) -> Arrays:
         return with_circumstances(lambda: reranked(search, ranking))

@@ -17,7 +17,7 @@ from ragsweep.store.key_capabilities import CountsBesideFingerprint, HasFingerpr
 from ragsweep.store.stage_store import Store
 
 # a component that is no dataclass has one of these
-STAGE_METHODS = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets")
+STAGE_METHODS = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets", "index_texts")
 
 
 def identity(component: object) -> list[object]:

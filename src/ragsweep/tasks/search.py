@@ -53,7 +53,7 @@ class Retrieves(Capability, Protocol):
         ...
 
 
-STAGE_SETTINGS = ("query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
+STAGE_SETTINGS = ("ingest", "query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
 
 
 def in_stages(
@@ -78,13 +78,19 @@ def expect_known_members(*stages: object) -> None:
             raise ConfigError(problem)
 
 
-def search_of(items: Dataset) -> Search:
-    """What is searched, and for what. Nothing in it leads to judgments, right answers or types of queries."""
+def search_of(items: Dataset, *, as_indexed: bool = True) -> Search:
+    """What is searched, and for what. Nothing in it leads to judgments, right answers or types of queries.
+
+    Args:
+        items: The dataset.
+        as_indexed: False takes the passages' own texts, for checks: what else is indexed may have to be paid for.
+    """
     queries = tuple(query.text for query in items.queries)
     ids = tuple(query.query_id for query in items.queries)
     units = _Units(items.units, items.passage_units, items.found_units, len(items.further_units) > 0)
     names = partial(names_of, ids, items.passages, units)
-    return Search(items.texts, queries, names, _digest_of_names(items, ids), unranked=unranked_passages(items))
+    texts, own = (items.indexed_texts, items.texts) if items.indexed and as_indexed else (items.texts, None)
+    return Search(texts, queries, names, _digest_of_names(items, ids), unranked=unranked_passages(items), own=own)
 
 
 def unranked_passages(items: Dataset) -> Indices:

@@ -17,6 +17,7 @@ pytest.register_assert_rewrite(*(part.name for part in iter_modules(__path__, f"
 
 from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
+from ragsweep.testing.ingest_contract import IngestContract  # noqa: E402
 from ragsweep.testing.language_models import LanguageModelContract  # noqa: E402
 from ragsweep.testing.learner_contract import LearnerContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
@@ -40,6 +41,7 @@ __all__ = [
     "EncoderContract",
     "ExpanderContract",
     "FusionContract",
+    "IngestContract",
     "LanguageModelContract",
     "LearnerContract",
     "MetricContract",

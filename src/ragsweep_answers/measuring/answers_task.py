@@ -12,7 +12,8 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.models.encoders.tokenizer import BY_WORDS
-from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
+from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
+from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.retrieval.stages import check_search
@@ -73,6 +74,7 @@ class AnswersTask:
         store: Keeps where documents were cut, and how many tokens passages have.
         evidence: What the questions are answered from; see `contexts`.
         tokenizer: Counts the tokens of the evidence: a model by its folder or name on the hub, or `words`.
+        ingest: Says what is indexed for each passage besides its own text, which the answerer gets; None adds nothing.
         query: Changes the queries before the retriever searches for them; None does not change them.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages of a ranking; None keeps all.
@@ -81,7 +83,7 @@ class AnswersTask:
             is withheld; None gives all.
     """
 
-    loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "store")
+    loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "ingest", "store")
     metrics_of_some: ClassVar[Sequence[Metric]] = ANSWERS.metrics
 
     dataset: DatasetFormat
@@ -94,6 +96,7 @@ class AnswersTask:
     store: Store
     evidence: Source = "retrieved"
     tokenizer: Text = BY_WORDS
+    ingest: Ingest | None = None
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
@@ -102,7 +105,7 @@ class AnswersTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k, self.answerer)
+        expect_known_members(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k, self.answerer)
         expect_method(self.answerer, "answer", "answerer")
 
     @property
@@ -132,7 +135,7 @@ class AnswersTask:
 
     def load(self) -> Dataset:
         """Read the cases, and read and cut the documents."""
-        dataset = Dataset.from_collection(self.dataset.load(), self.chunker, self.store)
+        dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store)
         if not dataset.cases:
             another = "choose another dataset, such as dataset=clinical_cases"
             raise DatasetError(f"{dataset.name}: has no multiple-choice cases to answer; {another}")
@@ -149,7 +152,7 @@ class AnswersTask:
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
-                check_search(self._ranker, search_of(items))
+                check_search(self._ranker, search_of(items, as_indexed=False))
 
     @property
     def retrieval(self) -> Retrieval:
@@ -263,14 +266,11 @@ class AnswersTask:
         summary, has_tokens = confidence.summary if confidence else None, not (self._recorded or answered.retrieved)
         times = answer_times(answered, self.answerer, self.evaluation.latency, recorded=self._recorded)
         tokens = context_tokens(items, answered.questions, self.tokenizer, self.store) if has_tokens else None
+        used = [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)]
         counted = [
             *scores.measures(evaluation, self.evidence),
             *(summary.measures() if summary else ()),
-            *scores.cost_measures(
-                times,
-                tokens,
-                [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)],
-            ),
+            *scores.cost_measures(times, tokens, used),
         ]
         sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, scaled=scaled)
         return Measurement(
@@ -295,5 +295,5 @@ class AnswersTask:
 
     @property
     def _method(self) -> Method:
-        method = Method() if self._recorded else method_of(self.retriever)
-        return replace(method, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")
+        own = Method() if self._recorded else method_of(self.retriever)
+        return replace(own, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")

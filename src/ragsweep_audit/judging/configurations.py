@@ -19,6 +19,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.experiment import Experiment, checked
 from ragsweep.replay.comparing import CompareRequest, compare_runs
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
+from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.judgments import learners_in
 from ragsweep.retrieval.results import BringsPassages
 from ragsweep.tasks.ranking.ranking_task import RankingTask
@@ -56,7 +57,7 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
 def _ranked(jobs: Sequence[Sequence[str]], labels: Sequence[str]) -> Iterator[Ranked]:
     for job, label in zip(jobs, labels, strict=True):
         task = _expect_ranking(build_around(checked(composed(job)), "task"), label)
-        items = Dataset.from_collection(task.dataset.load(), task.chunker, task.store, may_lack_judgments=True)
+        items = dataset_of(task.dataset, task.chunker, task.ingest, task.store, may_lack_judgments=True)
         yield Ranked(label, task.dataset, items, task.rank(items).passages[:, : task.k])
 
 

@@ -49,7 +49,7 @@ class MarkdownChunker(SizedChunker):
 
 def _sections(text: str, level: int) -> Iterator[Span]:
     """Adjacent spans that begin at the headings of at most this level, and have more than headings."""
-    headings = [(start, end) for start, end, its in _headings(text) if its <= level]
+    headings = [(start, end) for start, end, its in headings_in(text) if its <= level]
     start = 0
     for (_, end), (following, _) in pairwise([(0, 0), *headings, (len(text), len(text))]):
         if text[end:following].strip():
@@ -59,7 +59,7 @@ def _sections(text: str, level: int) -> Iterator[Span]:
         yield start, len(text)
 
 
-def _headings(text: str) -> Iterator[tuple[int, int, int]]:
+def headings_in(text: str) -> Iterator[tuple[int, int, int]]:
     """Start, end and level of each heading that is not within a list or a quotation."""
     from markdown_it import MarkdownIt
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
@@ -15,10 +16,12 @@ import numpy as np
 from ragsweep.core.digest import digest_file, version
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
+from ragsweep.core.parsing import from_json
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.quoting import typed
 from ragsweep.datasets.formats.pdf_fonts import Font, fonts_on, pages_with_fonts
-from ragsweep.datasets.model.collection import Document
+from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed
+from ragsweep.datasets.model.collection import Document, Heading
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
@@ -89,6 +92,16 @@ class PdfDocuments:
                 kept = self.store.get("pictures", inputs, partial(_pictures_of, file))["pages"]
                 found += [page for index in kept.tolist() if (page := f"{source}#{numbers[index]}") in pages]
         return found
+
+    def with_headings(self, documents: Sequence[Document]) -> tuple[Document, ...]:
+        """The same documents with their titles and the headings of their outlines, or else of their larger type."""
+        files = self._files("corpus", "path")
+        return tuple(replace(each, headings=self._headings(each, files[each.source])) for each in documents)
+
+    def _headings(self, document: Document, path: Path) -> tuple[Heading, ...]:
+        inputs = [digest_file(path), version("pypdfium2")]
+        kept = unpacked(self.store.get("headings", inputs, lambda: packed(map(json.dumps, page_headings(path)))))
+        return placed(document, [PageHeading(*from_json(each)) for each in kept])
 
     def fonts(self) -> dict[str, list[Font]]:
         """The fonts that each document needs and does not contain, without those of every reader."""

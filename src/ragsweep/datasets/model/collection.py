@@ -37,13 +37,32 @@ class Page:
     end: int
 
 
+class Heading(NamedTuple):
+    """A heading of a document.
+
+    Attributes:
+        start: Offset of its first character in the text of the document; -1 if it is not in the text.
+        level: 1 for the highest; 0 is the title.
+        text: What it says.
+    """
+
+    start: int
+    level: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A source file: its whole text, and the offsets of its pages."""
+    """A source file: its whole text, and the offsets of its pages.
+
+    Attributes:
+        headings: Those that are not marked in its text, as in a PDF; `KnowsHeadings` finds them where they are needed.
+    """
 
     source: str
     text: str
     pages: tuple[Page, ...]
+    headings: tuple[Heading, ...] = ()
 
     @classmethod
     def from_pages(cls, source: str, pages: Iterable[tuple[str, str, str]]) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -77,6 +77,7 @@ class Dataset:
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
         documents: The documents, where more than the passages may be returned; empty otherwise.
+        indexed: Returns the texts that are indexed, where these are not those of the passages; computed once.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Dataset:
     left_out: LeftOut = field(default_factory=LeftOut)
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     documents: tuple[Document, ...] = field(default=(), repr=False)
+    indexed: Callable[[], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def from_collection(
@@ -191,6 +193,11 @@ class Dataset:
         """The texts of the passages, in corpus order."""
         return tuple(passage.text for passage in self.passages)
 
+    @property
+    def indexed_texts(self) -> tuple[str, ...]:
+        """The texts that are searched, in corpus order."""
+        return self.texts if self.indexed is None else self.indexed()
+
     @cached_property
     def digest_of_passages(self) -> str:
         """Digest of the passages, which depend on the chunking."""
@@ -214,20 +221,6 @@ class Dataset:
             "judgments": len(self.qrels.grade),
             **({"left_out": self.left_out.number} if self.left_out.number else {}),
         }
-
-    def without_relevant(self, relevance_level: int) -> list[int]:
-        """Positions of the judged queries without a unit of at least this grade.
-
-        Raises:
-            DatasetError: No query has such a unit.
-        """
-        relevant = self.qrels.query[self.qrels.grade >= relevance_level]
-        if not len(relevant):
-            raise DatasetError(
-                f"{self.name}: nothing is relevant: found no grade above {self.qrels.grade.max()}, "
-                f"expected some of at least {relevance_level} (evaluation.relevance_level)"
-            )
-        return sorted({*self.qrels.query.tolist()} - {*relevant.tolist()})
 
     def coverage(self, relevance_level: int = 1) -> float:
         """Share of the units of at least this grade that can be retrieved."""

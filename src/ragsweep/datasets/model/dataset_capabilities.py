@@ -19,6 +19,15 @@ class KnowsPictures(Capability, Protocol):
         """Those of the pages that contain a picture, as `source#page_number`."""
 
 
+@offered_with("read")
+@runtime_checkable
+class KnowsHeadings(Capability, Protocol):
+    """Documents that can say which headings they have that their texts do not mark."""
+
+    def with_headings(self, documents: Sequence[Document]) -> tuple[Document, ...]:
+        """The same documents with their title and headings."""
+
+
 @offered_with("load", "read")
 @runtime_checkable
 class SkipsDocuments(Capability, Protocol):

@@ -147,6 +147,7 @@ class NotesFailures(Capability, Protocol):
     causes: list[Cause]
 
 
+@runtime_checkable
 class Model(Protocol):
     """A language model that can be asked about many things; write your own as one class with these members.
 

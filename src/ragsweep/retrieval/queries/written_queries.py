@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,15 +13,8 @@ from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import sample
-from ragsweep.models.language.language_model import (
-    Asking,
-    Completion,
-    LanguageModel,
-    MaxTokens,
-    Message,
-    Model,
-    most_tokens,
-)
+from ragsweep.models.language.language_model import Asking, Completion, MaxTokens, Model, most_tokens
+from ragsweep.models.language.writing import listed, write_each
 from ragsweep.retrieval.ranking import Expansion, Fusion, Ranker, Search
 from ragsweep.retrieval.ranking_checks import expect_method
 
@@ -32,8 +24,6 @@ Write the question below in {} different ways, to search for passages that answe
 Each on a line of its own, and nothing else.
 Question: {}"""
 QUERY_TOKENS = 256  # of a text
-ITEM = re.compile(r"(?:[-*•]|\(?\d+[.):])\s+")  # how a line of a list begins
-QUOTES = "\"'“”*"
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,7 @@ class WritingExpander:
         new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._told]
         assert self.max_tokens is not None  # since __post_init__
         asking = Asking("query", self.max_tokens, start_will_do=True)  # what is searched for may lack its end
-        self._told.update(zip(new, self.model.ask_each(new, _complete, asking), strict=True) if new else ())
+        self._told.update(zip(new, write_each(self.model, new, asking), strict=True))
         return [self._told[prompt] for prompt in prompts]
 
 
@@ -109,7 +99,8 @@ class SeveralPhrasings(WritingExpander):
         """A search for each phrasing, and one for the queries themselves `with_query`."""
         said = self._ask([PHRASINGS.format(self.phrasings, query) for query in search.queries])
         found = [
-            _phrasings(each.text, query)[: self.phrasings] for each, query in zip(said, search.queries, strict=True)
+            [line for line in listed(each.text) if line != query][: self.phrasings]
+            for each, query in zip(said, search.queries, strict=True)
         ]
         changes = tuple(counted(len(each), "phrasing") if each else "" for each in found)
         full = [
@@ -118,16 +109,6 @@ class SeveralPhrasings(WritingExpander):
         ]
         searches = tuple(replace(search, queries=texts) for texts in zip(*full, strict=True))
         return Expansion(searches, _times_ms(said), changes)
-
-
-def _phrasings(text: str, query: str) -> list[str]:
-    """The different lines of a text without the marks of a list; not the query, nor a line that announces others."""
-    lines = [ITEM.sub("", line.strip(), count=1).strip().strip(QUOTES) for line in text.splitlines()]
-    return [line for line in dict.fromkeys(lines) if line and line != query and not line.endswith(":")]
-
-
-def _complete(prompt: str, model: LanguageModel) -> Completion:
-    return model.complete([Message("user", prompt)])
 
 
 def _times_ms(completions: Sequence[Completion]) -> Milliseconds:

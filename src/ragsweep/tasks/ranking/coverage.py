@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragsweep.core.arrays import Indices
+from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import named
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.statistics.intervals import Array
@@ -18,6 +19,21 @@ def relevant(dataset: Dataset, level: int) -> tuple[Indices, Indices]:
     """Query and unit of each judgment with at least this grade, each of shape [judgments]."""
     chosen = dataset.qrels.grade >= level
     return dataset.qrels.query[chosen], dataset.qrels.unit[chosen]
+
+
+def without_relevant(dataset: Dataset, level: int) -> list[int]:
+    """Positions of the judged queries without a unit of at least this grade.
+
+    Raises:
+        DatasetError: No query has such a unit.
+    """
+    found, _ = relevant(dataset, level)
+    if not len(found):
+        raise DatasetError(
+            f"{dataset.name}: nothing is relevant: found no grade above {dataset.qrels.grade.max()}, "
+            f"expected some of at least {level} (evaluation.relevance_level)"
+        )
+    return sorted({*dataset.qrels.query.tolist()} - {*found.tolist()})
 
 
 def unanswerable(dataset: Dataset) -> Indices:

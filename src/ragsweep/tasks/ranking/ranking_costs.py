@@ -29,12 +29,13 @@ TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", 
 LATENCY = Metric("latency/mean_ms", "Latency", "ms", higher_is_better=False, low=0)
 LATENCY_P95 = Metric("latency/p95_ms", "Latency (95th percentile)", "ms", higher_is_better=False, low=0)
 INDEX = Metric("index/bytes", "Size of the index", "bytes", higher_is_better=False, low=0)
+INDEXED = Metric("index/tokens", "Indexed tokens", "tokens", higher_is_better=False, low=0)
 INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
 COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
 RESIDUAL = Metric("coverage/rbp_residual", "RBP residual", higher_is_better=False, low=0, high=1)
-MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEX_RECALL, COVERAGE, JUDGED, RESIDUAL)
+MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED, RESIDUAL)
 
 
 def measures(
@@ -65,6 +66,12 @@ def _costs(ranking: Ranking, tokens: Array | None) -> Iterator[Measure]:
         yield Measure(INDEX, float(ranking.index_bytes[0]))
     if len(ranking.recall_of_exact):
         yield Measure(INDEX_RECALL, float(ranking.recall_of_exact.mean()))
+
+
+def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
+    """All tokens that are indexed, where these are not the passages' own; the counter is that of `tokens_of`."""
+    counts = token_counts(items.indexed(), *counter) if items.indexed else None
+    return [] if counts is None else [Measure(INDEXED, float(counts.sum()))]
 
 
 def with_circumstances(

@@ -17,6 +17,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.datasets import Dataset, Query
 from ragsweep.retrieval import Ranker, Ranking, Search, Trace, trace
+from ragsweep.retrieval.ingest.ingest import besides
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
 from ragsweep.tasks.ranking.shown import Shown
@@ -211,6 +212,8 @@ class Explanation:
             shared = ", ".join(f"{word} {added[word]:.1f}" for word in heaviest)
             remarks.append(f"words: {shared}" if shared else "no word of the query adds to its score")
         text = self.dataset.texts[passage]
+        if indexed := besides(self.dataset.indexed_texts[passage], text):
+            remarks.append(f"indexed as: {one_line(indexed)}")
         return Line(rank, score, self._name(unit), judgment, parts, remarks, text)
 
     def _reason(self, passage: int) -> str:

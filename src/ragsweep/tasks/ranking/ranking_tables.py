@@ -11,7 +11,7 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
-from ragsweep.tasks.ranking.coverage import absent_units, findable
+from ragsweep.tasks.ranking.coverage import absent_units, findable, without_relevant
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "dataset": {"unit": dataset.unit, **left_out},
         "k": evaluation.k,
         "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
-        "queries_without_relevant": [dataset.queries[row].query_id for row in dataset.without_relevant(level)],
+        "queries_without_relevant": [dataset.queries[row].query_id for row in without_relevant(dataset, level)],
         "documents_skipped": list(dataset.skipped),
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": absent_units(dataset, level),

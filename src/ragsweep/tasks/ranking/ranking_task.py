@@ -16,7 +16,8 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.models.encoders.tokenizer import BY_WORDS
-from ragsweep.retrieval import Ranker, Ranking, Reranker, Rewriter, rank
+from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
+from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking import without_threshold
@@ -65,6 +66,7 @@ class RankingTask:
         seed: Of the bootstrap.
         store: Keeps where documents were cut, and how many tokens passages have.
         tokenizer: Counts the tokens of the context: a model by its folder or name on the hub, or `words`.
+        ingest: Says what is indexed for each passage besides its own text; None indexes that alone.
         query: Changes the queries before the retriever searches for them; None does not change them.
         reranker: Reorders the first passages; None leaves their order.
         dynamic_k: Drops the last passages of a ranking; None keeps all.
@@ -81,6 +83,7 @@ class RankingTask:
     seed: Seed
     store: Store
     tokenizer: Text = BY_WORDS
+    ingest: Ingest | None = None
     query: Rewriter | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
@@ -90,12 +93,12 @@ class RankingTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        expect_known_members(self.retriever, self.query, self.reranker, self.dynamic_k)
+        expect_known_members(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k)
 
     @property
     def loads(self) -> Sequence[str]:
         """What decides what is loaded; a system has passages of its own, so that no chunker cuts any."""
-        cut = () if isinstance(self.retriever, BringsPassages) else ("chunker",)
+        cut = () if isinstance(self.retriever, BringsPassages) else ("chunker", "ingest")
         kept = () if self.returns is None else ("returns",)  # the documents
         return ("dataset", *cut, *kept, "store", "evaluation.relevance_level", "evaluation.fuzzy_threshold")
 
@@ -103,7 +106,7 @@ class RankingTask:
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on the measurement: stages that are None, a chunker that cuts nothing."""
         stages = [name for name in (*STAGE_SETTINGS, "budget", "returns") if getattr(self, name) is None]
-        return [*stages, *(["chunker"] if isinstance(self.retriever, BringsPassages) else [])]
+        return [*stages, *(["chunker", "ingest"] if isinstance(self.retriever, BringsPassages) else [])]
 
     @property
     def cutoff(self) -> str:
@@ -127,10 +130,9 @@ class RankingTask:
     def load(self) -> Dataset:
         """Read and cut the documents, and print what is unusual about them."""
         is_system = isinstance(self.retriever, BringsPassages)
-        chunker, threshold = PageChunker() if is_system else self.chunker, self.evaluation.fuzzy_threshold
-        collection = self.dataset.load()
-        dataset = Dataset.from_collection(collection, chunker, self.store, fuzzy_threshold=threshold)
-        dataset = dataset if self.returns is None else replace(dataset, documents=collection.documents)
+        chunker, ingest = (PageChunker(), None) if is_system else (self.chunker, self.ingest)
+        threshold, keep = self.evaluation.fuzzy_threshold, self.returns is not None
+        dataset = dataset_of(self.dataset, chunker, ingest, self.store, keep_documents=keep, fuzzy_threshold=threshold)
         for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
             if not len(found) and not (is_system and what == "documents"):
                 raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
@@ -141,7 +143,7 @@ class RankingTask:
         """Raise an error if this dataset cannot be searched or measured."""
         if not isinstance(self.retriever, BringsPassages):
             with dealing(self._judgments(items)):
-                check_search(self._ranker, search_of(items))
+                check_search(self._ranker, search_of(items, as_indexed=False))
         elif isinstance(self.retriever, ChecksItself) and not needs_nothing(self.retriever, self.query, items):
             self.retriever.check()
         check_spans(items, self.evaluation.metrics)
@@ -197,8 +199,7 @@ class RankingTask:
     def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds:
         """What is found for questions without an answer, and by which scores before a threshold."""
         given = free = JudgedRanking(ranking, evaluation.judged)
-        bare = without_threshold(self.retriever)
-        if self.reranker is None and bare is not self.retriever:  # else it decides what is reranked
+        if self.reranker is None and (bare := without_threshold(self.retriever)) is not self.retriever:  # else reranked
             found = replace(self, retriever=bare).rank(items)
             free = given._replace(ranking=found, judged=learning.judged_ranking(items, found, self.evaluation, self.k))
         return false_finds_of(items, given, free, self.k)
@@ -232,10 +233,10 @@ class RankingTask:
     def measured(self, items: Dataset, ranking: Ranking, shown: Shown) -> Measurement:
         """Everything that is recorded of a ranking."""
         evaluation, tokens = shown.evaluation, shown.tokens
-        intervals = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True)
+        intervals, judged = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True), evaluation.judged
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
-        judged = evaluation.judged
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
+        covered, counter = items.coverage(self.evaluation.relevance_level), (self.tokenizer, self.store)
         facts = tables.facts(evaluation, items)
         facts |= {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
         asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
@@ -262,7 +263,7 @@ class RankingTask:
             scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
             details={"retrieved": tables.retrieved(evaluation, shown.items)} | details,
             curves=costs.curves(evaluation, tokens),
-            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level), *lacking.values()),
+            measures=[*costs.measures(ranking, at_k, covered, *lacking.values()), *costs.indexed(items, counter)],
             cutoff=self.cutoff,
             facts=facts | lacking,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],

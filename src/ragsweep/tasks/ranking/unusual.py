@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragsweep.core.terminal import named, one_line, say_once
 from ragsweep.datasets import Dataset
-from ragsweep.tasks.ranking.coverage import but_graded, unanswerable
+from ragsweep.tasks.ranking.coverage import but_graded, unanswerable, without_relevant
 from ragsweep.tasks.ranking.ranking_tables import without_offsets
 
 
@@ -18,7 +18,7 @@ def say_unusual(dataset: Dataset, level: int, *, brings_passages: bool) -> None:
         level: The lowest grade that counts as relevant.
         brings_passages: Whether the retriever has passages of its own, so that those of the dataset say nothing.
     """
-    irrelevant = dataset.without_relevant(level)
+    irrelevant = without_relevant(dataset, level)
     unanswered = unanswerable(dataset).tolist()
     unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist()) - {*unanswered}
     absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist()) if not brings_passages else ()

@@ -1,0 +1,62 @@
+"""Where a passage stands in its document: title > heading > subheading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from ragsweep.core.terminal import one_line
+from ragsweep.datasets import Document, Passage
+from ragsweep.datasets.chunkers.markdown import headings_in
+from ragsweep.datasets.model.collection import Heading
+
+FILES = (".txt", ".md", ".markdown", ".html", ".htm", ".docx", ".pdf")  # other documents have ids, which say nothing
+BETWEEN = " > "
+
+
+def heading_paths(documents: Sequence[Document], passages: Sequence[Passage], *, title: bool = True) -> list[str]:
+    """The title of the document and the headings above each passage; empty where there are none.
+
+    A heading within the passage is not above it. The title is that of the PDF, or the only heading of the highest level
+    if the document begins with it, or else the name of the file.
+
+    Args:
+        documents: All documents.
+        passages: Their passages.
+        title: Whether to begin with the title.
+    """
+    least = 0 if title else 1
+    outlines = {each.source: [one for one in _outline(each) if one.level >= least] for each in documents}
+    return [BETWEEN.join(_above(outlines[each.source], each)) for each in passages]
+
+
+def _above(outline: Sequence[Heading], passage: Passage) -> list[str]:
+    begins = passage.start + len(passage.text) - len(passage.text.lstrip())
+    path: list[Heading] = []
+    for heading in outline:
+        if heading.start > begins:
+            break
+        path = [*(each for each in path if each.level < heading.level), heading]
+    return [each.text for each in path if each.start < begins]
+
+
+def _outline(document: Document) -> Iterator[Heading]:
+    """The title, as a heading of level 0, and the headings."""
+    is_file = PurePosixPath(document.source.removesuffix(".gz")).suffix.lower() in FILES
+    headings = document.headings or (tuple(_marked(document.text)) if is_file else ())
+    highest = [each for each in headings if each.level <= 1]
+    if len(highest) == 1 and highest[0] == headings[0]:
+        headings = (headings[0]._replace(level=0), *headings[1:])
+    elif is_file and not (headings and headings[0].level == 0):
+        name = PurePosixPath(document.source.removesuffix(".gz")).stem
+        yield Heading(-1, 0, " ".join(name.replace("_", " ").replace("-", " ").split()))
+    yield from headings
+
+
+def _marked(text: str) -> Iterator[Heading]:
+    """The headings of Markdown, which web pages and Word documents have become."""
+    for start, end, level in headings_in(text):
+        first, *underline = text[start:end].strip().splitlines()
+        words = one_line(" ".join([first, *underline[:-1]]) if underline else first.strip("# \t"))
+        if words:
+            yield Heading(start, level, words)

@@ -1,0 +1,107 @@
+"""What is indexed for the passages of a corpus, where that is not their own text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, Protocol
+
+from ragsweep.core.digest import digest_texts
+from ragsweep.core.errors import RetrieverError
+from ragsweep.datasets import Chunker, Dataset, DatasetFormat, Document, Passage
+from ragsweep.datasets.model.collection import digest_of_documents
+from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsHeadings
+from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep.store.code import kind_of
+from ragsweep.store.identity import identity
+from ragsweep.store.key_capabilities import KeepsResults
+from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
+
+OWN = "…"  # stands for the passage's own text
+
+
+class Ingest(Protocol):
+    """Says what is indexed for each passage; write your own as one class with this method.
+
+    What is returned, judged, counted in tokens, reranked and read is the passage itself.
+    """
+
+    def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> Sequence[str]:
+        """A text for every passage, in the same order."""
+        ...
+
+
+def dataset_of(
+    dataset: DatasetFormat,
+    chunker: Chunker,
+    ingest: Ingest | None,
+    store: Store,
+    *,
+    keep_documents: bool = False,
+    **how: Any,
+) -> Dataset:
+    """Read and cut the documents. What is indexed for the passages is computed when it is asked for first.
+
+    Args:
+        dataset: Reads the documents, and may know their headings.
+        chunker: Cuts them into passages.
+        ingest: Says what is indexed; None indexes the passages alone.
+        store: As of `Dataset.from_collection`.
+        keep_documents: Whether the dataset has the documents.
+        how: Further arguments of that.
+    """
+    collection = dataset.load()
+    items = Dataset.from_collection(collection, chunker, store, **how)
+    if keep_documents:
+        items = replace(items, documents=collection.documents)
+    if ingest is None:
+        return items
+    expect_method(ingest, "index_texts", "ingest", "documents", "passages")
+    corpus = dataset.corpus if isinstance(dataset, HasCorpus) else dataset
+    return replace(items, indexed=cache(partial(indexed, ingest, collection.documents, items.passages, corpus)))
+
+
+def indexed(
+    ingest: Ingest,
+    documents: Sequence[Document],
+    passages: Sequence[Passage],
+    corpus: object = None,
+    *,
+    known: Sequence[str] | None = None,
+) -> tuple[str, ...]:
+    """What is indexed for each passage, from the store of the component if that has it.
+
+    Args:
+        ingest: Says it.
+        documents: All documents.
+        passages: Their passages.
+        corpus: Has read the documents, and may know their headings.
+        known: What is indexed, if that is known already; it is put into the store.
+
+    Raises:
+        RetrieverError: The component returned something else than a text for each passage.
+    """
+    titled = corpus.with_headings(documents) if isinstance(corpus, KnowsHeadings) else tuple(documents)
+
+    def build() -> Arrays:
+        texts = ingest.index_texts(titled, passages) if known is None else known
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            raise RetrieverError(f"{kind_of(ingest)}: returned {type(texts).__name__}, expected a list of texts")
+        if len(texts) != len(passages):
+            raise RetrieverError(f"{kind_of(ingest)}: returned {len(texts)} texts, expected {len(passages)}")
+        try:
+            return packed(texts)
+        except UnicodeEncodeError as error:
+            raise RetrieverError(f"{kind_of(ingest)}: returned a string with an invalid surrogate") from error
+
+    store = ingest.store if isinstance(ingest, KeepsResults) else NO_STORE
+    places = [[each.source, each.start, each.end] for each in passages]
+    headings = [[*map(list, each.headings)] for each in titled]
+    of_corpus = [digest_of_documents(documents), digest_texts(map(repr, places)), digest_texts(map(repr, headings))]
+    return tuple(unpacked(store.get("ingest", [identity(ingest), *of_corpus], build)))
+
+
+def besides(text: str, own: str) -> str:
+    """What is indexed, with an ellipsis for the passage's own text; empty if that is all."""
+    return "" if text == own else text.replace(own, OWN, 1) if own else text

@@ -1,0 +1,443 @@
+"""What is indexed for passages: heading paths, and what a language model writes, over HTTP and by SmolLM2."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from application import PROJECT
+from endpoint_server import EndpointServer, completion, defaults_of, problem
+from omegaconf import OmegaConf
+from rank_bm25 import BM25Okapi
+
+from ragsweep.core.errors import ConfigError, ModelError, RetrieverError
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, PdfDocuments, Query, RecursiveChunker
+from ragsweep.models.language import smollm2_files
+from ragsweep.retrieval import (
+    ContextualIngest,
+    OpenAIModel,
+    PipelineRetriever,
+    QuestionsIngest,
+    SmolLM2Model,
+    SparseRetriever,
+    SummaryIngest,
+    rank,
+)
+from ragsweep.retrieval.ingest.heading_paths import heading_paths
+from ragsweep.retrieval.ingest.ingest import besides, dataset_of
+from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
+from ragsweep.tasks.search import search_of
+from ragsweep.testing import IngestContract
+from ragsweep.text.tokens import plain_words
+
+SPARSE = SparseRetriever(NO_STORE)
+CUT = RecursiveChunker(60, 0)
+GUIDE = """\
+# Care of mothers
+Written for officers.
+
+## Anaemia
+Pale and tired women are tested at the first visit of all.
+
+### Treatment
+One tablet a day is taken with water after a meal, not with tea.
+A second line of the same section that has no word of its heading.
+
+## Malaria
+A rapid test finds it within some minutes, and the cure starts at once.
+"""
+PLAIN = "A vial that was frozen is shaken and thrown away.\nNobody writes headings here, and none is read."
+FILES = {"care_guide.md": GUIDE, "cold-chain.txt": PLAIN, "4711": "One tablet of something else is taken in Rome."}
+
+
+class Held:
+    """A dataset that is in memory."""
+
+    def __init__(self, files=FILES, asked=("anaemia treatment tablet", "cold chain vial", "malaria cure")):
+        documents = tuple(Document.from_pages(name, [("1", f"{name}#1", text)]) for name, text in files.items())
+        queries = tuple(Query(str(row), text) for row, text in enumerate(asked))
+        judgments = [Judgment(str(row), f"{[*files][row % len(files)]}#1", 1) for row in range(len(asked))]
+        self.collection = Collection("held", "page", documents, queries, tuple(judgments))
+
+    def load(self):
+        return self.collection
+
+
+def paths(text, source="a.md", size=60):
+    document = Document.from_pages(source, [("1", "1", text)])
+    items = Dataset.from_collection(
+        Collection("d", "page", (document,), (), ()), RecursiveChunker(size, 0), may_lack_judgments=True
+    )
+    return dict(zip(items.texts, heading_paths([document], items.passages), strict=True))
+
+
+def test_the_headings_above_a_passage_are_its_path():
+    found = paths(GUIDE)
+    [treatment] = [path for text, path in found.items() if text.startswith("meal")]
+    assert treatment == "Care of mothers > Anaemia > Treatment"
+    [malaria] = [path for text, path in found.items() if "starts at once" in text]
+    assert malaria == "Care of mothers > Malaria"
+
+
+def test_a_heading_within_the_passage_is_not_above_it():
+    found = paths(GUIDE, size=1000)
+    assert [*found.values()] == [""]
+    [path] = [path for text, path in paths(GUIDE).items() if text.startswith("### Treatment")]
+    assert path == "Care of mothers > Anaemia"
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "path"),
+    [
+        ("cold-chain_2.txt", "Nothing but a sentence.", "cold chain 2"),
+        ("folder/note.md.gz", "Nothing but a sentence.", "note"),
+        ("4711", "Nothing but a sentence.", ""),  # an id says nothing
+        ("4711", "# Heading?\nNothing but a sentence.", ""),
+        ("a.md", "# One\n\n# Two\n\nNothing but a sentence of some length, which is longer.", "a > Two"),
+        ("a.md", "# One\n\nNothing but a sentence of some length, which is longer.", "One"),
+        ("a.md", "Title\n=====\n\nNothing but a sentence of some length, which is longer.", "Title"),
+        ("a.md", "```\n# code\n```\n\nNothing but a sentence of some length, which is longer.", "a"),
+    ],
+)
+def test_the_title_is_a_heading_or_the_name_of_the_file(source, text, path):
+    assert [*paths(text, source, 52).values()][-1] == path
+
+
+def test_documents_without_headings_are_indexed_as_they_are_or_below_their_name():
+    items = dataset_of(Held(), CUT, ContextualIngest(), NO_STORE)
+    of = dict(zip(items.texts, items.indexed_texts, strict=True))
+    assert of["One tablet of something else is taken in Rome."] == "One tablet of something else is taken in Rome."
+    assert of[PLAIN.splitlines()[0]] == f"cold chain\n{PLAIN.splitlines()[0]}"
+    untitled = dataset_of(Held(), CUT, ContextualIngest(title=False), NO_STORE).indexed_texts
+    assert PLAIN.splitlines()[0] in untitled
+
+
+def test_the_ranking_is_that_of_bm25_over_texts_with_their_headings_written_by_hand():
+    """A slow, obvious loop: split lines, remember headings, put them before each passage, score by rank_bm25."""
+    items = dataset_of(Held(), CUT, ContextualIngest(), NO_STORE)
+    titles = {"care_guide.md": [], "cold-chain.txt": ["cold chain"], "4711": []}
+    by_hand = []
+    for passage in items.passages:
+        above = {}
+        for line in FILES[passage.source][: passage.start].splitlines():
+            if line.startswith("#"):
+                level = line.index(" ")
+                above = {each: text for each, text in above.items() if each < level} | {level: line[level + 1 :]}
+        text = FILES[passage.source][passage.start : passage.end]
+        if text.startswith("#"):  # its own heading ends those of its level and below
+            above = {each: words for each, words in above.items() if each < text.index(" ")}
+        path = " > ".join([*titles[passage.source], *above.values()])
+        by_hand.append(f"{path}\n{text}" if path else text)
+    assert list(items.indexed_texts) == by_hand
+    index = BM25Okapi([plain_words(text) for text in by_hand])
+    ranking = rank(SPARSE, search_of(items), len(by_hand))
+    for row, query in enumerate(items.queries):
+        scores = index.get_scores(plain_words(query.text))
+        found = ranking.passages[row][ranking.passages[row] >= 0]
+        np.testing.assert_allclose(ranking.scores[row, : len(found)], scores[found], rtol=1e-9)
+        assert found.tolist() == sorted(np.flatnonzero(scores != 0).tolist(), key=lambda each: (-scores[each], each))
+    [later] = [row for row, text in enumerate(items.texts) if text.startswith("meal")]
+    assert later in ranking.passages[0]
+    assert later not in rank(SPARSE, search_of(items, as_indexed=False), len(by_hand)).passages[0]
+
+
+def task(ingest, dataset=None, reranker=None, retriever=SPARSE):
+    evaluation = EvaluationSettings(
+        "after_cutoff", 1, "linear", 100, {"recall": "ragsweep.tasks.ranking.metrics.recall"}
+    )
+    metrics = {"recall": lambda judged, k: (judged.hits[:, :k].sum(axis=1) > 0).astype(float)}
+    evaluation = replace(evaluation, metrics=metrics)
+    return RankingTask(dataset or Held(), CUT, retriever, evaluation, 1, 0, NO_STORE, ingest=ingest, reranker=reranker)
+
+
+def test_what_is_measured_and_counted_is_the_passage_itself():
+    made = task(ContextualIngest())
+    items = made.load()
+    ranking = made.rank(items)
+    measured = {each.metric.name: each for each in made.measure(items).measures}
+    words = [len(plain_words(items.texts[each])) for each in ranking.passages[:, 0]]
+    assert measured["context/tokens"].value == np.mean(words)
+    assert measured["index/tokens"].value == sum(len(plain_words(text)) for text in items.indexed_texts)
+    assert measured["index/tokens"].value > sum(len(plain_words(text)) for text in items.texts)
+
+
+def test_what_is_indexed_as_it_is_has_no_measure_and_no_param_of_its_own():
+    made = task(None)
+    assert "index/tokens" not in {each.metric.name for each in made.measure(made.load()).measures}
+    assert "ingest" in made.without_effect
+    assert made.load().indexed is None
+    assert search_of(made.load()).own is None
+
+
+class Seen:
+    """A reranker that notes what it is given."""
+
+    def __init__(self):
+        self.texts = ()
+
+    def rerank(self, search, ranking, depth):
+        self.texts = search.passages
+        assert search.own is None
+        return replace(ranking, passages=ranking.passages[:, :depth], scores=ranking.scores[:, :depth])
+
+
+def test_rerankers_get_the_passages_themselves():
+    for within in (False, True):
+        seen = Seen()
+        made = task(ContextualIngest(), reranker=None if within else seen)
+        if within:
+            made = replace(made, retriever=PipelineRetriever(SPARSE, reranker=seen))
+        items = made.load()
+        made.rank(items)
+        assert seen.texts == items.texts
+        assert seen.texts != items.indexed_texts
+
+
+def test_a_search_of_some_queries_keeps_both_texts_and_its_digest_names_both():
+    items = dataset_of(Held(), CUT, ContextualIngest(), NO_STORE)
+    search = search_of(items)
+    assert search.row(1).own == items.texts
+    assert search.row(1).of_own_texts.passages == items.texts
+    digests = {search.digest, search.of_own_texts.digest, replace(search, own=None).digest}
+    assert len(digests) == 3
+    assert search.of_own_texts.digest == search_of(items, as_indexed=False).digest
+
+
+class Broken:
+    def __init__(self, texts):
+        self.texts = texts
+
+    def index_texts(self, documents, passages):
+        return self.texts
+
+
+@pytest.mark.parametrize("texts", ["abc", None, ["a"], [1, 2]])
+def test_what_is_not_a_text_for_each_passage_is_refused(texts):
+    items = dataset_of(Held(), CUT, Broken(texts), NO_STORE)
+    with pytest.raises(RetrieverError, match=r"Broken: returned"):
+        search_of(items)
+
+
+def test_what_is_no_ingest_is_refused_before_anything_is_searched():
+    with pytest.raises(ConfigError, match=r"ingest: .* has no method 'index_texts'"):
+        dataset_of(Held(), CUT, object(), NO_STORE)
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "expected"),
+    [
+        ("a", "a", ""),
+        ("Top\nown", "own", "Top\n…"),
+        ("own\nWhy own?", "own", "…\nWhy own?"),
+        ("short", "long", "short"),
+    ],
+)
+def test_what_is_indexed_besides_is_shown_around_an_ellipsis(text, own, expected):
+    assert besides(text, own) == expected
+
+
+def test_a_pdf_has_its_title_and_its_outline(tmp_path):
+    pytest.importorskip("reportlab")
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(tmp_path / "a.pdf"))
+    canvas.setTitle("The Book")
+    for number, (chapter, level) in enumerate([("First Chapter", 0), ("A Section", 1), ("Second Chapter", 0)]):
+        canvas.bookmarkPage(f"p{number}")
+        canvas.addOutlineEntry(chapter, f"p{number}", level)
+        canvas.drawString(72, 700, f"This page is number {number}.")
+        canvas.drawString(72, 600, chapter)
+        canvas.showPage()
+    canvas.save()
+    corpus = PdfDocuments(str(tmp_path), store=Store(str(tmp_path / "s")))
+    [document] = corpus.with_headings(corpus.read())
+    assert [(each.level, each.text) for each in document.headings] == [
+        (0, "The Book"),
+        (1, "First Chapter"),
+        (2, "A Section"),
+        (1, "Second Chapter"),
+    ]
+    items = Dataset.from_collection(
+        Collection("d", "page", (document,), (), ()), RecursiveChunker(30, 0), may_lack_judgments=True
+    )
+    book, first = "The Book", "The Book > First Chapter"  # a page's own heading is not above its first passage
+    assert heading_paths([document], items.passages) == [
+        *(book, first),
+        *(first, f"{first} > A Section"),
+        *(book, f"{book} > Second Chapter"),
+    ]
+
+
+def test_the_larger_type_of_the_manual_is_its_headings(manual):
+    corpus = PdfDocuments(str(PROJECT / "data/cho_manual/documents"))
+    [document] = corpus.with_headings(manual.documents)
+    sources = sorted((PROJECT / "data/cho_manual/source").glob("[0-9]*.md"))
+    lines = [line for file in sources for line in file.read_text().splitlines()]
+    written = {line.lstrip("# ").strip() for line in lines if line.startswith("#")}
+    found = [each.text for each in document.headings if each.level]
+    assert len(found) > 180
+    assert sum(each in written for each in found) >= 0.95 * len(found)
+    for heading in document.headings[1:]:
+        near = " ".join(document.text[heading.start : heading.start + 300].split())
+        assert heading.text in near
+
+
+def of_a_model(prompt, times):
+    """What a good model writes."""
+    passage = prompt.partition("<passage>\n")[2].partition("\n</passage>")[0] or prompt.partition("Passage: ")[2]
+    words = passage.split()[:3]
+    if prompt.startswith("Write"):
+        return completion(f"Here are some:\n1. Why {' '.join(words)}?\n- Who {words[0]}?\n- And how?\n- Too many?")
+    return completion(f"About {' '.join(words)}\nand more.")
+
+
+@pytest.fixture
+def server():
+    with EndpointServer(of_a_model) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with EndpointServer(of_a_model) as server:
+        yield server
+
+
+@pytest.fixture
+def model(server, tmp_path, secret_key):
+    return OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=0, store=Store(str(tmp_path / "s")))
+
+
+class TestContextual(IngestContract):
+    component = ContextualIngest
+
+
+class OfModel(IngestContract):
+    @pytest.fixture(autouse=True)
+    def endpoint(self, shared, secret_key):
+        type(self).settings = {"language_model": OpenAIModel(model="model", base_url=shared.url)}
+
+    def make(self, store, **settings):
+        made = super().make(store, **settings)
+        return replace(made, language_model=replace(made.language_model, store=store))
+
+
+@pytest.mark.extra("openai")
+class TestContextByAModel(OfModel):
+    component = ContextualIngest
+
+
+@pytest.mark.extra("openai")
+class TestQuestions(OfModel):
+    component = QuestionsIngest
+
+
+@pytest.mark.extra("openai")
+class TestSummary(OfModel):
+    component = SummaryIngest
+
+
+def texts_of(ingest):
+    items = dataset_of(Held(), CUT, ingest, NO_STORE)
+    return dict(zip(items.texts, items.indexed_texts, strict=True))
+
+
+LINE = PLAIN.splitlines()[0]
+
+
+@pytest.mark.extra("openai")
+@pytest.mark.parametrize(
+    ("kind", "settings", "expected"),
+    [
+        (QuestionsIngest, {}, f"{LINE}\nWhy A vial that?\nWho A?\nAnd how?"),
+        (QuestionsIngest, {"questions": 1}, f"{LINE}\nWhy A vial that?"),
+        (SummaryIngest, {}, f"{LINE}\nAbout A vial that and more."),
+        (SummaryIngest, {"with_passage": False}, "About A vial that and more."),
+        (ContextualIngest, {}, f"About A vial that and more.\n{LINE}"),
+    ],
+)
+def test_what_the_model_writes_is_indexed(model, server, kind, settings, expected):
+    assert texts_of(kind(language_model=model, **settings))[LINE] == expected
+    assert len(server.requests) == len({*dataset_of(Held(), CUT, None, NO_STORE).texts})
+
+
+@pytest.mark.extra("openai")
+def test_the_model_is_shown_the_document_around_the_passage(model, server):
+    texts_of(ContextualIngest(language_model=model, around=40))
+    prompts = [each["messages"][0]["content"] for each in server.requests]
+    [treatment] = [each for each in prompts if "<passage>\nmeal" in each]
+    shown = treatment.partition("<document>\n")[2].partition("\n</document>")[0]
+    assert shown.startswith("Care of mothers > Anaemia > Treatment\n")
+    assert len(shown.partition("\n")[2]) == 40
+    server.requests.clear()
+    texts_of(ContextualIngest(language_model=model, around=None))
+    assert any(GUIDE in each["messages"][0]["content"] for each in server.requests)
+
+
+@pytest.mark.extra("openai")
+@pytest.mark.parametrize("reply", [completion(""), completion(None, refusal="no"), completion(" \n")])
+@pytest.mark.filterwarnings("ignore:language_model")
+def test_where_the_model_writes_nothing_the_passage_is_indexed_alone(model, server, reply):
+    server.reply = lambda prompt, times: reply
+    for kind in (QuestionsIngest, SummaryIngest):
+        found = texts_of(kind(language_model=model))
+        assert all(text == own for own, text in found.items())
+    assert texts_of(SummaryIngest(language_model=model, with_passage=False))[LINE] == LINE
+    assert texts_of(ContextualIngest(language_model=model))[LINE] == f"cold chain\n{LINE}"
+
+
+@pytest.mark.extra("openai")
+def test_an_error_of_the_model_ends_the_run_and_what_was_written_is_kept(model, server):
+    one = threading.Lock()
+    server.reply = lambda prompt, times: (
+        of_a_model(prompt, times) if one.acquire(blocking=False) else problem(400, "bad")
+    )
+    ingest = QuestionsIngest(language_model=replace(model, concurrency=1))
+    with pytest.raises(ModelError, match=r"bad"):
+        texts_of(ingest)
+    server.reply, first = of_a_model, next(iter(server.asked))
+    texts_of(ingest)
+    assert server.asked[first] == 1
+
+
+@pytest.mark.extra("openai")
+def test_nothing_is_asked_before_it_is_searched_and_nothing_twice(model, server, capfd):
+    made = task(QuestionsIngest(language_model=model, store=model.store))
+    items = made.load()
+    made.check(items)
+    assert not server.requests
+    made.measure(items)
+    assert {*server.asked.values()} == {1}
+    assert "at most" in capfd.readouterr().err  # what it costs, before it is asked
+    number = len(server.requests)
+    again = task(QuestionsIngest(language_model=model, store=model.store))
+    again.measure(again.load())
+    model.store.clear()  # leaves responses alone
+    again.measure(again.load())
+    assert len(server.requests) == number
+
+
+@pytest.mark.parametrize(
+    ("file", "component"),
+    [("contextual", ContextualIngest), ("questions", QuestionsIngest), ("summary", SummaryIngest)],
+)
+def test_the_shipped_configuration_has_every_setting_and_its_default(file, component):
+    node = OmegaConf.to_container(OmegaConf.load(PROJECT / f"conf/ingest/{file}.yaml"), resolve=False)
+    assert node.pop("_target_") == f"ragsweep.retrieval.{component.__name__}"
+    defaults = defaults_of(component)
+    assert {*node} == {*defaults}
+    plain = {name: value for name, value in node.items() if "$" not in str(value)}
+    assert plain.items() <= defaults.items()
+
+
+@pytest.mark.extra("local")
+def test_smollm2_writes_questions(tmp_path):
+    smollm2_files.load(NO_STORE)  # once per process
+    model = SmolLM2Model(Store(str(tmp_path / "s")))
+    held = Held({"4711": FILES["4711"]}, ("tablet",))
+    made = QuestionsIngest(language_model=model, max_tokens=12)
+    [text] = dataset_of(held, CUT, made, NO_STORE).indexed_texts
+    assert text.startswith(f"{FILES['4711']}\n")
+    assert QuestionsIngest(language_model=model).max_tokens == 128
