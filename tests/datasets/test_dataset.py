@@ -20,7 +20,8 @@ from ragsweep.datasets import (
     RecursiveChunker,
     Reference,
 )
-from ragsweep.datasets.model.dataset import Passage, relevant_passages
+from ragsweep.datasets.model.dataset import Passage
+from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.text.tokens import plain_words
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))

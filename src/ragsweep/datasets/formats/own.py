@@ -9,8 +9,18 @@ from typing import NamedTuple, Protocol
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query, Reference, Unit, Unranked
-from ragsweep.datasets.model.dataset_capabilities import AddsJudgments, KnowsPictures, SkipsDocuments
+from ragsweep.datasets.model.collection import (
+    Collection,
+    Document,
+    FoundAgain,
+    Judgment,
+    LeftOut,
+    Query,
+    Reference,
+    Unit,
+    Unranked,
+)
+from ragsweep.datasets.model.dataset_capabilities import AddsJudgments, KnowsPictures, KnowsReading, SkipsDocuments
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
@@ -37,6 +47,7 @@ class Asked(NamedTuple):
         faults: Why each of the questions that are missing here cannot be used; None if such a question is an error.
         unranked: The documents that are left out of the rankings of queries.
         unjudged: Why there are no judgments; empty if there are some.
+        again: How references were found in the text of any parser; None if they hold for one text alone.
     """
 
     unit: Unit
@@ -47,6 +58,7 @@ class Asked(NamedTuple):
     faults: Faults | None = None
     unranked: tuple[Unranked, ...] = ()
     unjudged: str = ""
+    again: FoundAgain | None = None
 
 
 class Questions(Protocol):
@@ -100,7 +112,9 @@ class OwnDataset(Selecting):
             left_out=LeftOut(documents=asked.unranked),
             unjudged=asked.unjudged,
         )
-        return self.selected(collection, asked.faults)
+        collection = self.selected(collection, asked.faults)
+        corpus = self.corpus
+        return collection.read_as(corpus.reading(), asked.again) if isinstance(corpus, KnowsReading) else collection
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""

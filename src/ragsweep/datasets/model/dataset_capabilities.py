@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.datasets.model.collection import Document, Judgment
+from ragsweep.datasets.model.collection import Document, Judgment, Reading
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
 
 
@@ -17,6 +17,15 @@ class KnowsPictures(Capability, Protocol):
 
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages that contain a picture, as `source#page_number`."""
+
+
+@offered_with("load", "read")
+@runtime_checkable
+class KnowsReading(Capability, Protocol):
+    """Documents of files of which another parser reads another text."""
+
+    def reading(self) -> Reading:
+        """The digest of what is read, whatever reads it, and the parser that reads it here."""
 
 
 @offered_with("load", "read")

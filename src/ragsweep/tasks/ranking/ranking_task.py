@@ -28,7 +28,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
-from ragsweep.tasks.ranking import index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import index_recall, learning, lost_references, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
@@ -254,6 +254,7 @@ class RankingTask:
             facts |= {"learns_from_judgments": [*judgments.learners]}
         of_data = [*costs.cut_short(evaluation, self.budget, self._depth, len(items.passages))]
         of_data += filter(None, [caution_of_generated([items.queries[row] for row in judged.queries])])
+        of_data += lost_references.in_words(items)
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         further: Sequence[Score] = ()
         if nothing := self._false_finds(items, ranking, evaluation) if len(unanswerable(items)) else None:
@@ -266,7 +267,7 @@ class RankingTask:
             scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
             details={"retrieved": tables.retrieved(evaluation, items)} | details,
             curves=costs.curves(evaluation, tokens),
-            measures=costs.measures(ranking, at_k, items.coverage(self.evaluation.relevance_level), *lacking.values()),
+            measures=costs.measures(ranking, at_k, items, self.evaluation.relevance_level, *lacking.values()),
             cutoff=self.cutoff,
             facts=facts | lacking,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
