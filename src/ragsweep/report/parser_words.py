@@ -23,6 +23,6 @@ def parsers_in_words(decision: Decision) -> Iterator[str]:
     lost = {parser: run.value(LOST.name) or 0 for parser, run in parsers.items()}
     losing = [f"{parser} loses {number:.0f} of {references}" for parser, number in lost.items() if number]
     whole = listed([parser for parser, number in lost.items() if not number])
-    said = [*losing, *([f"{whole} none"] if whole and losing else [])]
-    of_references = f"References: {', '.join(said)}. " if said else ""
+    of_others = f"; {whole} none" if whole else ""
+    of_references = f"References: {'; '.join(losing)}{of_others}. " if losing else ""
     yield f"{of_references}Compared on {asked}, those whose references are all in the text of every parser."

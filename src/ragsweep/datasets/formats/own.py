@@ -20,7 +20,13 @@ from ragsweep.datasets.model.collection import (
     Unit,
     Unranked,
 )
-from ragsweep.datasets.model.dataset_capabilities import AddsJudgments, KnowsPictures, KnowsReading, SkipsDocuments
+from ragsweep.datasets.model.dataset_capabilities import (
+    AddsJudgments,
+    KnowsPictures,
+    KnowsReading,
+    ReadsAgain,
+    SkipsDocuments,
+)
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
@@ -89,6 +95,10 @@ class OwnDataset(Selecting):
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
         return self.corpus.pictures(pages) if isinstance(self.corpus, KnowsPictures) else []
+
+    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
+        """The texts of the pages of each document, as a parser reads them, if the corpus can be read again."""
+        return self.corpus.texts(parser) if isinstance(self.corpus, ReadsAgain) else {}
 
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain, if the corpus can tell."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
@@ -84,6 +84,11 @@ class PdfDocuments:
         if failed:
             raise self._error(failed, f"{group}.skip", alone=len(files) == 1)
         return tuple(documents)
+
+    def texts(self, parser: str | None = None) -> dict[str, list[str]]:
+        """The texts of the pages of each document, as a parser reads them; None is the one that is set."""
+        documents = replace(self, parser=parser or self.parser).read()  # type: ignore[arg-type]
+        return {each.source: [each.text[page.start : page.end] for page in each.pages] for each in documents}
 
     def pictures(self, pages: Collection[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture. A page without text may be a scan."""

@@ -162,8 +162,9 @@ def _labels(path: Path) -> list[str]:
 
 
 def _reason(error: Exception, path: Path) -> str:
+    all_said = f"{error!r} {error.__cause__!r} {error.__context__!r}".lower()  # some wrap an error without a text
     reason = first_line(error).removeprefix("Failed to load document ").strip("(). ").removeprefix("PDFium: ")
-    if any(word in reason.lower() for word in ("password", "encrypted", "decrypted")):
+    if any(word in all_said for word in ("password", "encrypted", "decrypted")):
         return "it is encrypted; expected one without a password"
     with suppress(OSError), path.open("rb") as file:
         if MARK not in (beginning := file.read(1024)):
