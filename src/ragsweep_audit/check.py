@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ragsweep.datasets import Dataset
+from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed
+from ragsweep.datasets.model.dataset_capabilities import ReadsAgain
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieves
 from ragsweep.tasks.task import Items, Task
 from ragsweep_audit.audit_settings import AuditSettings
 from ragsweep_audit.dataset_audit import as_json, audit, fonts_of, refuse, scanned_pages
-from ragsweep_audit.findings.finding import Audit
+from ragsweep_audit.findings.finding import Audit, Finding
+from ragsweep_audit.findings.parsers import parsers_differ
 from ragsweep_audit.findings.unknown import KIND as UNKNOWN
 
 OF_RANKING = ("queries_without_judgments", "queries_without_relevant", "questions_left_out")  # change no answer
@@ -52,6 +56,14 @@ class DatasetAudit(AuditSettings):
             pictures=scanned_pages(retrieval.dataset, items),
             fonts=fonts_of(retrieval.dataset),
         )
+        found = replace(found, findings=(*found.findings, *read_otherwise(retrieval.dataset, self.other_parser)))
         if retrieval.is_measured:
             return found
         return replace(found, findings=tuple(each for each in found.findings if each.kind not in OF_RANKING))
+
+
+def read_otherwise(dataset: DatasetFormat, parser: Parser | None) -> Iterator[Finding]:
+    """A finding if another parser reads the documents otherwise, if the dataset has any that it can read."""
+    if parser is not None and isinstance(dataset, ReadsAgain):
+        expect_installed("audit.other_parser", parser, "pypdfium2" if parser == "pdfium" else parser)
+        yield from parsers_differ(dataset.texts(), dataset.texts(parser), parser)

@@ -48,6 +48,7 @@ from ragsweep_audit.unlike_rankings import MOST_PASSAGES, unlike_rankings
 
 KINDS: Sequence[str] = get_args(Kind)
 MOST_EXAMPLES = 20
+NOT_OF_PASSAGES = ("fail_on", "unread", "unknown", "other_parser")  # settings
 MOST_AUDITED_QUERIES = 1000  # that are ranked for the audit, evenly spread
 SCORES_AT_ONCE = 1 << 24
 ENGLISH: Literal["english"] = "english"  # stop words and stemmer of the ranks of units
@@ -79,7 +80,9 @@ def audit(
     """
     encoder = next((each for each in components_within(retriever) if isinstance(each, Encoder)), None)
     thresholds = {
-        name: value for name, value in asdict(settings).items() if name not in ("fail_on", "unread", "unknown")
+        name: value
+        for name, value in asdict(settings).items()
+        if name not in ("fail_on", "unread", "unknown", "other_parser")
     }
     of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
     ranks = cache(lambda: unit_ranks(items, relevance_level, store))

@@ -20,7 +20,8 @@ from ragsweep.datasets import (
     RecursiveChunker,
     Reference,
 )
-from ragsweep.datasets.model.dataset import Passage, relevant_passages
+from ragsweep.datasets.model.dataset import Passage
+from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.tasks.ranking.coverage import without_relevant
 from ragsweep.text.tokens import plain_words
 

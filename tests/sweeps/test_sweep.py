@@ -10,7 +10,7 @@ from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_text import table_of_configurations
 from ragsweep.report.sweep_charts import reference_charts
-from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
+from ragsweep.sweeps import DecisionSettings, Sweep, decide, parsers_of, side_by_side, with_own_columns
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
@@ -241,6 +241,36 @@ def test_runs_on_different_queries_are_not_compared():
     whole, half = outcome("whole", 0.2, {}), outcome("half", 0.2, {})
     half = replace(half, per_query=half.per_query.head(10))
     assert len(Sweep([whole, half], {}).by_dataset) == 2
+
+
+def read_by(parser, queries=20, **facts):
+    """A run whose documents were read by a parser that loses the last queries; its scores grow with the query."""
+    about = {"name": "manual", "digest": parser, "source": "files", "parser": parser, "unit": "passage", **facts}
+    run = outcome(f"parser={parser}", 0.5, {"corpus.parser": parser}, facts={"dataset": about}.items())
+    return replace(run, per_query=run.per_query.head(queries))
+
+
+def test_runs_of_several_parsers_are_compared_on_the_queries_that_all_have():
+    runs = [read_by("pdfium"), read_by("pypdf", 17), read_by("pdfplumber", 12)]
+    [together] = Sweep(runs, {}).by_dataset
+    assert [run.name for run in together.outcomes] == [run.name for run in runs]
+    common = set.intersection(*({*run.per_query["query_id"]} for run in runs))
+    assert len(common) == 12
+    for run, whole in zip(together.outcomes, runs, strict=True):
+        rows = [row for row in whole.per_query.to_dict("records") if row["query_id"] in common]
+        assert run.value("f1") == pytest.approx(sum(row["f1"] for row in rows) / len(rows))
+    assert {*parsers_of(together.outcomes)} == {"pdfium", "pypdf", "pdfplumber"}
+    assert decide(together).headline.tied == together.outcomes  # they measure the same there
+
+
+def test_runs_of_one_parser_whose_texts_differ_are_not_compared():
+    """The fonts of two machines differ, for example."""
+    runs = [read_by("pdfium"), read_by("pdfium", digest="other fonts"), read_by("pypdf")]
+    assert len(Sweep(runs, {}).by_dataset) == 3
+
+
+def test_parsers_of_other_files_or_questions_are_not_compared():
+    assert len(Sweep([read_by("pdfium"), read_by("pypdf", source="other files")], {}).by_dataset) == 2
 
 
 def test_runs_with_different_evaluation_settings_are_not_compared():

@@ -1,6 +1,7 @@
 """What a query costs: tokens of the context at every cutoff, latency, bytes of the index."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from letters import LetterEncoder, numbered
 
 from ragsweep.core.arrays import NOTHING
+from ragsweep.datasets.model.collection import Reading, Reference
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -100,7 +102,10 @@ def test_costs_are_measured_from_the_ranking():
     ranking = Ranking(
         np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1)), np.array([1.0, 3.0]), index_bytes=np.array([4096])
     )
-    found = {each.metric.name: each.value for each in measures(ranking, np.array([10.0, 30.0]), 0.5)}
+    items = SimpleNamespace(
+        coverage=lambda _: 0.5, reading=Reading("s", "pypdf 1", 9, (Reference("q", "a.pdf", 0, 0),))
+    )
+    found = {each.metric.name: each.value for each in measures(ranking, np.array([10.0, 30.0]), items, 1)}
     assert found == {
         "context/tokens": 20,
         "context/tokens_p95": pytest.approx(29),
@@ -108,6 +113,7 @@ def test_costs_are_measured_from_the_ranking():
         "latency/p95_ms": pytest.approx(2.9),
         "index/bytes": 4096,
         "coverage/units": 0.5,
+        "coverage/lost_references": 1,
     }
 
 

@@ -17,6 +17,7 @@ from ragsweep.sweeps import (
     check_at,
     check_decision,
     decide,
+    on_common_queries,
     side_by_side,
 )
 
@@ -51,7 +52,8 @@ def compare_runs(request: CompareRequest) -> Decision:
     refuse_others(request.overrides, "decision", *TODAYS)
     today, _ = composed_today(request.overrides)
     asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
-    outcomes, damaged = tracking.fetch_outcomes(today.tracking, asked)
+    fetched, damaged = tracking.fetch_outcomes(today.tracking, asked)
+    outcomes = on_common_queries(fetched)
     if len(outcomes) < 2 and damaged:
         named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
         raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")

@@ -8,6 +8,7 @@ from math import isfinite
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.equal_cost_words import equal_cost_in_words
 from ragsweep.report.one_at_a_time_words import one_at_a_time_in_words
+from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
 from ragsweep.report.report_sentences import bought
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
@@ -34,6 +35,7 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     if len(decision.sweep.outcomes) < 2:
         return
     yield from _cautions(decision)
+    yield from parsers_in_words(decision)
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
     if asked is not None and asked != used:
         about = cutoffs_in_words(decision.sweep, used)

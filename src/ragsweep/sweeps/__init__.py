@@ -8,6 +8,7 @@ from ragsweep.sweeps.configuration_names import short_names
 from ragsweep.sweeps.deciding import decide, decide_each
 from ragsweep.sweeps.decision import Decision, ForAll
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
+from ragsweep.sweeps.other_readings import on_common_queries, parsers_of
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.repeated_runs import asked_once, split
 from ragsweep.sweeps.shipping import SHIPPED, NotShipped, alone_meets, not_shipped, requirements_exclude
@@ -41,6 +42,8 @@ __all__ = [
     "decide",
     "decide_each",
     "not_shipped",
+    "on_common_queries",
+    "parsers_of",
     "requirements_exclude",
     "short_names",
     "side_by_side",

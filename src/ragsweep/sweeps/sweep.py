@@ -16,6 +16,7 @@ from ragsweep.statistics import Groups, Standings, standings, standings_by_aggre
 from ragsweep.statistics.intervals import first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
+from ragsweep.sweeps.other_readings import on_common_queries
 from ragsweep.sweeps.outcome import BY_NAME, Outcome, added_by_repeats
 from ragsweep.tasks.metric import Metric
 
@@ -43,14 +44,13 @@ class Sweep:
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:
-        """One sweep per dataset and evaluation, because scores of different ones cannot be compared."""
+        """One sweep per dataset and evaluation: scores of different ones cannot be compared, those of parsers can."""
         groups: dict[str, list[Outcome]] = {}
-        for outcome in self.outcomes:
+        for outcome in on_common_queries(self.outcomes):
             groups.setdefault(str(outcome.task), []).append(outcome)
-        if len(groups) == 1:
-            return [self]
         words = own_words([[run.name for run in runs] for runs in groups.values()])
         lost = [{name: why for name, why in self.unfinished.items() if own & {*name.split()}} for own in words]
+        lost = lost if len(groups) != 1 else [{**self.unfinished}]
         return [replace(self, outcomes=runs, unfinished=some) for runs, some in zip(groups.values(), lost, strict=True)]
 
     @property

@@ -9,8 +9,24 @@ from typing import NamedTuple, Protocol
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query, Reference, Unit, Unranked
-from ragsweep.datasets.model.dataset_capabilities import AddsJudgments, KnowsPictures, SkipsDocuments
+from ragsweep.datasets.model.collection import (
+    Collection,
+    Document,
+    FoundAgain,
+    Judgment,
+    LeftOut,
+    Query,
+    Reference,
+    Unit,
+    Unranked,
+)
+from ragsweep.datasets.model.dataset_capabilities import (
+    AddsJudgments,
+    KnowsPictures,
+    KnowsReading,
+    ReadsAgain,
+    SkipsDocuments,
+)
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
@@ -37,6 +53,7 @@ class Asked(NamedTuple):
         faults: Why each of the questions that are missing here cannot be used; None if such a question is an error.
         unranked: The documents that are left out of the rankings of queries.
         unjudged: Why there are no judgments; empty if there are some.
+        again: How references were found in the text of any parser; None if they hold for one text alone.
     """
 
     unit: Unit
@@ -47,6 +64,7 @@ class Asked(NamedTuple):
     faults: Faults | None = None
     unranked: tuple[Unranked, ...] = ()
     unjudged: str = ""
+    again: FoundAgain | None = None
 
 
 class Questions(Protocol):
@@ -78,6 +96,10 @@ class OwnDataset(Selecting):
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
         return self.corpus.pictures(pages) if isinstance(self.corpus, KnowsPictures) else []
 
+    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
+        """The texts of the pages of each document, as a parser reads them, if the corpus can be read again."""
+        return self.corpus.texts(parser) if isinstance(self.corpus, ReadsAgain) else {}
+
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain, if the corpus can tell."""
         return self.corpus.fonts() if isinstance(self.corpus, NeedsFonts) else {}
@@ -100,7 +122,9 @@ class OwnDataset(Selecting):
             left_out=LeftOut(documents=asked.unranked),
             unjudged=asked.unjudged,
         )
-        return self.selected(collection, asked.faults)
+        collection = self.selected(collection, asked.faults)
+        corpus = self.corpus
+        return collection.read_as(corpus.reading(), asked.again) if isinstance(corpus, KnowsReading) else collection
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragsweep.core.limits import Text
-from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip
+from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip, note_parser
 from ragsweep.datasets.formats.pdf_fonts import Font
+from ragsweep.datasets.formats.pdf_parsers import Parser
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.datasets.model.collection import Collection, Document, Judgment
 from ragsweep.datasets.model.pages import OF_PDF, Match, PageOrDocument, keys_of
@@ -29,6 +30,8 @@ class PdfDataset(Selecting):
         unit: What `relevant_docs` contains: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
         store: Caches the texts of the pages.
         skip: Names of files in the folder to leave out, for example unreadable ones.
+        parser: The library that reads the texts of the pages.
+        fingerprint: Its version, in params and digests; absent for the usual one, whose texts are what counts.
     """
 
     name: Text
@@ -39,24 +42,30 @@ class PdfDataset(Selecting):
     unit: PageOrDocument = "page"
     store: Store = NO_STORE
     skip: Sequence[str] = ()
+    parser: Parser = "pdfium"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "skip", checked_skip(self.skip))
+        note_parser(self, "dataset.parser", self.parser)
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """An empty `skip` has no effect, and nor have other defaults that leave nothing out."""
-        return (*super().without_effect, *(() if self.skip else ("skip",)))
+        """Of its documents, and other defaults that leave nothing out."""
+        return (*super().without_effect, *self.corpus.without_effect)
 
     @property
     def corpus(self) -> PdfDocuments:
         """The documents alone."""
-        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
+        return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store, self.parser)
 
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture."""
         return self.corpus.pictures(pages)
+
+    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
+        """The texts of the pages of each document, as a parser reads them; None is the one that is set."""
+        return self.corpus.texts(parser)
 
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain."""
@@ -69,7 +78,7 @@ class PdfDataset(Selecting):
         skipped = tuple(sorted(set(self.skip)))
         found = asked.documents, asked.queries, asked.judgments
         collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged)
-        return self.selected(collection, asked.faults)
+        return self.selected(collection, asked.faults).read_as(self.corpus.reading())
 
     def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
         """The questions with further judgments."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
@@ -13,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ragsweep.core.digest import digest_file, version
+from ragsweep.core.digest import digest, digest_file, version
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import from_json
@@ -21,7 +20,8 @@ from ragsweep.core.progress import advance, progress
 from ragsweep.core.quoting import typed
 from ragsweep.datasets.formats.pdf_fonts import Font, fonts_on, pages_with_fonts
 from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed
-from ragsweep.datasets.model.collection import Document, Heading
+from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, pages_of, versions_of
+from ragsweep.datasets.model.collection import Document, Heading, Reading
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
@@ -29,9 +29,6 @@ from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.text.normalisation import composed
 
 PageNumbers = Literal["physical", "label"]
-
-MARK = b"%PDF"  # near the beginning of every PDF
-HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the end of a line
 
 
 @dataclass(frozen=True)
@@ -43,20 +40,29 @@ class PdfDocuments:
         page_numbers: `physical` counts pages from 1. `label` uses the printed number of a page if the PDF contains it.
         skip: Names of files in the folder to leave out, for example unreadable ones.
         store: Caches the texts of the pages.
+        parser: The library that reads the texts.
+        fingerprint: Its version, in params and digests; absent for the usual one, whose texts are what counts.
     """
 
     path: Text
     page_numbers: PageNumbers = "physical"
     skip: Sequence[str] = ()
     store: Store = NO_STORE
+    parser: Parser = "pdfium"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "skip", checked_skip(self.skip))
+        note_parser(self, "corpus.parser", self.parser)
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """An empty `skip` has no effect."""
-        return () if self.skip else ("skip",)
+        """An empty `skip` has no effect, and the usual parser is not mentioned."""
+        return (*(() if self.skip else ("skip",)), *(("parser",) if self.parser == "pdfium" else ()))
+
+    def reading(self) -> Reading:
+        """What is read, whatever reads it, and what reads it here."""
+        files = [[source, digest_file(file)] for source, file in self._files("corpus", "path").items()]
+        return Reading(digest([files, self.page_numbers]), versions_of(self.parser))
 
     def read(self, group: str = "corpus", path: str = "path") -> tuple[Document, ...]:
         """Read the documents, in a stable order.
@@ -82,6 +88,11 @@ class PdfDocuments:
             raise self._error(failed, f"{group}.skip", alone=len(files) == 1)
         return tuple(documents)
 
+    def texts(self, parser: str | None = None) -> dict[str, list[str]]:
+        """The texts of the pages of each document, as a parser reads them; None is the one that is set."""
+        documents = replace(self, parser=parser or self.parser).read()  # type: ignore[arg-type]
+        return {each.source: [each.text[page.start : page.end] for page in each.pages] for each in documents}
+
     def pictures(self, pages: Collection[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture. A page without text may be a scan."""
         found = []
@@ -104,7 +115,9 @@ class PdfDocuments:
         return placed(document, [PageHeading(*from_json(each)) for each in kept])
 
     def fonts(self) -> dict[str, list[Font]]:
-        """The fonts that each document needs and does not contain, without those of every reader."""
+        """The fonts that each document needs and does not contain, without those of every reader; only PDFium does."""
+        if self.parser != "pdfium":
+            return {}
         found = {source: self._fonts(file) for source, file in self._files("corpus", "path").items()}
         others = {source: [font for font in fonts if not font.standard] for source, fonts in found.items()}
         return {source: fonts for source, fonts in others.items() if fonts}
@@ -151,14 +164,32 @@ class PdfDocuments:
             raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or is a broken link'}")
         labelled = self.page_numbers == "label"
         try:
-            inputs = [digest_file(path), version("pypdfium2"), labelled, self._fonts(path)]
+            is_usual = self.parser == "pdfium"
+            by: list[object] = [version("pypdfium2")] if is_usual else [self.parser, versions_of(self.parser)]
+            inputs = [digest_file(path), *by, labelled, *([self._fonts(path)] if is_usual else [])]
         except OSError as error:
             raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
-        kept = self.store.get("pages", inputs, lambda: packed(chain.from_iterable(_pages_of(path, labelled=labelled))))
-        texts = unpacked(kept)
+        pages = partial(pages_of, self.parser, path, labelled=labelled)
+        texts = unpacked(self.store.get("pages", inputs, lambda: packed(chain.from_iterable(pages()))))
         if not texts:
             raise DatasetError(f"{path}: has no pages")
         return zip(texts[::2], texts[1::2], strict=True)
+
+
+def note_parser(corpus: object, setting: str, parser: Parser) -> None:
+    """Let a corpus whose parser is not the usual one have its version as `fingerprint`.
+
+    Args:
+        corpus: The corpus, or the dataset, while it is built.
+        setting: Names the parser, for error messages.
+        parser: The parser.
+
+    Raises:
+        ConfigError: Its library is not installed.
+    """
+    if parser != "pdfium":
+        expect_installed(setting, parser, parser)
+        object.__setattr__(corpus, "fingerprint", versions_of(parser))
 
 
 def checked_skip(skip: Sequence[str]) -> tuple[str, ...]:
@@ -175,19 +206,6 @@ def _fonts_of(path: Path, changed_ns: int, size: int, store: Store) -> tuple[Fon
     return tuple(fonts_on([*map(int, named[1::2])], path)) if named else ()
 
 
-def _pages_of(path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
-    """The number and the text of each page. Raises `DatasetError` for a file that is not a readable PDF."""
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(path) as pdf:
-            for index in range(len(pdf)):
-                label = pdf.get_page_label(index) if labelled else ""
-                yield label or str(index + 1), _normalised(pdf[index].get_textpage().get_text_range())
-    except (pypdfium2.PdfiumError, OSError) as error:
-        raise DatasetError(f"{path}: cannot be read as a PDF ({_reason(error, path)})") from error
-
-
 def _pictures_of(path: Path) -> Arrays:
     """The pages with an image, counted from 0."""
     import pypdfium2
@@ -196,19 +214,3 @@ def _pictures_of(path: Path) -> Arrays:
     with pypdfium2.PdfDocument(path) as pdf:
         pages = [index for index in range(len(pdf)) if any(pdf[index].get_objects(image))]
     return {"pages": np.array(pages, dtype=np.int64)}
-
-
-def _reason(error: Exception, path: Path) -> str:
-    reason = str(error).removeprefix("Failed to load document ").strip("(). ").removeprefix("PDFium: ")
-    if "password" in reason:
-        return "it is encrypted; expected one without a password"
-    with suppress(OSError), path.open("rb") as file:
-        if MARK not in (beginning := file.read(1024)):
-            found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
-            return f"{found}; expected {MARK.decode()}"
-    return f"{reason[:1].lower()}{reason[1:]}"
-
-
-def _normalised(text: str) -> str:
-    """Normalise line ends, and join words that were hyphenated at a line end."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace(f"{HYPHEN}\n", "").replace(HYPHEN, "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal, NamedTuple, Protocol
 
@@ -150,6 +150,37 @@ class Unranked(NamedTuple):
     source: str
 
 
+class Reading(NamedTuple):
+    """What the documents were read from, and by which parser: another one reads another text of the same files.
+
+    Attributes:
+        source: Digest of what is read and asked, independent of the parser. Runs with the same one can be compared,
+            query by query, although their texts differ.
+        parser: The libraries that read the files, with their versions.
+        references: Number of the references of the questions; 0 if these judge no spans.
+        lost: Those of them that are not in the text as it was read, with the text that was looked for.
+    """
+
+    source: str
+    parser: str
+    references: int = 0
+    lost: tuple[Reference, ...] = ()
+
+
+class FoundAgain(NamedTuple):
+    """References that were looked for in the text of a parser.
+
+    Attributes:
+        written: Digest of the references as the questions have them.
+        numbers: How many there are for each query.
+        lost: Those that are not in the text. Their queries have no references.
+    """
+
+    written: str
+    numbers: Mapping[str, int]
+    lost: tuple[Reference, ...]
+
+
 class LeftOut(NamedTuple):
     """The questions of a dataset that are not measured, and the documents that are left out of rankings.
 
@@ -191,6 +222,7 @@ class Collection:
             cases, documents and judgments may be missing: the questions can be answered without them.
         left_out: The questions that are not measured, and the documents that are left out of rankings.
         unjudged: Why there are no judgments, for error messages; empty if there are some, or that is not known.
+        reading: What the documents were read from, and by which parser; None if that is not known.
     """
 
     name: str
@@ -203,6 +235,7 @@ class Collection:
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
     unjudged: str = ""
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""
@@ -225,11 +258,30 @@ class Collection:
         object.__setattr__(self, "references", references)
         object.__setattr__(self, "left_out", self.left_out._replace(documents=documents))
 
+    def read_as(self, reading: Reading, again: FoundAgain | None = None) -> Collection:
+        """The same, which knows what it was read from.
+
+        Args:
+            reading: Of the documents.
+            again: How the references were found; None if there are none, or if they hold for this text alone.
+        """
+        if self.references and again is None:
+            return self
+        asked = [[each.query_id, each.text, each.query_type, each.fields, each.group] for each in self.queries]
+        judged = [[query_id, unit, int(grade)] for query_id, unit, grade in self.judgments]
+        source = digest([reading.source, self.unit, asked, judged, again.written if again else None])
+        if again is None:
+            return replace(self, reading=reading._replace(source=source))
+        known = {query.query_id for query in self.queries}
+        number = sum(number for query_id, number in again.numbers.items() if query_id in known)
+        lost = tuple(each for each in again.lost if each.query_id in known)
+        return replace(self, reading=Reading(source, reading.parser, number, lost))
+
     @property
     def digest(self) -> str:
         """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
 
-        It includes everything except `name`, `skipped` and the questions that are left out.
+        It includes everything except `name`, `skipped`, `reading` and the questions that are left out.
         """
         return digest(
             [

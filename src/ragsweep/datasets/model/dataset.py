@@ -16,10 +16,19 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.chunking import Chunker, cut
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
+from ragsweep.datasets.model.collection import (
+    Collection,
+    Document,
+    LeftOut,
+    Page,
+    Query,
+    Reading,
+    Reference,
+    Unit,
+)
 from ragsweep.datasets.model.collection_checks import check
-from ragsweep.datasets.model.numbered_words import LEAST_HELD, number_words, shares_of_words
-from ragsweep.datasets.model.overlaps import on_one_line, overlapping
+from ragsweep.datasets.model.numbered_words import LEAST_HELD
+from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.text.tokens import Span
 
@@ -74,6 +83,7 @@ class Dataset:
         references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
             from them.
         left_out: The questions that are not measured, and the documents that are left out of rankings.
+        reading: What the documents were read from, and by which parser; None if that is not known.
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
         documents: The documents, where more than the passages may be returned; empty otherwise.
@@ -93,6 +103,7 @@ class Dataset:
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
+    reading: Reading | None = None
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     documents: tuple[Document, ...] = field(default=(), repr=False)
     indexed: Callable[[], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
@@ -163,6 +174,7 @@ class Dataset:
             cases=collection.cases,
             references=references,
             left_out=collection.left_out,
+            reading=collection.reading,
             further_units=np.array([(row, positions[key]) for row, key in further], dtype=np.int64).reshape(-1, 2),
         )
 
@@ -226,39 +238,6 @@ class Dataset:
         """Share of the units of at least this grade that can be retrieved."""
         relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
         return float(np.isin(relevant, self.found_units).mean()) if len(relevant) else 0.0
-
-
-def relevant_passages(
-    references: Sequence[Reference], passages: Sequence[Passage], fuzzy_threshold: float = LEAST_HELD
-) -> list[Judgment]:
-    """A judgment of grade 1 for each passage that shares a character with a reference of the query.
-
-    A query without such a passage gets a judgment of grade 0, so that it counts and scores 0.
-
-    Args:
-        references: The references of all queries.
-        passages: The passages of all documents.
-        fuzzy_threshold: Share of the words of a reference without offsets that a passage of its document must have.
-    """
-    if not references:
-        return []
-    sources = {each.source for each in references}
-    near = [passage for passage in passages if passage.source in sources]
-    pairs = [*zip(*(each.tolist() for each in overlapping(*on_one_line(near, references))), strict=True)]
-    by_words = [row for row, reference in enumerate(references) if not reference.has_offsets]
-    of_source: dict[str, list[int]] = {references[row].source: [] for row in by_words}
-    for place, passage in enumerate(near):
-        if passage.source in of_source:
-            of_source[passage.source].append(place)
-    texts = [passage.text if passage.source in of_source else "" for passage in near]
-    of_passages, of_references = number_words(texts, [each.text for each in references])
-    for row in by_words:
-        inside = _indices(of_source[references[row].source])
-        shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
-        pairs += [(row, place) for place in inside[shares >= fuzzy_threshold].tolist()]
-    found = [Judgment(references[row].query_id, near[place].chunk_id, 1) for row, place in pairs]
-    missed = dict.fromkeys(each.query_id for each in references).keys() - {each.query_id for each in found}
-    return [*found, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]
 
 
 def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:

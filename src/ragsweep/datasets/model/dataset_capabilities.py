@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.datasets.model.collection import Document, Judgment
+from ragsweep.datasets.model.collection import Document, Judgment, Reading
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
 
 
@@ -26,6 +26,24 @@ class KnowsHeadings(Capability, Protocol):
 
     def with_headings(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """The same documents with their title and headings."""
+
+
+@offered_with("load", "read")
+@runtime_checkable
+class KnowsReading(Capability, Protocol):
+    """Documents of files of which another parser reads another text."""
+
+    def reading(self) -> Reading:
+        """The digest of what is read, whatever reads it, and the parser that reads it here."""
+
+
+@offered_with("load", "read")
+@runtime_checkable
+class ReadsAgain(Capability, Protocol):
+    """Documents that another parser can read, too."""
+
+    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
+        """The texts of the pages of each document, as a parser reads them, or its own one; none if it cannot."""
 
 
 @offered_with("load", "read")

@@ -11,8 +11,9 @@ import numpy as np
 
 from ragsweep.core.arrays import Indices
 from ragsweep.datasets.model.collection import Judgment
-from ragsweep.datasets.model.dataset import Dataset, Passage, Qrels, relevant_passages
+from ragsweep.datasets.model.dataset import Dataset, Passage, Qrels
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
+from ragsweep.datasets.model.span_judgments import relevant_passages
 
 
 @dataclass(frozen=True)

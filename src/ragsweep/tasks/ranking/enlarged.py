@@ -16,7 +16,8 @@ from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset, Document, Qrels
-from ragsweep.datasets.model.dataset import Passage, relevant_passages
+from ragsweep.datasets.model.dataset import Passage
+from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.results import BringsPassages

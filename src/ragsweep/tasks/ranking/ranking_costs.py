@@ -19,6 +19,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.ranking.lost_references import LOST, measured
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.systems.own_passages import ReturnedRanking
@@ -35,24 +36,30 @@ COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
 RESIDUAL = Metric("coverage/rbp_residual", "RBP residual", higher_is_better=False, low=0, high=1)
-MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED, RESIDUAL)
+MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED, RESIDUAL, LOST)
 
 
 def measures(
-    ranking: Ranking, tokens: Array | None, coverage: float, incomplete: Mapping[str, Any] | None = None
+    ranking: Ranking,
+    tokens: Array | None,
+    items: Dataset,
+    relevance_level: int,
+    incomplete: Mapping[str, Any] | None = None,
 ) -> list[Measure]:
     """Everything of a run that is measured besides the metrics.
 
     Args:
         ranking: The ranking.
         tokens: The tokens of each query's context, shape [queries]; None if not counted.
-        coverage: Share of the relevant units that can be found; NaN if it is not known.
+        items: Has the units, and the references that were lost.
+        relevance_level: The lowest grade that counts as relevant.
         incomplete: What is known of incomplete judgments, as of `facts_of`; None if nothing is.
     """
+    coverage = items.coverage(relevance_level)
     known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
     if incomplete:
         known += [Measure(JUDGED, incomplete["judged_at_k"]), Measure(RESIDUAL, incomplete["residual"])]
-    return [*_costs(ranking, tokens), *known]
+    return [*_costs(ranking, tokens), *known, *measured(items)]
 
 
 def _costs(ranking: Ranking, tokens: Array | None) -> Iterator[Measure]:

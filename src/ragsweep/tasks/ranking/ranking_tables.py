@@ -11,6 +11,7 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
+from ragsweep.tasks.ranking import lost_references
 from ragsweep.tasks.ranking.coverage import absent_units, findable, without_relevant
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 
@@ -61,7 +62,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     level = evaluation.judged.relevance_level
     left_out = {"left_out": dataset.left_out.number} if dataset.left_out.number else {}
     return {
-        "dataset": {"unit": dataset.unit, **left_out},
+        "dataset": {"unit": dataset.unit, **left_out, **lost_references.facts(dataset)},
         "k": evaluation.k,
         "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
         "queries_without_relevant": [dataset.queries[row].query_id for row in without_relevant(dataset, level)],

@@ -29,7 +29,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
-from ragsweep.tasks.ranking import index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import index_recall, learning, lost_references, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
@@ -236,7 +236,7 @@ class RankingTask:
         intervals, judged = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True), evaluation.judged
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
-        covered, counter = items.coverage(self.evaluation.relevance_level), (self.tokenizer, self.store)
+        counter = (self.tokenizer, self.store)
         facts = tables.facts(evaluation, items)
         facts |= {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
         asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
@@ -251,6 +251,7 @@ class RankingTask:
             facts |= {"learns_from_judgments": [*judgments.learners]}
         of_data = [*costs.cut_short(evaluation, self.budget, self._depth, len(items.passages))]
         of_data += filter(None, [caution_of_generated([items.queries[row] for row in judged.queries])])
+        of_data += lost_references.in_words(items)
         lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
         further: Sequence[Score] = ()
         if nothing := self._false_finds(items, ranking, evaluation) if len(unanswerable(items)) else None:
@@ -263,7 +264,10 @@ class RankingTask:
             scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
             details={"retrieved": tables.retrieved(evaluation, shown.items)} | details,
             curves=costs.curves(evaluation, tokens),
-            measures=[*costs.measures(ranking, at_k, covered, *lacking.values()), *costs.indexed(items, counter)],
+            measures=[
+                *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, *lacking.values()),
+                *costs.indexed(items, counter),
+            ],
             cutoff=self.cutoff,
             facts=facts | lacking,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
+from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import Between, Text
 from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.terminal import counted
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.model.collection import Document, Query, Reference
+from ragsweep.datasets.model.collection import Document, FoundAgain, Query, Reference
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import (
@@ -28,6 +30,7 @@ from ragsweep.datasets.readers.entry_files import (
 from ragsweep.datasets.readers.fields import QUERY_TYPE, listed, shown_value
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
+from ragsweep.text.similar_quotes import find_again
 from ragsweep.text.tokens import plain_words
 
 FIELDS = ("content", "start_index", "end_index")
@@ -50,11 +53,22 @@ class SpanQuestions:
     of ranking; what is found for it is a false find. `query_type` is the group by which results are broken down;
     without it, it is the document. All further columns are in the table of queries.
 
+    With `similarity`, references are found again in whatever text a parser has read: those with offsets, too, which are
+    those of another text. One is taken where its content is written; else where the same letters and digits are; else
+    where the letters are at least as alike. A question with a reference that is nowhere is not measured, and said.
+
     Attributes:
         path: A CSV, TSV or Parquet file, a JSON list, or a file with one JSON object per line.
+        similarity: Least similarity of the letters; see `find_again`. None expects references as they are written.
     """
 
     path: Text
+    similarity: Annotated[float, Between(0.5, 1)] | None = None
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """None changes nothing."""
+        return ("similarity",) if self.similarity is None else ()
 
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the questions, and find their references in the documents."""
@@ -65,25 +79,60 @@ class SpanQuestions:
             by_stem[name.removesuffix(PurePosixPath(name).suffix)].append(document)
         queries: list[Query] = []
         references: list[Reference] = []
+        searched: list[_Searched] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
         faults = Faults(self.path)
         for number, (where, row) in enumerate(rows, start=1):
             try:
-                query, spans = _question(row, number, by_name, by_stem, where)
+                query, document, written = _question(row, number, by_name, by_stem, where)
+                if self.similarity is None:
+                    spans = [_span(each, document, where) for each in written]
+                else:
+                    its = [_searched(each, query, document, where, self.similarity) for each in written]
+                    spans = [span for each in its for span in each.spans] if all(each.spans for each in its) else []
+                    searched += its
             except DatasetError as error:
                 faults.add(error, str(number))
                 continue
             queries.append(query)
-            references += spans
+            ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:2])  # without offsets, in the file's order
+            references += [Reference(query.query_id, document.source, *span) for span in ordered]
         if not references and not faults.found:
-            raise DatasetError(f"{self.path}: contains no references; expected at least one question with one")
-        return Asked("passage", documents, tuple(queries), references=tuple(references), faults=faults)
+            lost = f"of {counted(len(searched), 'reference')}, all questions lose some" if searched else ""
+            found = lost or "contains no references; expected at least one question with one"
+            raise DatasetError(f"{self.path}: {found}")
+        again = None if self.similarity is None else _found_again(searched)
+        return Asked("passage", documents, tuple(queries), references=tuple(references), faults=faults, again=again)
+
+
+class _Searched(NamedTuple):
+    """A reference that was looked for in the text of its document, and where it is."""
+
+    query_id: str
+    source: str
+    start: int
+    end: int
+    content: str
+    spans: Sequence[tuple[int, int, str]]
+
+
+def _searched(reference: object, query: Query, document: Document, where: str, least: float) -> _Searched:
+    """Look for a reference. One that stands at several places without offsets is compared by its words."""
+    content, start, end = _written(reference, where)
+    places = find_again(content, document.text, start, least)
+    spans = [(0, 0, content)] if len(places) > 1 else [(*place, "") for place in places]
+    return _Searched(query.query_id, document.source, start or 0, end or 0, content, spans)
+
+
+def _found_again(searched: Sequence[_Searched]) -> FoundAgain:
+    lost = (Reference(each.query_id, each.source, 0, 0, each.content) for each in searched if not each.spans)
+    return FoundAgain(digest([each[:-1] for each in searched]), Counter(each[0] for each in searched), tuple(lost))
 
 
 def _question(
     row: Entry, number: int, by_name: Mapping[str, Document], by_stem: Mapping[str, list[Document]], where: str
-) -> tuple[Query, list[Reference]]:
-    """A question and its references, in the order of the document."""
+) -> tuple[Query, Document, list[Any]]:
+    """A question, its document, and its references as they are written."""
     text = text_of(row, "question", where)
     if not text:
         raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
@@ -95,9 +144,7 @@ def _question(
     query_type = type_in(row, QUERY_TYPE, where) or (name if len(by_name) > 1 else None)
     answerable = answerable_in(row, where)
     query = Query(str(number), text, query_type, further_fields(row, USED, where), answerable=answerable)
-    spans = dict.fromkeys(_span(each, named[0], where) for each in _references(row, where, answerable=answerable))
-    ordered = sorted(spans, key=lambda span: span[:2])  # those without offsets stay in the order of the file
-    return query, [Reference(query.query_id, named[0].source, *span) for span in ordered]
+    return query, named[0], _references(row, where, answerable=answerable)
 
 
 def _references(row: Entry, where: str, *, answerable: bool) -> list[Any]:
@@ -117,8 +164,8 @@ def _references(row: Entry, where: str, *, answerable: bool) -> list[Any]:
     return found
 
 
-def _span(reference: object, document: Document, where: str) -> tuple[int, int, str]:
-    """Where a reference begins and ends in its document, or zeros and its text if that is not known."""
+def _written(reference: object, where: str) -> tuple[str, int | None, int | None]:
+    """The content of a reference, and its offsets if it has some."""
     if isinstance(reference, str):
         reference = {"content": reference}
     if (
@@ -129,20 +176,27 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int, 
         expected = f"expected an object with the fields {listed(FIELDS)}"
         raise DatasetError(f"{where}: found the reference {shown_value(reference)}, {expected}")
     start, end = reference.get("start_index"), reference.get("end_index")
-    if start is None and end is None:
+    if (start, end) != (None, None) and not (type(start) is type(end) is int):
+        found = f"start_index {shown_value(start)} and end_index {shown_value(end)}"
+        raise DatasetError(f"{where}: found {found}; expected whole numbers")
+    return content, start, end
+
+
+def _span(reference: object, document: Document, where: str) -> tuple[int, int, str]:
+    """Where a reference begins and ends in its document, or zeros and its text if that is not known."""
+    content, start, end = _written(reference, where)
+    if start is None or end is None:
         places = places_of(content, document.text)
         if len(places) == 1:
             return *places[0], ""
         if not plain_words(content):
             raise DatasetError(f"{where}: found the reference {content[:LONGEST_SPAN_SHOWN]!r}; expected some words")
         return 0, 0, content
-    if not isinstance(start, int) or not isinstance(end, int) or bool in (type(start), type(end)):
-        found = f"start_index {shown_value(start)} and end_index {shown_value(end)}"
-        raise DatasetError(f"{where}: found {found}; expected whole numbers")
     if 0 <= start < end and (span := span_of(content, document.text, start, end)):
         return *span, ""
     if not 0 <= start < end <= len(document.text):
         found = f"found characters {start} to {end} of {document.source}"
         raise DatasetError(f"{where}: {found}, expected them within 0 to {len(document.text)}")
     found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST_SPAN_SHOWN]!r}"
-    raise DatasetError(f"{where}: {found}, expected {content[:LONGEST_SPAN_SHOWN]!r}")
+    advice = "; questions.similarity=0.9 finds it in the text of another parser"
+    raise DatasetError(f"{where}: {found}, expected {content[:LONGEST_SPAN_SHOWN]!r}{advice}")

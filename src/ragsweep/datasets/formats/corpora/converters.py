@@ -1,0 +1,71 @@
+"""The libraries that read web pages and Word documents: `corpus.html_parser` and `corpus.word_parser` name them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from typing import Literal, NamedTuple
+
+from ragsweep.datasets.formats.corpora.html_tables import flatten_tables
+from ragsweep.datasets.formats.corpora.word import ignored_elements, with_equations
+
+HtmlParser = Literal["markdownify", "trafilatura"]
+WordParser = Literal["mammoth", "docx2python"]
+
+
+def all_as_markdown(page: str) -> str:
+    """All text of a web page, as Markdown, without scripts, styles and images. Nothing that it links to is fetched."""
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    soup = BeautifulSoup(page, "html.parser")
+    for element in soup(["script", "style", "template", "noscript", "head"]):
+        element.decompose()
+    flatten_tables(soup)
+    converter = MarkdownConverter(heading_style="ATX", strip=["a", "img", "b", "strong", "i", "em"])
+    return str(converter.convert_soup(soup)).strip()
+
+
+def main_as_markdown(page: str) -> str:
+    """What a web page is about, as Markdown: navigation, footers, advertisements and comments are left out."""
+    import trafilatura
+
+    found = trafilatura.extract(page, output_format="markdown", include_comments=False, include_tables=True)
+    return found or ""
+
+
+class Converted(NamedTuple):
+    """A Word document as text, and how many parts are left out, by what they are."""
+
+    text: str
+    dropped: Counter[str]
+
+
+def body_as_markdown(document: bytes) -> Converted:
+    """The body of a Word document, as Markdown with its tables. Macros are not run, images and links not followed."""
+    import mammoth
+
+    document, dropped = with_equations(document)
+    converted = mammoth.convert_to_html(BytesIO(document), convert_image=lambda _: [])
+    dropped += ignored_elements([message.message for message in converted.messages])
+    return Converted(all_as_markdown(converted.value), dropped)
+
+
+def all_as_lines(document: bytes) -> Converted:
+    """Every text of a Word document, also of headers, footers and notes: a paragraph, or a cell of a table, a line."""
+    from docx2python import docx2python
+
+    with docx2python(BytesIO(document)) as read:
+        return Converted(read.text.strip(), Counter())
+
+
+HTML_PARSERS: Mapping[HtmlParser, Callable[[str], str]] = {
+    "markdownify": all_as_markdown,
+    "trafilatura": main_as_markdown,
+}
+WORD_PARSERS: Mapping[WordParser, Callable[[bytes], Converted]] = {
+    "mammoth": body_as_markdown,
+    "docx2python": all_as_lines,
+}
+USED_WITH = {"markdownify": ("beautifulsoup4",), "mammoth": ("markdownify", "beautifulsoup4")}  # by other libraries

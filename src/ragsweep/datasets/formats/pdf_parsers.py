@@ -1,0 +1,173 @@
+"""The libraries that read the text of PDF files: `corpus.parser` names one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, Protocol
+
+from ragsweep.core.digest import version
+from ragsweep.core.errors import ConfigError, DatasetError, first_line
+
+Parser = Literal["pdfium", "pypdf", "pdfplumber", "pymupdf"]
+
+MARK = b"%PDF"  # near the beginning of every PDF
+HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the end of a line
+INSTALL = {  # by the module that is missing
+    "pymupdf": "'ragsweep[pymupdf]' (its licence is the AGPL 3.0, or a commercial one of Artifex)",
+}
+
+
+class ReadsPages(Protocol):
+    """Reads the text of each page of a PDF file, in the order of its library."""
+
+    @property
+    def libraries(self) -> Sequence[str]:
+        """The packages whose versions decide what is read."""
+        ...
+
+    def texts(self, path: Path) -> Iterator[str]:
+        """The texts of the pages. May raise anything for a file that the library cannot read."""
+        ...
+
+
+class Pdfium:
+    """PDFium, which Chrome shows PDF files with. Words that a hyphen breaks at the end of a line are joined."""
+
+    libraries = ("pypdfium2",)
+
+    def texts(self, path: Path) -> Iterator[str]:
+        """The texts of the pages."""
+        import pypdfium2
+
+        with pypdfium2.PdfDocument(path) as pdf:
+            for index in range(len(pdf)):
+                text = with_unix_lines(pdf[index].get_textpage().get_text_range())
+                yield text.replace(f"{HYPHEN}\n", "").replace(HYPHEN, "")
+
+
+class PyPdf:
+    """pypdf, in Python alone: the text in the order of the file."""
+
+    libraries = ("pypdf",)
+
+    def texts(self, path: Path) -> Iterator[str]:
+        """The texts of the pages."""
+        import pypdf
+
+        logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
+        with pypdf.PdfReader(path) as pdf:
+            for page in pdf.pages:
+                yield page.extract_text()
+
+
+class PdfPlumber:
+    """pdfplumber, on pdfminer.six: lines as they stand on the page, also those of tables, from left to right."""
+
+    libraries = ("pdfplumber", "pdfminer.six")
+
+    def texts(self, path: Path) -> Iterator[str]:
+        """The texts of the pages."""
+        import pdfplumber
+
+        logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
+        with pdfplumber.open(path) as pdf:
+            for page in pdf.pages:
+                yield page.extract_text()
+                page.close()  # else the letters of all pages stay in memory
+
+
+class PyMuPdf:
+    """PyMuPDF, on MuPDF: blocks in the order of the file. Its licence is the AGPL."""
+
+    libraries = ("pymupdf",)
+
+    def texts(self, path: Path) -> Iterator[str]:
+        """The texts of the pages."""
+        import pymupdf
+
+        pymupdf.TOOLS.mupdf_display_errors(False)
+        with pymupdf.open(path, filetype="pdf") as pdf:
+            for page in pdf:
+                yield page.get_text()
+
+
+PARSERS: Mapping[Parser, ReadsPages] = {
+    "pdfium": Pdfium(),
+    "pypdf": PyPdf(),
+    "pdfplumber": PdfPlumber(),
+    "pymupdf": PyMuPdf(),
+}
+
+
+def versions_of(parser: Parser) -> str:
+    """The libraries of a parser with their versions, such as `pypdf 7.1.1`."""
+    return with_versions(PARSERS[parser].libraries)
+
+
+def with_versions(libraries: Sequence[str]) -> str:
+    """Installed packages with their versions."""
+    return ", ".join(f"{each} {version(each)}" for each in libraries)
+
+
+def expect_installed(setting: str, parser: str, module: str) -> None:
+    """Raise `ConfigError` that says what to install if a parser lacks its package.
+
+    Args:
+        setting: The setting that names the parser.
+        parser: Its name.
+        module: The module that it needs.
+    """
+    if find_spec(module) is None:
+        install = INSTALL.get(module, "'ragsweep[parsers]'")
+        raise ConfigError(f"{setting}: {parser} needs {module}, not installed here; run pip install {install}")
+
+
+def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:
+    """The number and the text of each page. Raises `DatasetError` for a file that the parser cannot read.
+
+    Args:
+        parser: Reads the texts.
+        path: The file.
+        labelled: Whether the number is the label that is printed on the page. PDFium reads it, whatever the parser is.
+    """
+    try:
+        labels = _labels(path) if labelled else []
+        for index, text in enumerate(PARSERS[parser].texts(path)):
+            label = labels[index] if index < len(labels) else ""
+            yield label or str(index + 1), text if parser == "pdfium" else _valid(with_unix_lines(text))
+    except Exception as error:  # libraries raise errors of many kinds for a damaged file
+        by = "" if parser == "pdfium" else f" by {parser}"
+        raise DatasetError(f"{path}: cannot be read as a PDF{by} ({_reason(error, path)})") from error
+
+
+def with_unix_lines(text: str) -> str:
+    """A text with the line ends of Unix."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _valid(text: str) -> str:
+    """A text in which halves of characters are joined, or replaced where the other half is missing."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _labels(path: Path) -> list[str]:
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(path) as pdf:
+        return [pdf.get_page_label(index) for index in range(len(pdf))]
+
+
+def _reason(error: Exception, path: Path) -> str:
+    all_said = f"{error!r} {error.__cause__!r} {error.__context__!r}".lower()  # some wrap an error without a text
+    reason = first_line(error).removeprefix("Failed to load document ").strip("(). ").removeprefix("PDFium: ")
+    if any(word in all_said for word in ("password", "encrypted", "decrypted")):
+        return "it is encrypted; expected one without a password"
+    with suppress(OSError), path.open("rb") as file:
+        if MARK not in (beginning := file.read(1024)):
+            found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
+            return f"{found}; expected {MARK.decode()}"
+    return f"{reason[:1].lower()}{reason[1:]}"

@@ -1,0 +1,28 @@
+"""What a report says of configurations whose documents were read by different parsers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragsweep.core.terminal import counted
+from ragsweep.report.value_words import listed
+from ragsweep.sweeps import Decision, parsers_of
+from ragsweep.tasks.ranking.lost_references import LOST
+
+
+def parsers_in_words(decision: Decision) -> Iterator[str]:
+    """On which questions parsers are compared, and how many references each has lost; nothing for a single parser."""
+    parsers = parsers_of(decision.sweep.outcomes)
+    if not parsers:
+        return
+    asked = counted(len(decision.sweep.queries), "question")
+    references = max(run.facts.references for run in parsers.values())
+    if not references:
+        yield f"Read by {listed([*parsers])}, and compared on the same {asked}: pages are the same for every parser."
+        return
+    lost = {parser: run.value(LOST.name) or 0 for parser, run in parsers.items()}
+    losing = [f"{parser} loses {number:.0f} of {references}" for parser, number in lost.items() if number]
+    whole = listed([parser for parser, number in lost.items() if not number])
+    of_others = f"; {whole} none" if whole else ""
+    of_references = f"References: {'; '.join(losing)}{of_others}. " if losing else ""
+    yield f"{of_references}Compared on {asked}, those whose references are all in the text of every parser."

@@ -1,0 +1,65 @@
+"""Runs whose documents were read by different parsers, put together on the questions that every parser leaves whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import compress
+
+from ragsweep.sweeps.outcome import Outcome
+
+LEAST_QUERIES = 2  # of a comparison
+
+
+def on_common_queries(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The runs, of which those on the same files and questions, read by different parsers, have the same queries.
+
+    Their texts differ, and so do the digests of their datasets: without this, each parser would be a dataset of its
+    own. A parser can lose references, which leaves questions out of its runs; such a question is left out of all.
+    """
+    of_source: dict[str, list[Outcome]] = {}
+    for run in outcomes:
+        of_source.setdefault(run.facts.source, []).append(run)
+    together = {source: runs for source, runs in of_source.items() if source and _differ_in_parser(runs)}
+    common = {source: _common(runs) for source, runs in together.items()}
+    return [
+        _of(run, queries) if len(queries := common.get(run.facts.source, set())) >= LEAST_QUERIES else run
+        for run in outcomes
+    ]
+
+
+def parsers_of(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
+    """The parsers of runs that were put together, each with a run; empty if these are not several."""
+    parsers = {run.facts.parser: run for run in outcomes if run.facts.source}
+    return parsers if len(parsers) > 1 else {}
+
+
+def _differ_in_parser(runs: Sequence[Outcome]) -> bool:
+    """Whether the texts differ by the parser alone, not by what else a machine has, such as fonts."""
+    texts = {(run.facts.parser, run.facts.digest) for run in runs}
+    return 1 < len({parser for parser, _ in texts}) == len(texts)
+
+
+def _common(runs: Sequence[Outcome]) -> set[str]:
+    """The ids of the queries that all runs have."""
+    return set[str].intersection(*({*run.per_query["query_id"]} for run in runs))
+
+
+def _of(run: Outcome, queries: set[str]) -> Outcome:
+    """A run with some of its queries. Curves of metrics, which are means over all of its queries, are left out."""
+    facts = replace(run.facts, digest=run.facts.source)
+    kept = run.per_query["query_id"].isin(queries)
+    if kept.all():
+        return replace(run, facts=facts)
+    others = facts.false_finds
+    if others is not None:
+        answerable, found = (tuple(compress(scores, kept)) for scores in (others.answerable, others.found))
+        others = replace(others, answerable=answerable, found=found)
+    table = run.per_query[kept].reset_index(drop=True)
+    measures = {
+        name: replace(each, value=float(table[name].mean())) if name in table else each
+        for name, each in facts.measures.items()
+    }
+    curves = {name: curve for name, curve in facts.curves.items() if name not in facts.metrics}
+    facts = replace(facts, measures=measures, curves=curves, intervals={}, false_finds=others)
+    return replace(run, per_query=table, facts=facts)

@@ -1,0 +1,231 @@
+"""The libraries that read PDF files, web pages and Word documents, and references in what they read."""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import docx
+import pytest
+from rapidfuzz.fuzz import ratio
+
+from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.datasets import OwnDataset, PdfDataset, PdfDocuments, SpanQuestions, TextCorpus
+
+OTHERS = [
+    pytest.param("pypdf", marks=pytest.mark.extra("parsers")),
+    pytest.param("pdfplumber", marks=pytest.mark.extra("parsers")),
+    pytest.param("pymupdf", marks=pytest.mark.extra("pymupdf")),
+]
+ALL = ["pdfium", *OTHERS]
+LEFT = ["Anaemia is common in pregnancy.", "Measure Hb at each contact.", "Refer below 7 g/dl at once."]
+RIGHT = ["Give one tablet a day.", "Advise green leaves.", "Follow up in four weeks."]
+TABLE = [["Age", "Dose", "Route"], ["6 weeks", "0.5 ml", "thigh"], ["9 months", "0.5 ml", "arm"]]
+
+
+def pages(parser, path, **settings):
+    [document] = PdfDocuments(str(path), parser=parser, **settings).read()
+    return [document.text[page.start : page.end] for page in document.pages]
+
+
+@pytest.fixture
+def columns(tmp_path):
+    """A PDF with two columns on a page, the left one first, and a table on the next one."""
+    from reportlab.lib.pagesizes import A4
+    from reportlab.pdfgen.canvas import Canvas
+    from reportlab.platypus import Table
+
+    canvas = Canvas(str(tmp_path / "columns.pdf"), pagesize=A4, invariant=1)
+    for at, lines in ((72, LEFT), (320, RIGHT)):
+        for row, line in enumerate(lines):
+            canvas.drawString(at, 700 - 20 * row, line)
+    canvas.showPage()
+    table = Table(TABLE)
+    table.wrapOn(canvas, 400, 400)
+    table.drawOn(canvas, 72, 600)
+    canvas.save()
+    return tmp_path / "columns.pdf"
+
+
+@pytest.mark.parametrize("parser", ALL)
+def test_each_parser_reads_what_was_drawn(parser, columns):
+    both, table = pages(parser, columns)
+    assert Counter(both.split()) == Counter(" ".join(LEFT + RIGHT).split())
+    assert Counter(table.split()) == Counter(" ".join(cell for row in TABLE for cell in row).split())
+
+
+@pytest.mark.extra("parsers")
+def test_a_parser_keeps_its_own_order_of_columns(columns):
+    assert "pregnancy. Give one tablet a day." in pages("pdfplumber", columns)[0]  # a line of the page
+    assert pages("pypdf", columns)[0].split() == " ".join(LEFT + RIGHT).split()  # in the order of the file
+
+
+@pytest.mark.parametrize("parser", OTHERS)
+def test_each_parser_reads_the_bundled_manual_page_by_page(parser, manual):
+    """The words of each page are those that the usual parser reads, but for hyphens at line ends."""
+    path = Path(__file__).parents[2] / "data/cho_manual/documents"
+    [document], [usual] = PdfDocuments(str(path), parser=parser).read(), manual.documents
+    assert len(document.pages) == len(usual.pages) == 140
+    for page, other in zip(document.pages, usual.pages, strict=True):
+        words, known = (
+            Counter(document.text[page.start : page.end].split()),
+            usual.text[other.start : other.end].split(),
+        )
+        assert (words & Counter(known)).total() >= 0.95 * len(known)
+        assert page.page_number == other.page_number
+
+
+def test_the_usual_parser_is_in_no_digest_and_no_setting(columns):
+    documents = PdfDocuments(str(columns))
+    assert "parser" in documents.without_effect
+    assert not hasattr(documents, "fingerprint")
+
+
+@pytest.mark.extra("parsers")
+def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key(columns, store, monkeypatch):
+    from importlib.metadata import version
+
+    from ragsweep.datasets.formats.pdf_parsers import PyPdf
+
+    documents = PdfDocuments(str(columns), parser="pypdf", store=store)
+    assert documents.fingerprint == f"pypdf {version('pypdf')}"
+    assert "parser" not in documents.without_effect
+    for _ in range(2):
+        documents.read()
+    assert [entry.stage for entry in store.entries()] == ["pages"]
+    monkeypatch.setattr(PyPdf, "libraries", ("pypdf", "reportlab"))
+    documents.read()
+    assert [entry.stage for entry in store.entries()] == ["pages", "pages"]
+
+
+@pytest.mark.parametrize("parser", OTHERS)
+def test_labels_are_those_of_the_file_whatever_the_parser(parser, tmp_path, write_pdf):
+    path = write_pdf(tmp_path / "a.pdf", "preface", "one", labels=[(0, "ROMAN_LOWER", 1), (1, "ARABIC", 1)])
+    [document] = PdfDocuments(str(path), "label", parser=parser).read()
+    assert [page.page_number for page in document.pages] == ["i", "1"]
+
+
+@pytest.mark.parametrize("parser", OTHERS)
+def test_a_parser_that_fails_names_itself_and_the_file(parser, tmp_path, write_pdf):
+    (tmp_path / "broken.pdf").write_text("no PDF at all")
+    with pytest.raises(
+        DatasetError, match=rf"broken\.pdf: cannot be read as a PDF by {parser} \(it begins with 'no PDF"
+    ):
+        pages(parser, tmp_path / "broken.pdf")
+    locked = write_pdf(tmp_path / "locked.pdf", "secret", password="x")
+    with pytest.raises(DatasetError, match=rf"locked\.pdf: cannot be read as a PDF by {parser} \(it is encrypted"):
+        pages(parser, locked)
+
+
+@pytest.mark.parametrize(
+    ("build", "install"),
+    [
+        (lambda: PdfDocuments("a", parser="pypdf"), r"corpus\.parser: pypdf needs pypdf, .*'ragsweep\[parsers\]'"),
+        (lambda: PdfDataset("n", "a", "b", parser="pymupdf"), r"dataset\.parser: pymupdf .*\[pymupdf\]' .*AGPL"),
+        (lambda: TextCorpus("a", html_parser="trafilatura"), r"corpus\.html_parser: trafilatura needs trafilatura"),
+        (lambda: TextCorpus("a", word_parser="docx2python"), r"corpus\.word_parser: docx2python needs docx2python"),
+    ],
+)
+def test_a_parser_that_is_not_installed_says_what_to_install(build, install, monkeypatch):
+    for name in ("pypdf", "pymupdf", "trafilatura", "docx2python"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ConfigError, match=install):
+        build()
+
+
+PAGE = (
+    """<html><body><nav>Home | Contact | Imprint</nav><article><h1>Iron</h1><p>{}</p></article></body></html>""".format(
+        "Iron tablets are given to every pregnant woman, once a day, for at least one hundred and eighty days. " * 3
+    )
+)
+
+
+@pytest.mark.extra("documents", "parsers")
+def test_the_main_content_of_a_web_page_is_read_without_its_navigation(tmp_path):
+    (tmp_path / "iron.html").write_text(PAGE)
+    texts = {
+        parser: TextCorpus(str(tmp_path), html_parser=parser).read()[0].text
+        for parser in ("markdownify", "trafilatura")
+    }
+    assert all("one hundred and eighty days" in text for text in texts.values())
+    assert [parser for parser, text in texts.items() if "Imprint" in text] == ["markdownify"]
+
+
+@pytest.mark.extra("documents", "parsers")
+def test_the_header_of_a_word_document_is_read_by_one_parser_alone(tmp_path):
+    word = docx.Document()
+    word.add_heading("Iron", 1)
+    word.add_paragraph("One tablet a day.")
+    word.sections[0].header.paragraphs[0].text = "Draft of May"
+    table = word.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "Dose", "60 mg"
+    word.save(str(tmp_path / "iron.docx"))
+    texts = {
+        parser: TextCorpus(str(tmp_path), word_parser=parser).read()[0].text for parser in ("mammoth", "docx2python")
+    }
+    assert all({"Iron", "tablet", "Dose", "60", "mg"} <= {*text.split()} for text in texts.values())
+    assert [parser for parser, text in texts.items() if "Draft of May" in text] == ["docx2python"]
+    (tmp_path / "iron.docx").write_bytes((tmp_path / "iron.docx").read_bytes()[:2000])
+    with pytest.raises(DatasetError, match=r"iron\.docx: cannot be read as a Word document by docx2python \("):
+        TextCorpus(str(tmp_path), word_parser="docx2python").read()
+
+
+REFERENCES = [*LEFT, "pregnancy.\nMeasure", *RIGHT, "contact. Refer below", f"{LEFT[0]} {LEFT[1]}", " ".join(RIGHT)]
+
+
+@pytest.fixture
+def spans(columns, tmp_path):
+    """The collection of span questions about the columns, by the parser."""
+    rows = [{"question": f"q {each}", "corpus_id": "columns.pdf", "references": [each]} for each in REFERENCES]
+    (tmp_path / "spans.json").write_text(json.dumps(rows))
+
+    def load(parser, similarity=0.9):
+        questions = SpanQuestions(str(tmp_path / "spans.json"), similarity)
+        return OwnDataset("columns", PdfDocuments(str(columns), parser=parser), questions).load()
+
+    return load
+
+
+def letters(text):
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+@pytest.mark.parametrize("parser", ALL)
+def test_what_a_parser_loses_is_what_a_slow_loop_does_not_find(parser, spans):
+    collection = spans(parser)
+    text = letters(collection.documents[0].text)
+    lost = []
+    for row, quote in enumerate(map(letters, REFERENCES), start=1):
+        alike = (ratio(quote, text[at : at + len(quote)]) for at in range(len(text) - len(quote) + 1))
+        if max(alike) < 90:
+            lost.append(str(row))
+    assert [each.query_id for each in collection.reading.lost] == lost
+    assert collection.reading.references == len(REFERENCES)
+    assert {each.query_id for each in collection.references} == {q.query_id for q in collection.queries} - {*lost}
+
+
+@pytest.mark.extra("parsers")
+def test_parsers_of_the_same_files_and_questions_have_one_source(spans, columns):
+    usual, other = spans("pdfium"), spans("pdfplumber")
+    assert usual.digest != other.digest
+    assert usual.reading.source == other.reading.source
+    assert usual.reading.parser != other.reading.parser
+
+
+def test_references_that_hold_for_one_text_alone_have_no_source(columns, tmp_path):
+    rows = [{"question": "q", "corpus_id": "columns.pdf", "references": [LEFT[0]]}]
+    (tmp_path / "one.json").write_text(json.dumps(rows))
+    dataset = OwnDataset("columns", PdfDocuments(str(columns)), SpanQuestions(str(tmp_path / "one.json")))
+    assert dataset.load().reading is None
+
+
+def test_a_reference_with_offsets_of_another_text_names_the_setting_that_finds_it(columns, tmp_path):
+    span = {"content": RIGHT[0], "start_index": 3, "end_index": 3 + len(RIGHT[0])}
+    rows = [{"question": "q", "corpus_id": "columns.pdf", "references": [span]}]
+    (tmp_path / "one.json").write_text(json.dumps(rows))
+    with pytest.raises(DatasetError, match=r"questions\.similarity=0\.9"):
+        OwnDataset("columns", PdfDocuments(str(columns)), SpanQuestions(str(tmp_path / "one.json"))).load()
+    [found] = (
+        OwnDataset("c", PdfDocuments(str(columns)), SpanQuestions(str(tmp_path / "one.json"), 0.9)).load().references
+    )
+    assert PdfDocuments(str(columns)).read()[0].text[found.start : found.end] == RIGHT[0]

@@ -1,0 +1,63 @@
+"""Quotes that are found again in the text that another program has read."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz.fuzz import ratio
+
+from ragsweep.text.similar_quotes import find_again
+
+TEXT = (
+    "Anaemia is com-\nmon. Give one \ufb01lm-coated  tablet\na day, after meals. Refer at 7 g/dl. "
+    "Iron tablets are free."
+)
+
+
+def found(quote, least=0.9, near=None, text=TEXT):
+    return [text[start:end] for start, end in find_again(quote, text, near, least)]
+
+
+@pytest.mark.parametrize(
+    ("quote", "expected"),
+    [
+        ("Refer at 7 g/dl.", ["Refer at 7 g/dl."]),  # as it is written
+        ("Anaemia is common.", ["Anaemia is com-\nmon"]),  # a hyphen at a line end
+        ("give one film-coated tablet a day", ["Give one \ufb01lm-coated  tablet\na day"]),  # a ligature, spaces, case
+        ("Give two film-coated tablets a day", []),  # 4 of 26 letters are others
+        ("Irontablets are freee", ["Iron tablets are free"]),  # one letter too many
+        ("Give her water", []),
+        ("...", []),
+    ],
+)
+def test_a_quote_is_found_as_written_or_by_its_letters_or_where_these_are_alike(quote, expected):
+    assert found(quote) == expected
+
+
+def test_the_threshold_decides_what_is_alike():
+    quote = "Refer at 8 g/dl. Iron tablets are cheap."
+    assert found(quote, 0.95) == []
+    assert len(found(quote, 0.6)) == 1
+
+
+def test_of_several_places_the_nearest_is_taken_and_without_offset_all_are():
+    text = "Give iron. Give water. Give iron."
+    assert find_again("Give iron.", text, None, 0.9) == [(0, 10), (23, 33)]
+    assert find_again("Give iron.", text, 30, 0.9) == [(23, 33)]
+    assert find_again("give  IRON", text, 30, 0.9) == [(23, 32)]
+
+
+WORDS = st.lists(st.sampled_from("iron tablet fever give daily water anaemia refer clinic dose".split()), min_size=30)
+
+
+@given(WORDS, st.data())
+def test_a_quote_is_lost_where_a_slow_loop_over_all_stretches_finds_nothing_as_alike(words, data):
+    text = "".join(words)
+    start = data.draw(st.integers(0, len(text) - 60))
+    quote = list(text[start : start + 60])
+    for place in data.draw(st.lists(st.integers(0, 59), max_size=12, unique=True)):
+        quote[place] = "x"
+    sought = "".join(quote)
+    most = max(ratio(sought, text[at : at + 60]) for at in range(len(text) - 59))
+    spans = find_again(sought, text, None, 0.9)
+    assert bool(spans) == (most >= 90)
+    assert not spans or ratio(sought, text[slice(*spans[0])]) >= 90
