@@ -13,6 +13,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MB
 from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.shown_text import Shown
 
 LARGEST_HEAD_MB = 200
 
@@ -63,11 +64,15 @@ class RecordedPool:
             weights = np.array(self.weights)[places.reshape(len(self.pairs), len(self.configurations)).T]
         except (IndexError, OverflowError, ValueError) as error:
             raise ConfigError(f"{path}, line 1: cannot be read ({error})") from error
-        pairs = [Pair(query_id, "", unit, "", "") for query_id, unit, *_ in self.pairs]
+        pairs = [Pair(query_id, "", unit, _no_text) for query_id, unit, *_ in self.pairs]
         pool = Pool(self.configurations, pairs, weights, judged, self.queries, self.metric, self.k)
         if pool.digest != self.pool:
             raise ConfigError(f"{path}, line 1: what is judged is not what its digest says; the file was changed")
         return pool
+
+
+def _no_text() -> Shown:
+    return Shown("", "", "", "")
 
 
 def recorded(pool: Pool) -> dict[str, Any]:
