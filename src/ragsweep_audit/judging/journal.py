@@ -86,7 +86,7 @@ class Journal:
                 self._read()
 
     def _start(self) -> None:
-        about = self.margin, self.level, self.seed, self.pool.query_of_pairs
+        about = self.margin, self.level, self.seed, self.pool.query_of_pairs, self.pool.queries, self.pool.guessed
         self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, *about)
         self.grades, self.repeats, self.again = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before

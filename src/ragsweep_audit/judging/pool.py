@@ -91,6 +91,8 @@ class Pool:
         queries: How many queries the metric is the mean of.
         metric: Name of the metric.
         k: The cutoff.
+        guessed: What a language model would judge, divided by the highest grade, shape [pairs]; NaN where it guesses
+            nothing, None if none is asked.
     """
 
     labels: Sequence[str]
@@ -100,6 +102,7 @@ class Pool:
     queries: int
     metric: str
     k: int
+    guessed: Array | None = None
 
     @classmethod
     def of(cls, configurations: Iterable[Ranked], metric: str, k: int, highest: int) -> Pool:
@@ -143,16 +146,8 @@ class Pool:
     def digest(self) -> str:
         """Digest of all that the order of the questions depends on, besides the judgments."""
         rows = [[pair.query_id, pair.unit] for pair in self.pairs]
-        return digest(
-            [
-                self.metric,
-                self.k,
-                self.queries,
-                rows,
-                self.weights.tolist(),
-                np.nan_to_num(self.judged, nan=-1).tolist(),
-            ]
-        )
+        grades = [np.nan_to_num(each, nan=-1).tolist() for each in (self.judged, self.guessed) if each is not None]
+        return digest([self.metric, self.k, self.queries, rows, self.weights.tolist(), *grades])
 
     @property
     def query_of_pairs(self) -> Indices:

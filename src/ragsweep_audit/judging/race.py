@@ -42,7 +42,8 @@ class Race:
         seed: Of the draws.
         queries: Position of the query of each pair, shape [pairs]; None if nothing is said about new queries.
         of_all: How many queries there are, if some have no pair.
-        guessed: What somebody guesses about relevance, from 0 to 1, shape [pairs]; it only steers what is drawn.
+        guessed: What somebody guesses about relevance, from 0 to 1, shape [pairs], NaN where nothing; it only
+            steers what is drawn.
     """
 
     weights: Array
