@@ -108,11 +108,13 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.table:
         print(hand_out(journal, request.table, request.rows))
     if handed_out := journal.handed_out:
-        files = ", ".join(sorted({Path(each).name for each in handed_out}))
+        files = ", ".join(sorted({each.rpartition(" ")[0] for each in handed_out}))
         print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
         _ask(journal, judge, request.budget if request.asks else 0)
     except KeyboardInterrupt:
+        journal = replace(journal, only_read=True)  # read anew: others may have judged, and a line may be half taken in
+        keeping = replace(keeping, journal=journal)
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
         print(*decision(journal), *([keeping.keep()] if request.strategy == RACE else []), sep="\n", flush=True)
         raise
@@ -189,7 +191,8 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
             break
         answer = judge.answer(asked, state)
         if answer == QUIT:
-            break
+            with journal.up_to_date():
+                break
         if answer == UNDO:
             undone = "taken back" if journal.undo() else "nothing of yours can be taken back"
             state = f"{undone}; {state_line(journal)}"

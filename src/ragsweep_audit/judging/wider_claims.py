@@ -48,7 +48,7 @@ def agreement_with_guesses(journal: Journal) -> dict[str, Any] | None:
 
 def of_guesses(journal: Journal) -> Iterator[str]:
     """How often the guesses of a language model were right, where there are some."""
-    if found := agreement_with_guesses(journal):
+    if (found := agreement_with_guesses(journal)) and found["judged"]:
         measured = "" if found["kappa"] is None else f" (kappa {found['kappa']:.2f})"
         grades = (f"{its['same']} of {its['judged']} of grade {grade}" for grade, its in found["by_grade"].items())
         said = f"{found['same']} of {counted(found['judged'], 'judgment')}{measured}: {', '.join(grades)}"

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -76,6 +77,22 @@ def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(appli
     known = ["questions.path=judged.json" if each.startswith("questions.path") else each for each in data]
     process = application.run("-m", *known)
     assert process.returncode == 0, process.stderr
+
+
+def test_a_judge_who_is_interrupted_counts_what_another_has_judged_meanwhile(application, data):
+    command = [sys.executable, "-m", "ragsweep", "judge", *data, *places(application)]
+    first = subprocess.Popen(
+        command, cwd=application.home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not first.stdout.readline().startswith("Relevant?"):
+        pass
+    other = [*command, "--judge", "kim"]
+    subprocess.run(other, input="1 0 1 q", cwd=application.home, capture_output=True, text=True, check=False)
+    first.send_signal(signal.SIGINT)
+    said = first.communicate(timeout=60)[0]
+    assert "3 judgments kept" in said
+    record = json.loads((application.home / "judged.decision.json").read_text())
+    assert record["judged"]["judgments"] == 3
 
 
 def test_a_page_that_is_killed_goes_on_where_it_was(application, data):

@@ -53,6 +53,8 @@ def filled(table, *grades, delimiter=",", **changed):
 def test_a_table_is_safe_for_spreadsheets_and_cannot_be_overwritten(journal, table):
     rows = rows_of(table)
     assert len(rows) == 4
+    assert "judging.csv" in journal.path.read_text()
+    assert str(table.parent) not in journal.path.read_text()
     assert not any(cell[:1] in "=+-@" for row in rows for cell in row.values() if cell)
     before = table.read_text()
     with pytest.raises(ConfigError, match="exists; name a new file"):
