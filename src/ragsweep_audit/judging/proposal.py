@@ -125,16 +125,21 @@ class Proposal:
         if not urgency.any():  # all are near to this leader
             urgency[:] = 1.0
         asked = urgency > 0
+        all_asked = (
+            asked.sum() == len(running) - 1 and asked[second]
+        )  # the leader's differences are those to the second
         apart = np.empty((len(running), len(left)))
         told, blind = np.empty(len(left)), np.empty(len(left))
         for start in range(0, len(left), BLOCK):
             block = slice(start, start + BLOCK)
-            some = weights[running, block]
+            some = weights[:, block] if len(running) == len(weights) else weights[running, block]
             difference = np.subtract(some[place], some, out=apart[:, block])
             difference *= left[block]
             difference[place] = -difference[second]
-            told[block] = urgency @ difference**2
-            blind[block] = np.abs(difference[asked]).max(axis=0, initial=0.0)
+            squares = difference**2
+            told[block] = urgency @ squares
+            blind[block] = (squares if all_asked else squares[asked]).max(axis=0, initial=0.0)
+        blind = np.sqrt(blind)
         told = np.sqrt(shares * told)  # the smallest sum of relative variances
         scores = np.zeros(len(left))
         if blind.any():  # a chance below its share of the differences would let a single pair cost much
