@@ -141,7 +141,17 @@ def flipped(grades, seed):
     return np.where(wrong, 1 - grades, grades)
 
 
-@pytest.mark.parametrize("judge", [lambda grades, seed: grades, flipped], ids=["right", "errs in 10 %"])
+def graded(grades, seed):
+    """Grades of 0 to 3, among them pairs that are a little relevant."""
+    generator = np.random.default_rng([seed, 4])
+    given = grades * generator.integers(1, 4, len(grades)) / 3
+    return np.where(generator.random(len(grades)) < 0.1, np.maximum(given, 1 / 3), given)
+
+
+JUDGES = {"right": lambda grades, seed: grades, "errs in 10 %": flipped, "has four grades": graded}
+
+
+@pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 def test_the_best_drops_out_in_at_most_5_percent_of_races(long_work, judge):
     assert errors(judge) <= binom.ppf(0.999, RACES, LEVEL)
 
@@ -178,7 +188,7 @@ def test_a_right_guess_saves_judgments():
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("judge", [lambda grades, seed: grades, flipped], ids=["right", "errs in 10 %"])
+@pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 def test_the_best_drops_out_in_at_most_5_percent_of_2000_races(judge, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "RACES", 2000)
     assert errors(judge) <= binom.ppf(0.999, 2000, LEVEL)
