@@ -8,6 +8,7 @@ ragsweep judge SWEEP_ID --apply judging.csv      # take it back, filled in
 ragsweep judge SWEEP_ID --strategy pooling       # all that nobody judged, the highest ranks first; decides nothing
 ragsweep judge SWEEP_ID --margin 0.02            # stop once the leader loses less than that to the best
 ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgments, and look each answer up
+ragsweep judge SWEEP_ID --guess language_model=openai language_model.model=NAME   # asks first what a model guesses
 ragsweep judge --verify --journal judged.jsonl   # compute the decision again from that file alone
 ragsweep judge SWEEP_ID --verify                 # and check that the sweep ranks what the journal says
 ragsweep judge SWEEP_ID --out reviewed.json      # write the judgments into a copy of the file of questions
@@ -70,6 +71,7 @@ def main() -> int:
         port=arguments.port if arguments.page else None,
         judge=arguments.judge or ("file" if simulated else getpass.getuser()),
         seed=arguments.seed,
+        guess=arguments.guess,
         out=arguments.out,
     )
     return 0 if judge_until_decided(request) else FAILED
@@ -98,6 +100,9 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument(
         "--from", dest="source", metavar="FILE", help="judgments in TREC format that stand for a judge, or 'dataset'"
+    )
+    parser.add_argument(
+        "--guess", action="store_true", help="language_model guesses first, which only steers what is asked"
     )
     parser.add_argument("--page", action="store_true", help="ask on a page in the browser, for this machine only")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")

@@ -18,6 +18,7 @@ from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
+from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.judging_table import hand_out, take_back
@@ -46,6 +47,7 @@ class JudgeRequest:
         apply: Such a file that has been filled in.
         source: A file of judgments, or `dataset`, that stands for the judge; None asks a person.
         port: Where a page asks, 0 for any free port; None asks at the terminal.
+        guess: Whether a language model guesses what is relevant, which steers what is asked.
     """
 
     sweep_id: str
@@ -66,6 +68,7 @@ class JudgeRequest:
     port: int | None
     judge: str
     seed: int
+    guess: bool
     out: Path | None
 
     @property
@@ -77,7 +80,9 @@ class JudgeRequest:
 def judge_until_decided(request: JudgeRequest) -> bool:
     """Ask until it is decided, print what is known after each judgment, and return whether it is decided."""
     if request.sweep_id:
-        k, configurations = of_sweep(request.sweep_id, request.overrides, request.modules)
+        of_guess = about_model(request.overrides) if request.guess else []
+        settings = [each for each in request.overrides if each not in of_guess]
+        k, configurations = of_sweep(request.sweep_id, settings, request.modules)
     else:
         k, configurations = of_overrides(request.overrides)
     if request.verify and not request.journal.is_file() and request.sweep_id:
@@ -86,7 +91,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     unit = ranked[0].items.unit
     judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
-    pool = Pool.of(hidden, request.metric, k, request.highest)
+    pool = _guessed(Pool.of(hidden, request.metric, k, request.highest), request)
     about = (request.margin, request.level, request.seed, request.highest, request.judge, request.strategy)
     journal = Journal(request.journal, pool, *about, only_read=request.verify)
     run_ids = [each.run_id for each in ranked if each.run_id]
@@ -103,11 +108,13 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.table:
         print(hand_out(journal, request.table, request.rows))
     if handed_out := journal.handed_out:
-        files = ", ".join(sorted({Path(each).name for each in handed_out}))
+        files = ", ".join(sorted({each.rpartition(" ")[0] for each in handed_out}))
         print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
         _ask(journal, judge, request.budget if request.asks else 0)
     except KeyboardInterrupt:
+        journal = replace(journal, only_read=True)  # read anew: others may have judged, and a line may be half taken in
+        keeping = replace(keeping, journal=journal)
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
         print(*decision(journal), *([keeping.keep()] if request.strategy == RACE else []), sep="\n", flush=True)
         raise
@@ -120,6 +127,18 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.out is not None:
         print(write_judgments(ranked[0].dataset, _judgments(journal), request.out))
     return is_decided(journal)
+
+
+def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
+    """The pool with the guesses of its journal, or with new ones where a journal is begun with some."""
+    if request.guess and request.strategy != RACE:
+        raise ConfigError(f"--guess: steers a race; expected no --strategy {request.strategy} with it")
+    if (head := RecordedPool.begun(request.journal)) is None:
+        wanted = request.guess and not request.verify
+        return with_guesses(pool, model_of(request.overrides), request.highest) if wanted else pool
+    if request.guess and head.guessed is None:
+        raise ConfigError(f"--guess: {request.journal} was begun without guesses; name a new file with --journal")
+    return replace(pool, guessed=head.guesses)
 
 
 def _judge(request: JudgeRequest, items: Dataset) -> Judge:
@@ -172,7 +191,8 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
             break
         answer = judge.answer(asked, state)
         if answer == QUIT:
-            break
+            with journal.up_to_date():
+                break
         if answer == UNDO:
             undone = "taken back" if journal.undo() else "nothing of yours can be taken back"
             state = f"{undone}; {state_line(journal)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,7 +86,7 @@ class Journal:
                 self._read()
 
     def _start(self) -> None:
-        about = self.margin, self.level, self.seed, self.pool.query_of_pairs
+        about = self.margin, self.level, self.seed, self.pool.query_of_pairs, self.pool.queries, self.pool.guessed
         self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, *about)
         self.grades, self.repeats, self.again = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
@@ -112,10 +112,16 @@ class Journal:
         """The pairs that were judged, by the number of the draw."""
         return {number: self.asked_pairs[number] for number in self.grades}
 
-    def ask(self) -> Asked | None:
-        """The next question, written down before it is returned; None if nothing is left that could matter."""
+    @contextmanager
+    def up_to_date(self) -> Iterator[None]:
+        """Keep other processes from writing, after taking in what they have written."""
         with self._file.locked():
             self._read()
+            yield
+
+    def ask(self) -> Asked | None:
+        """The next question, written down before it is returned; None if nothing is left that could matter."""
+        with self.up_to_date():
             if free := self._free(self.process):
                 return self._asked(free[0])
             if len(self.repeats) < int(ASKED_AGAIN * len(self.grades)):
@@ -127,8 +133,7 @@ class Journal:
     def hand_out(self, name: str, rows: int) -> list[Asked]:
         """The next questions, which nobody else is asked until the table of this name is taken back, or is lost."""
         holder = {**self._signed, "process": f"{TABLE}{name}"}
-        with self._file.locked():
-            self._read()
+        with self.up_to_date():
             numbers = self._free(self.process, holder["process"])[:rows]
             self._hold(numbers, holder)
             while len(numbers) < rows and (number := self._next(holder)) is not None:
@@ -138,8 +143,7 @@ class Journal:
 
     def release(self, numbers: Sequence[int]) -> None:
         """Let questions that were handed out be asked, unless they were answered."""
-        with self._file.locked():
-            self._read()
+        with self.up_to_date():
             self._hold([number for number in numbers if number in self._shown], self._signed)
 
     @property
@@ -154,8 +158,7 @@ class Journal:
 
     def _next(self, holder: Mapping[str, str]) -> int | None:
         """Draw a pair and write it down."""
-        draw = self._drawn()
-        if draw is None:
+        if (draw := self._drawn()) is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
         self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance, **holder})
@@ -167,8 +170,7 @@ class Journal:
         Nothing is counted twice: where another judge has answered meanwhile, the first answer counts.
         """
         before = set(self.dropped)
-        with self._file.locked():
-            self._read()
+        with self.up_to_date():
             if asked.again == (asked.number in self.grades):
                 self._add({"answer": asked.number, "grade": grade, "again": asked.again, **self._signed})
                 self._read()
@@ -176,8 +178,7 @@ class Journal:
 
     def undo(self) -> bool:
         """Take this judge's last judgment back, so that it is asked again; False if another judge has gone on since."""
-        with self._file.locked():
-            self._read()
+        with self.up_to_date():
             if self._last is None or self._last[2] != self.judge:
                 return False
             number, again, _, drawn = self._last
@@ -201,8 +202,7 @@ class Journal:
         return Asked(number, self.asked_pairs[number], again)
 
     def _drawn(self) -> Draw | None:
-        draw = self.race.draw()
-        if draw is not None:
+        if (draw := self.race.draw()) is not None:
             self._draws[self.race.drawn] = draw
             self.asked_pairs[self.race.drawn] = self.pool.pairs[draw.pair]
         return draw

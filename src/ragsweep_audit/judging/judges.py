@@ -9,15 +9,18 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.pool import Asked, Pair
+from ragsweep_audit.judging.pool import Asked
+from ragsweep_audit.judging.shown_text import LONGEST_SHOWN, Shown
 
 UNDO: Literal["u"] = "u"
 QUIT: Literal["q"] = "q"
 UNSURE = "?"
-LONGEST_SHOWN = 5000  # characters of a passage
+ALL = "a"  # shows what was left out
+OTHER_LINES = 12  # of the terminal, beside the text
 LONGEST_KEY = 64  # bytes: an arrow is several, with digits among them, and so is what is pasted: neither is an answer
 WIDEST = 100  # columns of text
 
@@ -67,18 +70,32 @@ class TerminalJudge:
 
     def answer(self, asked: Asked, state: str) -> Answer:
         """Show a passage and wait for a key; the end of the input, or Ctrl-D, stops."""
-        width = min(shutil.get_terminal_size().columns, WIDEST)
-        again = " (asked a second time)" if asked.again else ""
-        text = printable(shown_text(asked.pair))
-        shown = [f"Question: {printable(asked.pair.query)}", f"{printable(asked.pair.where)}{again}", text]
-        print(f"{state}\n\n" + "\n\n".join(_wrapped(each, width) for each in shown) + "\n")
-        grades = " ".join(f"[{grade}]" for grade in range(self.highest, -1, -1))
-        meaning = "not relevant" if self.highest == 1 else f"{self.highest} best, 0 not relevant"
-        print(f"Relevant? {grades} ({meaning})  [?] cannot tell  [u] undo  [q] stop", flush=True)
+        columns, lines = shutil.get_terminal_size()
+        width, whole = min(columns, WIDEST), asked.pair.read()
+        fits = max(width * (lines - OTHER_LINES), len(whole.match[:LONGEST_SHOWN]))
+        print(f"{state}\n")
+        self._show(asked, whole, fits, width)
         while key := _key():
-            if key in answers(self.highest):
+            if key == ALL and whole.size > fits:
+                fits = whole.size
+                self._show(asked, whole, fits, width)
+            elif key in answers(self.highest):
                 return answers(self.highest)[key]
         return QUIT
+
+    def _show(self, asked: Asked, whole: Shown, most: int, width: int) -> None:
+        """Print so many characters of what is asked, and the keys."""
+        again = " (asked a second time)" if asked.again else ""
+        shown = whole.cut(most)
+        bar = "| " if shown.before or shown.after else ""  # marks the passage that is ranked highest
+        print(_wrapped(f"Question: {printable(asked.pair.query)}\n\n{shown.where}{again}", width), end="\n\n")
+        for text, mark in ((shown.before, ""), (shown.match, bar), (shown.after, "")):
+            if text.strip():
+                print(_wrapped(text.strip("\n"), width, mark))
+        grades = " ".join(f"[{grade}]" for grade in range(self.highest, -1, -1))
+        meaning = "not relevant" if self.highest == 1 else f"{self.highest} best, 0 not relevant"
+        rest = f"[{ALL}] show all  " if whole.size > most else ""
+        print(f"\nRelevant? {grades} ({meaning})  {rest}[?] cannot tell  [u] undo  [q] stop", flush=True)
 
 
 def answers(highest: int) -> dict[str, Answer]:
@@ -87,14 +104,9 @@ def answers(highest: int) -> dict[str, Answer]:
     return {**grades, UNSURE: None, UNDO: UNDO, QUIT: QUIT}
 
 
-def shown_text(pair: Pair) -> str:
-    """The passage as a judge sees it, which says so where it is cut."""
-    left_out = len(pair.text) - LONGEST_SHOWN
-    return pair.text if left_out <= 0 else f"{pair.text[:LONGEST_SHOWN]} [... {left_out:,} more characters]"
-
-
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.fill(line, width) for line in text.splitlines())
+def _wrapped(text: str, width: int, mark: str = "") -> str:
+    fill = partial(textwrap.fill, width=width, initial_indent=mark, subsequent_indent=mark)
+    return "\n".join(map(fill, text.splitlines()))
 
 
 def _key() -> str:

@@ -6,19 +6,23 @@ import csv
 from pathlib import Path
 
 from ragsweep.core.csv_files import as_it_was, as_text
+from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import counted, one_line, printable
+from ragsweep.core.terminal import counted, one_line
 from ragsweep.datasets.readers.delimited_rows import rows_of
 from ragsweep.datasets.readers.entry_files import lines_of
 from ragsweep.datasets.readers.fields import grade_of
 from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.judges import UNSURE, shown_text
+from ragsweep_audit.judging.judges import UNSURE
 from ragsweep_audit.judging.pool import Asked, Pair
+from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
 
 KEPT = ("query_id", "query", "unit")  # columns that must come back as they were
 COLUMNS = ("number", *KEPT, "where", "text", "grade")
 FOUND_SHOWN = 40  # characters of a cell in a message
 BLANK = ""
+DIGITS = 12  # of a digest, which tells tables of one name apart: paths of a machine do not belong in MLflow
+MARK = "\n>>> ", " <<<\n"  # around the passage that is ranked highest
 
 
 def hand_out(journal: Journal, path: Path, rows: int) -> str:
@@ -29,7 +33,7 @@ def hand_out(journal: Journal, path: Path, rows: int) -> str:
     """
     try:
         with path.open("x", encoding="utf-8-sig", newline="") as file:  # spreadsheets look for its byte order mark
-            asked = journal.hand_out(str(path.resolve()), rows)
+            asked = journal.hand_out(f"{path.name} {digest(str(path.resolve()))[:DIGITS]}", rows)
             writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
             writer.writerow(COLUMNS)
             writer.writerows([as_text(cell) for cell in _row(each)] for each in asked)
@@ -43,8 +47,10 @@ def hand_out(journal: Journal, path: Path, rows: int) -> str:
 
 
 def _row(asked: Asked) -> list[str]:
-    pair = asked.pair
-    return [str(asked.number), *_kept(pair), printable(pair.where), printable(shown_text(pair)), BLANK]
+    shown = asked.pair.read().cut(LONGEST_SHOWN)
+    mark = MARK if shown.before or shown.after else ("", "")
+    text = shown.before + mark[0] + shown.match + mark[1] + shown.after
+    return [str(asked.number), *_kept(asked.pair), shown.where, text, BLANK]
 
 
 def _kept(pair: Pair) -> list[str]:

@@ -19,8 +19,9 @@ from typing import Any
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.judges import Answer, answers, shown_text
+from ragsweep_audit.judging.judges import Answer, answers
 from ragsweep_audit.judging.pool import Asked
+from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
 
 PAGE = Path(__file__).with_name("judging_page.html")
 HOST = "127.0.0.1"
@@ -125,9 +126,8 @@ class PageJudge:
 
     def answer(self, asked: Asked, state: str) -> Answer:
         """Show a question, and wait for its answer."""
-        pair = asked.pair
-        shown = {"query": pair.query, "where": pair.where, "text": shown_text(pair)}
-        question = {"number": asked.number, "again": asked.again, **{name: printable(shown[name]) for name in shown}}
+        shown = asked.pair.read().cut(LONGEST_SHOWN)._asdict()
+        question = {"number": asked.number, "again": asked.again, "query": printable(asked.pair.query), **shown}
         with self._changed:
             self._show(state=state, question=question)
             self._asked = asked

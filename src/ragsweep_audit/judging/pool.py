@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.incomplete_judgments import PERSISTENCE
 from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep_audit.judging.shown_text import Shown, shown_unit
 
 
 def _rank_biased(k: int) -> Array:
@@ -54,15 +56,13 @@ class Pair(NamedTuple):
         query_id: Id of the query.
         query: Its text.
         unit: The unit.
-        text: The passage of the unit that is ranked highest.
-        where: Its document and page.
+        read: Returns its text, which is put together only when it is shown: a pool has many pairs.
     """
 
     query_id: str
     query: str
     unit: str
-    text: str
-    where: str
+    read: Callable[[], Shown]
 
 
 class Asked(NamedTuple):
@@ -91,6 +91,8 @@ class Pool:
         queries: How many queries the metric is the mean of.
         metric: Name of the metric.
         k: The cutoff.
+        guessed: What a language model would judge, divided by the highest grade, shape [pairs]; NaN where it guesses
+            nothing, None if none is asked.
     """
 
     labels: Sequence[str]
@@ -100,6 +102,7 @@ class Pool:
     queries: int
     metric: str
     k: int
+    guessed: Array | None = None
 
     @classmethod
     def of(cls, configurations: Iterable[Ranked], metric: str, k: int, highest: int) -> Pool:
@@ -121,7 +124,8 @@ class Pool:
                 key = row, items.units[units[row, rank]]
                 entries.append((len(labels), key, rank))
                 if key not in found or rank < found[key][0]:
-                    found[key] = rank, _pair(items, row, key[1], int(passages[row, rank]))
+                    query, shown = items.queries[row], (items, int(units[row, rank]), int(passages[row, rank]))
+                    found[key] = rank, Pair(query.query_id, query.text, key[1], partial(shown_unit, *shown))
             labels.append(label)
         if first is None or len(labels) < 2:
             raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
@@ -142,16 +146,8 @@ class Pool:
     def digest(self) -> str:
         """Digest of all that the order of the questions depends on, besides the judgments."""
         rows = [[pair.query_id, pair.unit] for pair in self.pairs]
-        return digest(
-            [
-                self.metric,
-                self.k,
-                self.queries,
-                rows,
-                self.weights.tolist(),
-                np.nan_to_num(self.judged, nan=-1).tolist(),
-            ]
-        )
+        grades = [np.nan_to_num(each, nan=-1).tolist() for each in (self.judged, self.guessed) if each is not None]
+        return digest([self.metric, self.k, self.queries, rows, self.weights.tolist(), *grades])
 
     @property
     def query_of_pairs(self) -> Indices:
@@ -171,12 +167,6 @@ def _first_of_unit(units: Indices) -> Indices:
     repeated = ((units[:, :, None] == units[:, None, :]) & earlier).any(axis=2)
     first: Indices = (units != NOTHING) & ~repeated
     return first
-
-
-def _pair(items: Dataset, row: int, unit: str, passage: int) -> Pair:
-    query, shown = items.queries[row], items.passages[passage]
-    where = f"{shown.source}, page {shown.page_number}" if items.unit == "page" else shown.source
-    return Pair(query.query_id, query.text, unit, shown.text, where)
 
 
 def _expect_alike(first: Dataset, items: Dataset, label: str) -> None:

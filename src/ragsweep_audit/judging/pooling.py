@@ -24,7 +24,7 @@ class Pooling(Race):
         pair = int(np.argmax(heights))
         self._left[pair] = False
         running, nothing = np.flatnonzero(self.running), np.zeros(len(self.running))
-        return Draw(pair, 1.0, running, running, 0, nothing, nothing, nothing, 0.0)
+        return Draw(pair, 1.0, running, running, 0, nothing, nothing, nothing, 0.0, self.running)
 
     def learn(self, draw: Draw, grade: float | None) -> list[int]:
         """Take a judgment in."""

@@ -31,6 +31,7 @@ class Draw:
         lowest: What could have been drawn at worst for each opponent: the difference divided by the chance, at most 0.
         variance: The guessed variance of what is drawn.
         size: The largest sum of differences to the leader, over all pairs that could be drawn.
+        covered: Of which of them each pair that tells it from its opponent could be drawn, so that one may bet.
     """
 
     pair: int
@@ -42,6 +43,7 @@ class Draw:
     lowest: Array
     variance: Array
     size: float
+    covered: npt.NDArray[np.bool_]
 
 
 @dataclass(eq=False)
@@ -57,6 +59,7 @@ class Proposal:
         apart: As of `Draw`, for each pair, shape [configurations in the race, pairs]; 0 for pairs that are not left.
         scores: The numbers that chances are in proportion to, shape [pairs].
         shares: The guessed share of relevant ones among such pairs, shape [pairs].
+        covered: As of `Draw`.
     """
 
     running: Indices
@@ -65,6 +68,7 @@ class Proposal:
     apart: Array
     scores: Array
     shares: Array
+    covered: npt.NDArray[np.bool_]
 
     def __post_init__(self) -> None:
         inverse = np.divide(1.0, self.scores, out=np.zeros_like(self.scores), where=self.scores > 0)
@@ -121,23 +125,31 @@ class Proposal:
         if not urgency.any():  # all are near to this leader
             urgency[:] = 1.0
         asked = urgency > 0
+        all_asked = (
+            asked.sum() == len(running) - 1 and asked[second]
+        )  # the leader's differences are those to the second
         apart = np.empty((len(running), len(left)))
         told, blind = np.empty(len(left)), np.empty(len(left))
         for start in range(0, len(left), BLOCK):
             block = slice(start, start + BLOCK)
-            some = weights[running, block]
+            some = weights[:, block] if len(running) == len(weights) else weights[running, block]
             difference = np.subtract(some[place], some, out=apart[:, block])
             difference *= left[block]
             difference[place] = -difference[second]
-            told[block] = urgency @ difference**2
-            blind[block] = np.abs(difference[asked]).max(axis=0, initial=0.0)
+            squares = difference**2
+            told[block] = urgency @ squares
+            blind[block] = (squares if all_asked else squares[asked]).max(axis=0, initial=0.0)
+        blind = np.sqrt(blind)
         told = np.sqrt(shares * told)  # the smallest sum of relative variances
         scores = np.zeros(len(left))
         if blind.any():  # a chance below its share of the differences would let a single pair cost much
             mixed = BLIND_SHARE_WITH_MARGIN if margin else BLIND_SHARE
             scores = (1 - mixed) * told / told.sum() + mixed * blind / blind.sum()
+        covered = np.ones(len(running), dtype=bool)
+        for row in np.flatnonzero(~asked).tolist():  # nothing is asked for the sake of these
+            covered[row] = not apart[row, scores == 0].any()
         apart *= scores > 0
-        return cls(running, opponents, place, apart, scores, shares)
+        return cls(running, opponents, place, apart, scores, shares, covered)
 
     @property
     def leader(self) -> int:
@@ -156,7 +168,7 @@ class Proposal:
         pair = min(int(np.searchsorted(reached, at * total, side="right")), int(np.flatnonzero(self.scores)[-1]))
         apart, share = self.apart[:, pair].copy(), float(self.shares[pair])
         variance = np.maximum(self._squares * total - self._expected**2, 0)
-        facts = self._lowest * total, variance, float(self._sizes.max())
+        facts = self._lowest * total, variance, float(self._sizes.max()), self.covered
         drawn = Draw(pair, float(self.scores[pair]) / total, self.running, self.opponents, self.place, apart, *facts)
         self._squares -= apart**2 * share * self._inverse[pair]
         self._expected -= apart * share

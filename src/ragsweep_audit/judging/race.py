@@ -42,7 +42,8 @@ class Race:
         seed: Of the draws.
         queries: Position of the query of each pair, shape [pairs]; None if nothing is said about new queries.
         of_all: How many queries there are, if some have no pair.
-        guessed: What somebody guesses about relevance, from 0 to 1, shape [pairs]; it only steers what is drawn.
+        guessed: What somebody guesses about relevance, from 0 to 1, shape [pairs], NaN where nothing; it only
+            steers what is drawn.
     """
 
     weights: Array
@@ -192,11 +193,12 @@ class Race:
         seen = _rounded(known + (np.minimum(apart, 0) if grade is None else apart * grade) / draw.chance)
         estimates = self.estimates[running]
         gap = (estimates[opponents] - estimates) * self.learnt / (self.learnt + DOUBTED)
-        self._against_best[running] += _growth(seen, lowest, gap, draw.variance)
+        growth = _growth(seen, lowest, gap, draw.variance)
+        self._against_best[running] += np.where(draw.covered, growth, 0)
         if self.margin:
             growth = _growth(seen + self.margin, lowest + self.margin, gap + self.margin, draw.variance)
             growth[draw.leader] = 0.0
-            self._against_loss[running[draw.leader], running] += growth
+            self._against_loss[running[draw.leader], running] += np.where(draw.covered, growth, 0)
         self._count(draw, grade)
         return self.drop_out()
 

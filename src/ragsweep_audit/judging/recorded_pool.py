@@ -12,7 +12,9 @@ from annotated_types import Ge, Gt, Le, Len, Lt
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MB
+from ragsweep.statistics.intervals import Array
 from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.shown_text import Shown
 
 LARGEST_HEAD_MB = 200
 
@@ -29,6 +31,7 @@ class RecordedPool:
         queries: How many queries the metric is the mean of.
         weights: Each value that a weight has.
         pairs: The id of the query, the unit, the grade before, and where in `weights` that of each configuration is.
+        guessed: As of `Pool`, with None where nothing is guessed.
     """
 
     version: Literal[1]
@@ -44,6 +47,7 @@ class RecordedPool:
     queries: Annotated[int, Ge(1)]
     weights: list[float]
     pairs: list[RecordedPair]
+    guessed: list[float | None] | None = None
 
     @classmethod
     def read(cls, path: Path) -> RecordedPool:
@@ -55,25 +59,42 @@ class RecordedPool:
         except (OSError, ValueError) as error:
             raise ConfigError(f"--verify: {path}: is no journal of judgments that can be read ({error})") from error
 
+    @classmethod
+    def begun(cls, path: Path) -> RecordedPool | None:
+        """The first line of a journal that may have been begun; None if it was not."""
+        try:
+            return cls.read(path)
+        except ConfigError:
+            return None
+
+    @property
+    def guesses(self) -> Array | None:
+        """What was guessed, shape [pairs]."""
+        return None if self.guessed is None else np.array(self.guessed, dtype=float)
+
     def as_pool(self, path: Path) -> Pool:
         """The pool, without the texts. Raises `ConfigError` if the file was changed."""
-        judged = np.array([np.nan if grade is None else grade for _, _, grade, _ in self.pairs])
+        judged = np.array([grade for _, _, grade, _ in self.pairs], dtype=float)
         try:
             places = np.array([each for *_, each in self.pairs], dtype=np.int64)
             weights = np.array(self.weights)[places.reshape(len(self.pairs), len(self.configurations)).T]
         except (IndexError, OverflowError, ValueError) as error:
             raise ConfigError(f"{path}, line 1: cannot be read ({error})") from error
-        pairs = [Pair(query_id, "", unit, "", "") for query_id, unit, *_ in self.pairs]
-        pool = Pool(self.configurations, pairs, weights, judged, self.queries, self.metric, self.k)
+        pairs = [Pair(query_id, "", unit, _no_text) for query_id, unit, *_ in self.pairs]
+        pool = Pool(self.configurations, pairs, weights, judged, self.queries, self.metric, self.k, self.guesses)
         if pool.digest != self.pool:
             raise ConfigError(f"{path}, line 1: what is judged is not what its digest says; the file was changed")
         return pool
 
 
+def _no_text() -> Shown:
+    return Shown("", "", "", "")
+
+
 def recorded(pool: Pool) -> dict[str, Any]:
     """The pool as fields of `RecordedPool`."""
     weights = np.unique(pool.weights)
-    judged = [None if np.isnan(grade) else grade for grade in pool.judged.tolist()]
+    judged = _without_nan(pool.judged)
     of_pairs = np.searchsorted(weights, pool.weights).T.tolist()
     pairs = [
         [pair.query_id, pair.unit, grade, row] for pair, grade, row in zip(pool.pairs, judged, of_pairs, strict=True)
@@ -83,4 +104,9 @@ def recorded(pool: Pool) -> dict[str, Any]:
         "queries": pool.queries,
         "weights": weights.tolist(),
         "pairs": pairs,
+        "guessed": None if pool.guessed is None else _without_nan(pool.guessed),
     }
+
+
+def _without_nan(values: Array) -> list[float | None]:
+    return [None if np.isnan(each) else each for each in values.tolist()]

@@ -20,7 +20,7 @@ class RelevanceGuess:
     def __init__(self, weights: Array, judged: Array, guessed: Array | None) -> None:
         columns = [np.ones(len(judged)), _standardized(np.log(weights.mean(axis=0).clip(np.finfo(float).tiny)))]
         if guessed is not None:
-            inside = guessed.clip(LEAST_SHARE, 1 - LEAST_SHARE)
+            inside = np.nan_to_num(guessed, nan=0.5).clip(LEAST_SHARE, 1 - LEAST_SHARE)  # 0.5 says nothing
             columns.append(np.log(inside / (1 - inside)))
         self._features = np.array(columns)
         self._prior = np.array(AT_FIRST[: len(columns)])

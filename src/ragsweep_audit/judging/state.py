@@ -10,7 +10,7 @@ import numpy as np
 from ragsweep.core.terminal import counted
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.pooling import POOLING
-from ragsweep_audit.judging.wider_claims import of_this_judge, on_new_queries
+from ragsweep_audit.judging.wider_claims import agreement_with_guesses, of_guesses, of_this_judge, on_new_queries
 
 NAMED = 5  # configurations in a sentence
 
@@ -76,6 +76,7 @@ def as_record(journal: Journal) -> dict[str, Any]:
         "could_still_tell": race.differing,
         "level": race.level,
         "margin": race.margin,
+        "guesses": agreement_with_guesses(journal),
         "pool": pool.digest,
     }
 
@@ -115,6 +116,7 @@ def decision(journal: Journal) -> Iterator[str]:
         yield f"{left:,} more pairs could be judged that tell between what is open."
     yield on_new_queries(journal)
     yield from of_this_judge(journal, decided=is_decided(journal))
+    yield from of_guesses(journal)
 
 
 def _pooled(journal: Journal) -> Iterator[str]:
@@ -125,6 +127,7 @@ def _pooled(journal: Journal) -> Iterator[str]:
     yield f"{counted(len(grades), 'judgment')}: {relevant} relevant, {irrelevant} not, {unsure} could not be told."
     yield f"{counted(journal.race.differing, 'pair')} left that nobody judged."
     yield from of_this_judge(journal, decided=False)
+    yield from of_guesses(journal)
 
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:

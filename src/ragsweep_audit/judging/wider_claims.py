@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 from ragsweep.core.terminal import counted
 from ragsweep_audit.judging.journal import Journal
@@ -21,6 +24,35 @@ def on_new_queries(journal: Journal) -> str:
     if loss < 0:
         return f"On new queries like these, {leader} is the best as well, by at least {-loss:.3f} {metric}, {at}."
     return f"On new queries like these, {leader} loses at most {loss:.3f} {metric} to the best, {at}."
+
+
+def agreement_with_guesses(journal: Journal) -> dict[str, Any] | None:
+    """How often the guesses of a language model are what the judge said; None if nothing is guessed."""
+    pool, highest = journal.pool, journal.highest
+    if pool.guessed is None:
+        return None
+    guesses = {(pair.query_id, pair.unit): guess for pair, guess in zip(pool.pairs, pool.guessed, strict=True)}
+    both = [
+        (grade, round(guess * highest))
+        for number, grade in journal.grades.items()
+        if grade is not None
+        and not np.isnan(guess := guesses[journal.asked_pairs[number].query_id, journal.asked_pairs[number].unit])
+    ]
+    of_grades = {
+        str(grade): {"judged": sum(each == grade for each, _ in both), "same": both.count((grade, grade))}
+        for grade in range(highest + 1)
+    }
+    agreement = kappa(*map(list, zip(*both, strict=True))) if both else None
+    return {"judged": len(both), "same": sum(a == b for a, b in both), "kappa": agreement, "by_grade": of_grades}
+
+
+def of_guesses(journal: Journal) -> Iterator[str]:
+    """How often the guesses of a language model were right, where there are some."""
+    if (found := agreement_with_guesses(journal)) and found["judged"]:
+        measured = "" if found["kappa"] is None else f" (kappa {found['kappa']:.2f})"
+        grades = (f"{its['same']} of {its['judged']} of grade {grade}" for grade, its in found["by_grade"].items())
+        said = f"{found['same']} of {counted(found['judged'], 'judgment')}{measured}: {', '.join(grades)}"
+        yield f"The language model guessed what was judged in {said}. Its guesses only chose what was asked."
 
 
 def of_this_judge(journal: Journal, *, decided: bool) -> Iterator[str]:

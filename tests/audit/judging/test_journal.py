@@ -11,6 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep_audit.judging.journal import ASKED_AGAIN, Journal
 from ragsweep_audit.judging.pool import Pair, Pool
 from ragsweep_audit.judging.shared_lines import HELD_S
+from ragsweep_audit.judging.shown_text import Shown
 
 QUERIES, DOCUMENTS = 20, 12
 
@@ -25,7 +26,7 @@ def made():
         top = np.argsort(-(2 * quality * grades + generator.normal(size=grades.shape)), axis=1)[:, :5]
         np.put_along_axis(weights[configuration], top, 1 / np.log2(np.arange(5) + 2) / QUERIES, axis=1)
     pairs = [
-        Pair(f"q{query}", f"question {query}?", f"d{document}", f"text {document}", "a.pdf")
+        Pair(f"q{query}", f"question {query}?", f"d{document}", lambda: Shown("a.pdf", "", "text", ""))
         for query in range(QUERIES)
         for document in range(DOCUMENTS)
     ]

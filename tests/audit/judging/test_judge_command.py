@@ -3,11 +3,14 @@
 import csv
 import json
 import re
+import signal
 import subprocess
 import sys
 import urllib.request
 
 import pytest
+from endpoint_server import EndpointServer, completion
+from sklearn.metrics import cohen_kappa_score
 
 from ragsweep.core.errors import RagsweepError
 from ragsweep_audit.commands.judge import main
@@ -48,7 +51,8 @@ def judge(data, tmp_path, monkeypatch, capsys):
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data, *arguments])
-        return main(), capsys.readouterr().out
+        status, captured = main(), capsys.readouterr()
+        return status, captured.err + captured.out
 
     return run
 
@@ -73,6 +77,22 @@ def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(appli
     known = ["questions.path=judged.json" if each.startswith("questions.path") else each for each in data]
     process = application.run("-m", *known)
     assert process.returncode == 0, process.stderr
+
+
+def test_a_judge_who_is_interrupted_counts_what_another_has_judged_meanwhile(application, data):
+    command = [sys.executable, "-m", "ragsweep", "judge", *data, *places(application)]
+    first = subprocess.Popen(
+        command, cwd=application.home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not first.stdout.readline().startswith("Relevant?"):
+        pass
+    other = [*command, "--judge", "kim"]
+    subprocess.run(other, input="1 0 1 q", cwd=application.home, capture_output=True, text=True, check=False)
+    first.send_signal(signal.SIGINT)
+    said = first.communicate(timeout=60)[0]
+    assert "3 judgments kept" in said
+    record = json.loads((application.home / "judged.decision.json").read_text())
+    assert record["judged"]["judgments"] == 3
 
 
 def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
@@ -132,6 +152,43 @@ def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
     assert sum(len(row["relevant_docs"]) for row in rows) == pairs
 
 
+@pytest.mark.extra("openai")
+@pytest.mark.usefixtures("processes")
+def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(judge, corpus, tmp_path):
+    def reply(prompt, times):
+        return completion(str(len(prompt) % 2) if len(prompt) % 5 else "I cannot say.")
+
+    source = "--from", str(corpus / "judgments.qrels")
+    with EndpointServer(reply) as server:
+        model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
+        model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
+        status, said = judge(*source, "--guess", *model)
+        asked = len(server.requests)
+        assert (status, judge(*source, "--guess", *model)[0]) == (0, 0)
+        assert judge(*source, "--guess", *model, "--journal", "other.jsonl")[0] == 0
+        assert len(server.requests) == asked > 0
+    assert f"at most {asked} requests to {server.url}" in said
+    record = json.loads((tmp_path / "simulated.decision.json").read_text())["judged"]["guesses"]
+    lines = [json.loads(line) for line in (tmp_path / "simulated.jsonl").read_text().splitlines()]
+    guesses = {
+        (query, unit): guess for (query, unit, *_), guess in zip(lines[0]["pairs"], lines[0]["guessed"], strict=True)
+    }
+    draws = {line["draw"]: (line["query_id"], line["unit"]) for line in lines if "draw" in line}
+    answers = {line["answer"]: line["grade"] for line in lines if "answer" in line and not line["again"]}
+    both = [(grade, guesses[draws[number]]) for number, grade in answers.items()]
+    both = [(grade, guess) for grade, guess in both if guess is not None]
+    assert 0 < len(both) <= len(answers)
+    assert record["kappa"] == pytest.approx(cohen_kappa_score(*zip(*both, strict=True)))
+    assert record["by_grade"]["1"] == {"judged": sum(a for a, _ in both), "same": both.count((1, 1))}
+    assert f"kappa {record['kappa']:.2f}" in said
+    again, verified = judge(*source, "--verify")
+    assert again == 0
+    assert f"kappa {record['kappa']:.2f}" in verified
+    judge(*source, "--journal", "without.jsonl")
+    with pytest.raises(RagsweepError, match="was begun without guesses"):
+        judge(*source, "--guess", "--journal", "without.jsonl")
+
+
 def test_a_budget_ends_it_undecided(judge, corpus):
     status, said = judge("--from", str(corpus / "judgments.qrels"), "--budget", "2")
     assert status == 1
@@ -161,6 +218,7 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--budget", "-3"], "--budget"),
         (["--journal", "."], "is a folder"),
         (["--verify"], "is not a file"),
+        (["--guess", "--strategy", "pooling"], "--guess"),
         (["--grades", "0"], "--grades"),
         (["--rows", "0"], "--rows"),
         (["--port", "99999", "--page"], "--port"),

@@ -3,6 +3,7 @@
 import http.client
 import json
 from contextlib import suppress
+from functools import partial
 from threading import Thread
 from urllib.parse import urlsplit
 
@@ -12,9 +13,9 @@ import pytest
 from ragsweep.core.errors import ConfigError
 from ragsweep_audit.judging.deciding_by_judgments import _ask
 from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.judges import LONGEST_SHOWN, shown_text
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.shown_text import Shown
 from ragsweep_audit.judging.state import decision
 
 QUERIES = 12
@@ -22,12 +23,14 @@ UNREAD_MS = 350  # after which the page takes an answer
 HOSTILE = "</div><img src=x onerror=alert(1)> The iron tablets\nare kept dry."
 
 
+def shown(document):
+    return Shown(f"manual.pdf, page {document}", "Before.\n" * 90, HOSTILE, "\nAfter.")
+
+
 def pool():
     """Two configurations that rank other documents, and share none."""
     pairs = [
-        Pair(
-            f"q{query}", f"How are iron tablets {query} kept?", f"d{document}", HOSTILE, f"manual.pdf, page {document}"
-        )
+        Pair(f"q{query}", f"How are iron tablets {query} kept?", f"d{document}", partial(shown, document))
         for query in range(QUERIES)
         for document in range(2)
     ]
@@ -133,11 +136,6 @@ def test_a_port_that_is_taken_is_named(judging):
         PageJudge(1, judging.address.port)
 
 
-def test_a_cut_passage_says_so():
-    longer = Pair("q", "?", "d", "x" * (LONGEST_SHOWN + 1200), "a")
-    assert shown_text(longer).endswith("x [... 1,200 more characters]")
-
-
 @pytest.fixture
 def opened(browser, judging):
     """The page in a browser, in which nothing goes wrong."""
@@ -169,7 +167,9 @@ def next_question(page, press):
 def test_keys_and_buttons_answer_and_the_decision_is_shown(opened, judging):
     page = opened()
     assert page.locator("img").count() == 0
-    assert page.inner_text("#text") == HOSTILE
+    assert page.inner_text("#match") == HOSTILE
+    assert page.inner_text("#text").count("Before.") == 90
+    assert page.locator("#match").bounding_box()["y"] < 800 > page.locator("#query").bounding_box()["y"] >= 0
     assert {each.lower() for each in page.locator("mark").all_inner_texts()} == {"iron", "tablets", "kept"}
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     next_question(page, lambda: page.keyboard.press("1"))

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judging_table import COLUMNS, hand_out, take_back
 from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.shown_text import Shown
 
 HOSTILE = '=HYPERLINK("http://x")'
 
@@ -17,7 +19,8 @@ HOSTILE = '=HYPERLINK("http://x")'
 @pytest.fixture
 def journal(tmp_path):
     names = ["=1+1", "-2", "'=x", "ä; b", " c "]
-    pairs = [Pair(name, f"@{name}\nwhat?", f"+{name}", f"{HOSTILE}\nand\ttea", f"={name}.pdf") for name in names]
+    shown = partial(Shown, before=HOSTILE, match="\nand\ttea", after="+1")
+    pairs = [Pair(name, f"@{name}\nwhat?", f"+{name}", partial(shown, f"={name}.pdf")) for name in names]
     pool = Pool(["a", "b"], pairs, np.tile([[1.0], [0.5]], 5), np.full(5, np.nan), 5, "dcg", 1)
     return Journal(tmp_path / "judged.jsonl", pool, 0.0, 1e-9, 1, 2, "jo")
 
@@ -50,6 +53,8 @@ def filled(table, *grades, delimiter=",", **changed):
 def test_a_table_is_safe_for_spreadsheets_and_cannot_be_overwritten(journal, table):
     rows = rows_of(table)
     assert len(rows) == 4
+    assert "judging.csv" in journal.path.read_text()
+    assert str(table.parent) not in journal.path.read_text()
     assert not any(cell[:1] in "=+-@" for row in rows for cell in row.values() if cell)
     before = table.read_text()
     with pytest.raises(ConfigError, match="exists; name a new file"):

@@ -43,6 +43,23 @@ def test_nobody_can_expect_to_win_against_the_best_at_any_moment(seed):
     assert expected.max() > 1  # while those that are worse can expect to lose
 
 
+@pytest.mark.parametrize("seed", [3, 6])
+def test_nobody_can_expect_to_win_against_the_best_where_nothing_is_asked_for_its_sake(seed):
+    """Near the leader, the best is asked about no more, so that not all pairs that speak for it can be drawn."""
+    weights, grades = made(seed, configurations=3, queries=12, quality=[1.0, 1.0, 0.9])
+    race = Race(weights, unjudged(weights), margin=0.05, seed=seed)
+    while not (race._is_near(race.leader) & race.running).any():
+        draw = race.draw()
+        race.learn(draw, grades[draw.pair])
+    near = race._is_near(race.leader) & race.running
+    never = race._left & (race._propose().scores == 0)
+    assert (weights[near][:, never] > weights[race.leader, never]).any()
+    for truth in (grades, np.where(race._open & (weights[near] > weights[race.leader]).any(axis=0), 1.0, grades)):
+        best = int(np.argmax(weights @ truth))
+        chances, factors = capital_after_each_draw(race, truth)
+        assert (chances @ factors)[best] <= 1 + 1e-9
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_the_judge_cannot_tell_wins_nothing_against_the_best(seed):
     weights, grades = made(seed)
@@ -124,7 +141,17 @@ def flipped(grades, seed):
     return np.where(wrong, 1 - grades, grades)
 
 
-@pytest.mark.parametrize("judge", [lambda grades, seed: grades, flipped], ids=["right", "errs in 10 %"])
+def graded(grades, seed):
+    """Grades of 0 to 3, among them pairs that are a little relevant."""
+    generator = np.random.default_rng([seed, 4])
+    given = grades * generator.integers(1, 4, len(grades)) / 3
+    return np.where(generator.random(len(grades)) < 0.1, np.maximum(given, 1 / 3), given)
+
+
+JUDGES = {"right": lambda grades, seed: grades, "errs in 10 %": flipped, "has four grades": graded}
+
+
+@pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 def test_the_best_drops_out_in_at_most_5_percent_of_races(long_work, judge):
     assert errors(judge) <= binom.ppf(0.999, RACES, LEVEL)
 
@@ -161,7 +188,7 @@ def test_a_right_guess_saves_judgments():
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("judge", [lambda grades, seed: grades, flipped], ids=["right", "errs in 10 %"])
+@pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 def test_the_best_drops_out_in_at_most_5_percent_of_2000_races(judge, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "RACES", 2000)
     assert errors(judge) <= binom.ppf(0.999, 2000, LEVEL)

@@ -1,0 +1,81 @@
+"""What a language model would judge. It steers what a person is asked, and never counts as a judgment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ragsweep.app.commands import composed
+from ragsweep.config.checking import checked_and_built
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.terminal import counted
+from ragsweep.models.language.language_model import (
+    Asking,
+    LanguageModel,
+    Message,
+    Model,
+    TooLongError,
+    most_tokens,
+)
+from ragsweep.models.language.prompt_text import as_data
+from ragsweep.replay.trusted_record import keys_of
+from ragsweep_audit.judging.pool import Pair, Pool
+
+PROMPT = """\
+Query: {query}
+
+Text: {text}
+
+How relevant is the text for the query: {grades}? Reply with the number alone."""
+LONGEST_READ = 6000  # characters of a text, around the passage that is ranked highest
+REPLY_TOKENS = 16
+GROUP = "language_model"
+DIGIT = re.compile(r"\d+")
+
+
+def about_model(overrides: Sequence[str]) -> list[str]:
+    """The overrides that choose the language model."""
+    return [each for each in overrides if keys_of([each]).pop().partition(".")[0] == GROUP]
+
+
+def model_of(overrides: Sequence[str]) -> Model:
+    """The language model that overrides choose, and the store of its responses. Raises `ConfigError`."""
+    stores = [each for each in overrides if keys_of([each]).pop().partition(".")[0] == "store"]
+    model: Model = checked_and_built(GROUP, composed([*stores, *about_model(overrides)])[GROUP])
+    return model
+
+
+def with_guesses(pool: Pool, model: Model, highest: int) -> Pool:
+    """The pool with a guess of each grade that could tell and that nobody has given, after printing what that costs.
+
+    Raises:
+        ConfigError: The model said nothing that could be read.
+        ModelError: The model cannot be loaded or asked, or the limit on tokens is reached.
+    """
+    grades = "1 if it is, 0 if not" if highest == 1 else f"from 0 for not at all to {highest} for completely"
+
+    def guess(pair: Pair, asked: LanguageModel) -> int | None:
+        shown, most = pair.read(), LONGEST_READ
+        while True:
+            text = as_data("".join(shown.cut(most)[1:]))
+            prompt = PROMPT.format(query=as_data(pair.query), text=text, grades=grades)
+            try:
+                found = DIGIT.search(asked.complete([Message("user", prompt)]).text)
+            except TooLongError:
+                most //= 2
+                if not most:
+                    return None
+                continue
+            return int(found[0]) if found and int(found[0]) <= highest else None
+
+    places = np.flatnonzero(np.isnan(pool.judged) & (np.ptp(pool.weights, axis=0) > 0))
+    asking = Asking("judge", most_tokens(model, None, REPLY_TOKENS, "judge"), start_will_do=True)
+    found = model.ask_each([pool.pairs[each] for each in places.tolist()], guess, asking)
+    if found and all(each is None for each in found):
+        raise ConfigError(f"--guess: the language model gave no grade in {counted(len(found), 'reply')}")
+    guessed = np.full(len(pool.pairs), np.nan)
+    guessed[places] = [np.nan if each is None else each / highest for each in found]
+    return replace(pool, guessed=guessed)
