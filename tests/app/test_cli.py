@@ -113,6 +113,7 @@ def test_a_page_without_text_is_reported_once(application, dataset):
     assert process.stderr == "pages without text, never retrieved: 1 (fever.pdf#3)\n"
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("experiment", LARGE)
 def test_a_large_experiment_lists_its_jobs(experiment):
     with initialize_config_dir(str(CONF), version_base="1.3"):
