@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from warm import Process
 
 if TYPE_CHECKING:
@@ -65,6 +70,24 @@ class Application:
     def script(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run `ragsweep NAME` on this store."""
         return _wait_for(self._start(COMMAND, [name, *_with_defaults(given, self.places)], OF_CLONE | environment))
+
+    def script_here(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Do in this process what `ragsweep NAME` does on this store; for tests that are not about processes."""
+        from ragsweep.app.main import main
+
+        out, err, of_ctrl_c = StringIO(), StringIO(), signal.getsignal(signal.SIGINT)
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr("sys.argv", ["ragsweep", name, *_with_defaults(given, self.places)])
+            patch.setattr("sys.path", [*sys.path])
+            for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
+                patch.setattr(*changed, getattr(*changed))  # to be put back
+            for variable, value in (OF_CLONE | environment).items():
+                patch.setenv(variable, value)
+            patch.chdir(self.home)
+            with pytest.raises(SystemExit) as ended:
+                main()
+            signal.signal(signal.SIGINT, of_ctrl_c)
+        return subprocess.CompletedProcess([], int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
     def push(self) -> subprocess.CompletedProcess[str]:
         """Run `ragsweep push` on its outputs."""

@@ -27,13 +27,20 @@ from subprocess import TimeoutExpired
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
+OF_PLUGINS = ("ragsweep_answers", "ragsweep_audit.check", "ragsweep_engines", "ragsweep_generate")
 LOADED = (
+    "alembic.command",
     "antlr4.LL1Analyzer",
+    "encodings.utf_8_sig",
+    "hydra._internal.core_plugins.bash_completion",
     "hydra._internal.core_plugins.basic_launcher",
     "hydra._internal.core_plugins.basic_sweeper",
     "hydra._internal.core_plugins.file_config_source",
+    "hydra._internal.core_plugins.fish_completion",
     "hydra._internal.core_plugins.importlib_resources_config_source",
     "hydra._internal.core_plugins.structured_config_source",
+    "hydra._internal.core_plugins.zsh_completion",
+    "hydra_plugins.hydra_joblib_launcher.config",
     "hydra_plugins.hydra_joblib_launcher.joblib_launcher",
     "hydra_plugins.hydra_ray_launcher.ray_aws_launcher",
     "hydra_plugins.hydra_ray_launcher.ray_launcher",
@@ -45,18 +52,28 @@ LOADED = (
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
     "mlflow.data.meta_dataset",
-    "mlflow.store.tracking.sqlalchemy_store",
+    "mlflow.store.tracking.sqlalchemy_workspace_store",
+    "pandas.io.formats.csvs",
+    "pyarrow.pandas_compat",
     "pypdfium2",
     "ragsweep.app.cli",
     "ragsweep.app.main",
+    "ragsweep.evaluation",
     "ragsweep.experiment",
     "ragsweep.models.encoders.prompt_tokens",
     "ragsweep.replay.comparing",
+    "ragsweep.report.report_files",
     "ragsweep.tasks.ranking.ranking_charts",
     "ragsweep.tasks.ranking.ranking_task",
+    "ragsweep.tasks.ranking.spans.passage_metrics",
+    "ragsweep.tracking.earlier",
+    "ragsweep.tracking.finishing",
+    "ragsweep.tracking.orphans",
     "ragsweep.tracking.sweep_runs",
     "ragsweep.tracking.tracked_job",
-    *(["ragsweep_audit.check"] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") != "1" else []),
+    "sqlalchemy.dialects.sqlite",
+    "Stemmer",
+    *(OF_PLUGINS if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") != "1" else ()),
     "fork_server_caches",  # last, since it reads what has been loaded
 )
 STDOUT, STDERR = 1, 2

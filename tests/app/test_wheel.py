@@ -106,7 +106,7 @@ def test_everything_lies_in_the_folder_one_is_in(swept, folder):
     assert (folder / "mlruns/mlflow.db").is_file()
 
 
-def test_runs_are_compared_explained_and_reproduced(ragsweep, swept):
+def test_runs_are_compared_and_explained(ragsweep, swept):
     parent, single = swept
     compared = ragsweep("compare", parent, single)
     assert (compared.returncode, compared.stderr) == (0, "")
@@ -114,9 +114,6 @@ def test_runs_are_compared_explained_and_reproduced(ragsweep, swept):
     explained = ragsweep("explain", single, "--query", "17")
     assert (explained.returncode, explained.stderr) == (0, "")
     assert explained.stdout.startswith("query 17 (factual): ")
-    reproduced = ragsweep("reproduce", single, "--no-log")
-    assert reproduced.returncode == 0, reproduced.stdout + reproduced.stderr
-    assert ": identical: " in reproduced.stdout
 
 
 def test_a_run_of_the_wheel_is_reproduced_in_the_clone(swept, folder):

@@ -203,7 +203,7 @@ def other(exported, runs, shared_application):
 def test_what_cannot_be_promoted_is_one_line(candidate, baseline, message, other, shared_application):
     client, ids = other
     names = ["--candidate", ids.get(candidate, candidate), "--baseline", ids.get(baseline, baseline)]
-    done = shared_application.script("gate", *names, *GATE, "--promote")
+    done = shared_application.script_here("gate", *names, *GATE, "--promote")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert message in done.stderr
     assert str(client.get_registered_model("other").aliases["stable"]) == "1"
@@ -211,7 +211,7 @@ def test_what_cannot_be_promoted_is_one_line(candidate, baseline, message, other
 
 @pytest.mark.parametrize("given", [[], ["0" * 32, "--candidate", "0" * 32]])
 def test_a_gate_has_one_candidate(given, application):
-    done = application.script("gate", *given, "--baseline", "0" * 32, *GATE)
+    done = application.script_here("gate", *given, "--baseline", "0" * 32, *GATE)
     assert done.returncode == 2
     assert f"found {2 if given else 0} candidates" in done.stderr
 
@@ -326,6 +326,6 @@ def test_what_is_no_address_is_refused(rest):
     ],
 )
 def test_what_cannot_be_registered_is_one_line(arguments, message, application):
-    done = application.script("export", "0" * 32, *arguments)
+    done = application.script_here("export", "0" * 32, *arguments)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert message in done.stderr

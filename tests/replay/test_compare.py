@@ -32,7 +32,7 @@ def sweeps(shared_application, dataset, tmp_path_factory):
 @pytest.fixture
 def compare(shared_application):
     def run(*arguments):
-        return shared_application.script("compare", *arguments)
+        return shared_application.script_here("compare", *arguments)
 
     return run
 
@@ -65,11 +65,6 @@ def test_runs_of_two_sweeps_are_named_by_what_differs(compare, sweeps):
         "stop_words=english k=3",
         "stop_words=null k=3",
     }
-
-
-def test_it_says_the_same_in_a_new_interpreter(compare, sweeps, shared_application):
-    process = shared_application.in_new_interpreter("compare", *sweeps[:2])
-    assert (process.stdout, process.stderr) == (compare(*sweeps[:2]).stdout, "")
 
 
 def test_the_numbers_are_those_of_the_runs(compare, sweeps, shared_application):

@@ -1,4 +1,4 @@
-"""`ragsweep explain`, in processes of its own."""
+"""What `ragsweep explain` says."""
 
 import csv
 import re
@@ -28,7 +28,7 @@ def sweep(shared_application, tmp_path_factory):
     folder = tmp_path_factory.mktemp("explained") / "data"
     dataset = arguments(folder)
     write_queries(folder / "questions.json", [*QUERIES, *MORE])
-    swept = ["retriever=sparse,hybrid", "chunker.size=45", "chunker.overlap=0", "k=3"]
+    swept = ["retriever=sparse,hybrid", "encoder=wordllama", "chunker.size=45", "chunker.overlap=0", "k=3"]
     process = shared_application.run("-m", *dataset, *swept)
     assert process.returncode == 0, process.stderr
     return folder
@@ -42,13 +42,15 @@ def runs(sweep, shared_application):
 
 @pytest.fixture(scope="module")
 def explain(sweep, shared_application):
-    """Run the script on the shared store, where the dataset lies in a folder that the user names."""
+    """Run the command on the shared store, where the dataset lies in a folder that the user names."""
 
     def run(run_id, query, *given, **environment):
         places = [f"dataset.documents={sweep / 'pdfs'}"]
         if not any(each.startswith("dataset.queries=") for each in given):
             places.append(f"dataset.queries={sweep / 'questions.json'}")
-        return shared_application.script("explain", run_id, query, *given, *places, **{"COLUMNS": "100", **environment})
+        return shared_application.script_here(
+            "explain", run_id, query, *given, *places, **{"COLUMNS": "100", **environment}
+        )
 
     return run
 
@@ -91,13 +93,6 @@ def test_the_ranking_is_that_of_the_trec_file(runs, explained, shared_applicatio
         first = next((line for line in recorded if line[0] == unit), None)
         assert (judgment, rank) == (("relevant", first[1]) if first else ("missed", "-"))
         assert not first or float(score) == pytest.approx(first[2], abs=1e-4)
-
-
-def test_it_says_the_same_in_a_new_interpreter(runs, sweep, shared_application, explained):
-    places = [f"dataset.documents={sweep / 'pdfs'}", f"dataset.queries={sweep / 'questions.json'}"]
-    given = [runs["SparseRetriever"].info.run_id, WORMS, *places]
-    process = shared_application.in_new_interpreter("explain", *given, COLUMNS="100")
-    assert (process.returncode, process.stdout) == (0, explained("SparseRetriever", WORMS))
 
 
 def test_the_metrics_are_the_recorded_ones(explained, runs, shared_application):

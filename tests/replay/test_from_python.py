@@ -2,11 +2,11 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -29,12 +29,21 @@ SWEEP = ["retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory, dataset):
+def swept(tmp_path_factory, dataset, empty_database):
     """A sweep run from Python in an empty folder, and its store."""
     home = tmp_path_factory.mktemp("home")
+    shutil.copy(empty_database, home)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAGSWEEP_PROJECT", str(home))
         return ragsweep.sweep([*SWEEP, *dataset], uri=f"sqlite:///{home}/mlflow.db"), home
+
+
+@pytest.fixture
+def uri(tmp_path, empty_database, monkeypatch):
+    """An empty store in a project of its own."""
+    shutil.copy(empty_database, tmp_path)
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    return f"sqlite:///{tmp_path}/mlflow.db"
 
 
 def test_a_sweep_returns_its_decision(swept):
@@ -53,14 +62,13 @@ def test_a_decision_is_shown_as_text_and_as_a_page(swept):
     assert "<th>NDCG</th>" in page
 
 
-def test_a_sweep_shows_its_jobs_and_leaves_the_summary_to_its_decision(dataset, tmp_path, monkeypatch, capsys):
+def test_a_sweep_shows_its_jobs_and_leaves_the_summary_to_its_decision(dataset, tmp_path, uri, capsys):
     (tmp_path / "failing.py").write_text(FAILING)
-    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
     some = ["retriever=sparse,failing", "k=1,2"]
     (tmp_path / "conf" / "retriever").mkdir(parents=True)
     (tmp_path / "conf/retriever/failing.yaml").write_text("defaults: [sparse]\n_target_: failing.Failing\n")
     with pytest.warns(UserWarning, match="did not finish: retriever=failing k=1"):
-        ragsweep.sweep([*some, *dataset], uri=f"sqlite:///{tmp_path}/mlflow.db")
+        ragsweep.sweep([*some, *dataset], uri=uri)
     shown = capsys.readouterr()
     assert [line.split()[0] for line in shown.out.splitlines() if line.strip()] == ["1/4", "2/4"]
     assert [line.split()[0] for line in shown.err.splitlines() if " FAILED: " in line] == ["3/4", "4/4"]
@@ -78,14 +86,14 @@ def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset):
         ragsweep.sweep(["k=0,3", *dataset])
 
 
-def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path):
-    file, uri = tmp_path / "wait", f"sqlite:///{tmp_path}/mlflow.db"
+def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path, uri):
+    file = tmp_path / "wait"
     file.touch()
     call = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell may have it ignored
         f"import ragsweep; ragsweep.sweep({[*held_by(file), 'k=1,2', *dataset]!r}, uri={uri!r})"
     )
-    environment = {**os.environ, **ENVIRONMENT, "RAGSWEEP_PROJECT": str(tmp_path)}
+    environment = {**os.environ, **ENVIRONMENT}
     with subprocess.Popen(
         [sys.executable, "-c", call], cwd=tmp_path, env=environment, stderr=subprocess.PIPE
     ) as caller:
@@ -112,26 +120,23 @@ def communicated(process, seconds):
 
 
 def statuses(uri):
-    """Of all runs, once there is a store."""
-    if not Path(uri.removeprefix("sqlite:///")).exists():
-        return []
+    """Of all runs."""
     client = MlflowClient(uri)
     return [run.info.status for run in client.search_runs([each.experiment_id for each in client.search_experiments()])]
 
 
-def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, monkeypatch):
+def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, uri):
     (tmp_path / "failing.py").write_text(FAILING)
-    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
     failing = ["retriever=sparse", "retriever._target_=failing.Failing", "k=1,2"]
     with pytest.raises(RagsweepError, match=r"the sweep ended without a decision: (.|\n)*gone"):
-        ragsweep.sweep([*failing, *dataset], uri=f"sqlite:///{tmp_path}/mlflow.db")
+        ragsweep.sweep([*failing, *dataset], uri=uri)
 
 
 def test_the_latest_run_of_each_configuration(swept, dataset, monkeypatch):
     _, home = swept
     monkeypatch.setenv("RAGSWEEP_PROJECT", str(home))
     uri = f"sqlite:///{home}/mlflow.db"
-    ragsweep.sweep([*SWEEP, *dataset, "k=2,3"], uri=uri)
+    ragsweep.sweep([*SWEEP[:-1], *dataset, "k=2"], uri=uri)
     everything, latest = ragsweep.runs(uri=uri), ragsweep.runs(latest=True, uri=uri)
-    assert (len(everything), len(latest)) == (8, 6)
+    assert (len(everything), len(latest)) == (6, 4)
     assert latest["run_id"].tolist() == everything.drop_duplicates(["retriever.b", "k"], keep="last")["run_id"].tolist()

@@ -28,7 +28,7 @@ def runs(shared_application):
 @pytest.fixture
 def gate(shared_application):
     def run(candidate, baseline, metric="recall", margin="0.02"):
-        return shared_application.script(
+        return shared_application.script_here(
             "gate", candidate, "--baseline", baseline, "--metric", metric, "--margin", margin
         )
 

