@@ -11,7 +11,7 @@ import ragsweep
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import BeirDataset, BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker, TrecQuestions
 from ragsweep.datasets.formats.conversion import convert
-from ragsweep.datasets.model.collection import Unranked
+from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.retrieval import (
     DenseRetriever,
     GapCutoff,

@@ -16,8 +16,9 @@ from ragsweep.core.parsing import MalformedError, from_json, read_lines
 from ragsweep.datasets.formats.beir_files import files_of, qrels_files, without_qrels
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
 from ragsweep.datasets.formats.own import Asked, Corpus
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query, Unranked
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.left_out import LeftOut, Unranked
 from ragsweep.datasets.model.pages import with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.model.unranked import EXCLUDED, LeaveOut, excluded_in, left_out_of_rankings

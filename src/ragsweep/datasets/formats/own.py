@@ -14,11 +14,9 @@ from ragsweep.datasets.model.collection import (
     Document,
     FoundAgain,
     Judgment,
-    LeftOut,
     Query,
     Reference,
     Unit,
-    Unranked,
 )
 from ragsweep.datasets.model.dataset_capabilities import (
     AddsJudgments,
@@ -28,6 +26,7 @@ from ragsweep.datasets.model.dataset_capabilities import (
     SkipsDocuments,
 )
 from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.left_out import LeftOut, Unranked
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.judgment_files import JudgmentFile
 from ragsweep.store.code import kind_of

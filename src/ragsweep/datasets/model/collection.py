@@ -8,9 +8,8 @@ from itertools import chain
 from typing import Literal, NamedTuple, Protocol
 
 from ragsweep.core.digest import digest, digest_texts
-from ragsweep.core.terminal import counted_of_all
 from ragsweep.datasets.model.cases import Case, digest_of_cases
-from ragsweep.datasets.model.faults import Fault
+from ragsweep.datasets.model.left_out import LeftOut, Unranked
 from ragsweep.text.normalisation import Spellings
 
 Unit = Literal["passage", "page", "document"]
@@ -143,13 +142,6 @@ class Reference(NamedTuple):
         return self._replace(text=document[self.start : self.end]) if self.has_offsets else self
 
 
-class Unranked(NamedTuple):
-    """A document that is left out of the ranking of a query."""
-
-    query_id: str
-    source: str
-
-
 class Reading(NamedTuple):
     """What the documents were read from, and by which parser: another one reads another text of the same files.
 
@@ -179,34 +171,6 @@ class FoundAgain(NamedTuple):
     written: str
     numbers: Mapping[str, int]
     lost: tuple[Reference, ...]
-
-
-class LeftOut(NamedTuple):
-    """The questions of a dataset that are not measured, and the documents that are left out of rankings.
-
-    Attributes:
-        faulty: Why each of the selected questions that cannot be used was left out.
-        unselected: The ids of the questions that were not selected; None for one whose id cannot be read.
-        documents: What a benchmark leaves out of the rankings of its queries. A document need not be in the corpus.
-    """
-
-    faulty: tuple[Fault, ...] = ()
-    unselected: tuple[str | None, ...] = ()
-    documents: tuple[Unranked, ...] = ()
-
-    @property
-    def ids(self) -> tuple[str | None, ...]:
-        """The ids of these questions; None for one whose id cannot be read."""
-        return (*(each.name for each in self.faulty), *self.unselected)
-
-    @property
-    def number(self) -> int:
-        """How many questions these are."""
-        return len(self.ids)
-
-    def of_all(self, asked: int, noun: str = "question") -> str:
-        """How many questions are asked, such as `4,162 of 4,183 questions`, or `133 questions` if these are all."""
-        return counted_of_all(asked, self.number, noun)
 
 
 @dataclass(frozen=True)

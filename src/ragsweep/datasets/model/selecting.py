@@ -10,9 +10,10 @@ from ragsweep.config.rules import as_configured
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
-from ragsweep.datasets.model.collection import Collection, LeftOut
+from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.model.grouping import grouped
+from ragsweep.datasets.model.left_out import LeftOut
 from ragsweep.datasets.readers.entry_files import lines_of, read_json
 from ragsweep.datasets.readers.fields import listed, shown_value, whole
 from ragsweep.text.normalisation import composed

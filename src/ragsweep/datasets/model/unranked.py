@@ -7,7 +7,8 @@ from typing import Literal
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import say_once
-from ragsweep.datasets.model.collection import Document, Judgment, Query, Unranked
+from ragsweep.datasets.model.collection import Document, Judgment, Query
+from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.datasets.readers.fields import listed, shown_value, whole
 from ragsweep.datasets.readers.json_objects import Entry
 from ragsweep.text.normalisation import composed
