@@ -33,7 +33,7 @@ class Part(NamedTuple):
     start: int
     end: int
     found: tuple[int, ...]
-    score: float = 0.0
+    score: float
 
 
 class Enlarging:
@@ -68,12 +68,13 @@ class Enlarging:
         parts: list[Part] = []
         at_cutoffs: list[list[Part]] = []
         for rank, passage in enumerate(passages[:taken]):
-            parts = self._with(parts, Part(self._passages[passage].source, *self.spans[passage], (rank,)))
+            new = Part(self._passages[passage].source, *self.spans[passage], (rank,), scores[rank])
+            parts = self._with(parts, new, scores)
             if taken is None and len(parts) > len(at_cutoffs):
-                at_cutoffs.append(self._ordered(parts, scores))
+                at_cutoffs.append(_ordered(parts))
                 if len(at_cutoffs) == most:
                     return at_cutoffs
-        ordered = self._ordered(parts, scores)
+        ordered = _ordered(parts)
         return [*at_cutoffs, *(ordered[:cutoff] for cutoff in range(len(at_cutoffs) + 1, most + 1))]
 
     def text(self, part: Part) -> str:
@@ -84,14 +85,15 @@ class Enlarging:
         """The page on which a part begins."""
         return next(page for page in reversed(self._documents[part.source].pages) if page.start <= part.start)
 
-    def _with(self, parts: Sequence[Part], new: Part) -> list[Part]:
+    def _with(self, parts: Sequence[Part], new: Part, scores: Sequence[float]) -> list[Part]:
         """The parts with a further one, in which those that it joins are one."""
         joined = [each for each in parts if self._are_one(each, new)]
         if not joined:
             return [*parts, new]
         together = [*joined, new]
         start, end = min(each.start for each in together), max(each.end for each in together)
-        whole = Part(new.source, start, end, tuple(sorted(rank for each in together for rank in each.found)))
+        found = tuple(sorted(rank for each in together for rank in each.found))
+        whole = Part(new.source, start, end, found, SCORES[self._unit.score]([scores[rank] for rank in found]))
         return [whole if each is joined[0] else each for each in parts if each is joined[0] or each not in joined]
 
     def _are_one(self, one: Part, other: Part) -> bool:
@@ -100,10 +102,9 @@ class Enlarging:
         end, start = min(one.end, other.end), max(one.start, other.start)
         return start < end or (self._unit.joins_neighbours and not self._documents[one.source].text[end:start].strip())
 
-    def _ordered(self, parts: Sequence[Part], scores: Sequence[float]) -> list[Part]:
-        score = SCORES[self._unit.score]
-        scored = [each._replace(score=score([scores[rank] for rank in each.found])) for each in parts]
-        return sorted(scored, key=lambda each: (-each.score, each.found))
+
+def _ordered(parts: Sequence[Part]) -> list[Part]:
+    return sorted(parts, key=lambda each: (-each.score, each.found))
 
 
 def _checked(
