@@ -121,7 +121,7 @@ class Experiment:
         some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
         check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
         if config.get("returns") is not None and "returns" not in parameters_of(config.task, config):
-            raise ConfigError("returns: found more than a passage, which this task does not return; expected passage")
+            raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         check_decision(decision, [*task.metrics, *some], measures, cutoff_of(task), config.get("budget"))
         settings, paths = _settings(config, task)
         items = _items(config, task)

@@ -194,7 +194,7 @@ def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
         taken = next((at for at, count in enumerate(counts, start=1) if count == cutoff), len(order))
         expected = slow_parts(spans, order[:taken], joined=joined)
         assert [set(range(each.start, each.end)) for each in parts] == expected
-        assert sorted(rank for each in parts for rank in each.found) == list(range(taken))
+        assert sorted(rank for each in parts for rank in each.ranks) == list(range(taken))
         assert len(parts) <= cutoff
 
 
@@ -209,6 +209,6 @@ def test_score_and_found_decide_the_order():
 
     assert sources() == [[0], [0, 1]]
     assert sources(score="sum") == [[0], [0, 1]]  # one passage makes one part, two passages make two
-    assert sources(score="sum", found=4) == [[1], [1, 0]]  # 9 against 5
-    assert sources(score="mean", found=4) == [[0], [0, 1]]  # 3 against 5
-    assert sources(found=1) == [[0], [0]]
+    assert sources(score="sum", candidates=4) == [[1], [1, 0]]  # 9 against 5
+    assert sources(score="mean", candidates=4) == [[0], [0, 1]]  # 3 against 5
+    assert sources(candidates=1) == [[0], [0]]

@@ -1,5 +1,6 @@
 """Metrics and tokens of what is returned, against a slow and obvious loop over pages and characters."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -160,7 +161,14 @@ def test_as_much_is_returned_as_fits_into_a_budget(collection, name, budget):
         assert values[query] == at
 
 
-@pytest.mark.parametrize("name", UNITS)
+def pages_in(items, characters, source):
+    """The pages of a document on which these characters are more than white space."""
+    [document] = [each for each in items.documents if each.source == source]
+    visible = {at for at in characters if not document.text[at].isspace()}
+    return {(source, page.page) for page in document.pages if visible & set(range(page.start, page.end))}
+
+
+@pytest.mark.parametrize("name", [*UNITS, "candidates"])
 def test_spans_are_compared_with_what_is_returned(collection, name):
     rng = np.random.default_rng(3)
     references = []
@@ -171,7 +179,7 @@ def test_spans_are_compared_with_what_is_returned(collection, name):
     spans_judged = Collection(
         "spans", "passage", collection.documents, collection.queries, (), references=tuple(references)
     )
-    unit = UNITS[name]
+    unit = UNITS.get(name, PageUnit(candidates=1))
     chosen = {
         "token/recall": token_recall,
         "token/precision": token_precision,
@@ -186,7 +194,7 @@ def test_spans_are_compared_with_what_is_returned(collection, name):
     spans = unit.spans({each.source: each for each in items.documents}, items.passages)
     for k in (1, 3, 8):
         for query, reference in enumerate(references):
-            parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)
+            parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)[: unit.candidates]
             wanted = {(reference.source, at) for at in range(reference.start, reference.end)}
             got = {(source, at) for source, characters, _ in parts for at in characters}
             both = len(wanted & got)
@@ -196,6 +204,33 @@ def test_spans_are_compared_with_what_is_returned(collection, name):
             assert values[4, k - 1, query] == hit
             assert 0 <= values[3, k - 1, query] <= 1
             assert (values[3, k - 1, query] > 0) == hit
+            if isinstance(unit, PageUnit):  # recall is the share of the pages with a part of the reference
+                wanted_pages = pages_in(items, {at for _, at in wanted}, reference.source)
+                got_pages = {page for part in parts for page in pages_in(items, part[1], part[0])}
+                both = len(wanted_pages & got_pages)
+                assert values[3, k - 1, query] == pytest.approx(both / len(wanted_pages) if wanted_pages else 0)
+
+
+@pytest.mark.parametrize("cutoff", [{"k": 3}, {"budget": 100_000}])
+@pytest.mark.parametrize(("candidates", "wanted"), [(100, True), (400, False)])
+def test_a_ranking_that_makes_too_few_parts_is_said(cutoff, candidates, wanted):
+    """One document has all of the first passages; the others are never reached."""
+    many = Document.from_pages("many", [("1", "many", "\n".join(f"iron {number}" for number in range(200)))])
+    others = [Document.from_pages(f"d{row}", [("1", f"d{row}", "iron and " + "tea " * 20)]) for row in range(5)]
+    queries, judgments = (Query("q", "iron", None),), (Judgment("q", "d1", 1),)
+    corpus = Collection("odd", "document", (many, *others), queries, judgments)
+    chosen, unit = {"recall": metrics.recall}, DocumentUnit(candidates=candidates)
+    measures = replace(task(corpus, unit, chosen, RecursiveChunker(size=8, overlap=0)), **cutoff)
+    items = measures.load()
+    assert (measures.shown(items, measures.rank(items)).ended > 0) == wanted
+
+
+def test_more_than_100_passages_are_ranked_where_parts_need_them(collection):
+    plain = task(collection, None, {"recall": metrics.recall})
+    assert plain.depth == 100
+    assert replace(plain, returns=PageUnit(), k=50).depth == 500
+    assert replace(plain, returns=PageUnit(candidates=150)).depth == 150
+    assert replace(plain, returns=PageUnit(candidates=5)).depth == 100
 
 
 def test_all_that_can_be_returned_is_a_recall_of_1(collection):
@@ -217,7 +252,7 @@ def test_questions_without_an_answer_are_refused(collection):
     judgments = tuple(each for each in collection.judgments if each.query_id != "q11")
     odd = Collection("odd", "page", collection.documents, queries, judgments)
     measures = task(odd, PageUnit(), {"recall": metrics.recall})
-    with pytest.raises(ConfigError, match=r"^returns: found PageUnit and questions without an answer"):
+    with pytest.raises(ConfigError, match=r"^returns: the dataset has questions without an answer"):
         measures.check(measures.load())
 
 

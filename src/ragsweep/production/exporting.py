@@ -51,7 +51,7 @@ from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import CompleteStore
 from ragsweep.sweeps import SHIPPED
 from ragsweep.tasks.ranking import trec_lines
-from ragsweep.tasks.ranking.ranking_task import LEAST_DEPTH, RankingTask
+from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import components_within, search_of
 from ragsweep.tracking import RegisteredRetriever
 from ragsweep.tracking.names import RUN_ID
@@ -131,12 +131,12 @@ def export(request: ExportRequest) -> Exported:
         search = search_of(items)
         if len(search.unranked):  # a rule of the benchmark, which nobody's questions have
             nothing = np.empty((0, 2), dtype=np.int64)
-            ranking = rank(ranker, replace(search, unranked=nothing), max(LEAST_DEPTH, task.k))
+            ranking = rank(ranker, replace(search, unranked=nothing), task.depth)
         nodes = _nodes(experiment, run_id)
         documents = documents_of(nodes["corpus"])
     origin = Origin(run_id, run.name, items.name, len(documents), digest_of_documents(documents))
     in_file = _in_file(nodes)
-    written = RetrieverSettings(1, origin, task.k, max(LEAST_DEPTH, task.k), **in_file)
+    written = RetrieverSettings(1, origin, task.k, task.depth, **in_file)
     questions = _questions(items, ranking, task)
     if folder:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -284,9 +284,9 @@ def _questions(items: Dataset, ranking: Ranking, task: RankingTask) -> list[Ques
     questions = []
     for row in rows.tolist():
         found = ranking.passages[row][ranking.passages[row] != NOTHING].tolist()
+        passages = [items.passages[each] for each in found[: task.k]]
         if enlarging:
             parts = enlarging.at_cutoffs(found, ranking.scores[row].tolist(), task.k)[-1]
-            found = [found[part.found[0]] for part in parts]
-        ids = (items.passages[each].chunk_id for each in found[: task.k])
-        questions.append(Question(items.queries[row].text, tuple(ids)))
+            passages = [enlarging.first_found(part, found) for part in parts]
+        questions.append(Question(items.queries[row].text, tuple(each.chunk_id for each in passages)))
     return questions

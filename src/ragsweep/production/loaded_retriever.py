@@ -93,7 +93,7 @@ class LoadedRetriever:
                 part.source,
                 self._enlarging.page(part).page_number,
                 part.score,
-                passages[part.found[0]].chunk_id,
+                self._enlarging.first_found(part, found).chunk_id,
             )
             for part in self._enlarging.at_cutoffs(found, scores, k)[-1]
         ]

@@ -104,7 +104,9 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
             f"{label}: returns what fits into budget={task.budget}; judging decides at one k, such as k=10"
         )
     if task.returns is not None:
-        raise ConfigError(f"{label}: returns more than it finds (returns); judging decides about what is found")
+        raise ConfigError(
+            f"{label}: returns more than it finds, and judging decides about what is found; choose returns=passage"
+        )
     if isinstance(task.retriever, BringsPassages):
         raise ConfigError(f"{label}: a system brings passages of its own; {RANKS} with a corpus")
     stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import fsum
 from statistics import fmean
 from typing import NamedTuple
@@ -25,14 +25,14 @@ class Part(NamedTuple):
         source: The document.
         start: Offset of its first character in the text of the document.
         end: Offset after its last character.
-        found: The ranks, from 0, of the passages that were found in it, best first.
+        ranks: The ranks, from 0, of the passages that were found in it, best first.
         score: Made of the scores of these passages.
     """
 
     source: str
     start: int
     end: int
-    found: tuple[int, ...]
+    ranks: tuple[int, ...]
     score: float
 
 
@@ -57,25 +57,39 @@ class Enlarging:
         """What is returned for a query at the cutoffs 1 to `most`, best first.
 
         At cutoff c, as few of the passages are taken, in their order, as make c parts: one that stands in a part, or
-        joins it, takes no place. With `found`, the parts are made of so many passages, and the best c are returned.
+        joins it, takes no place. With `candidates`, the parts are made of so many passages, and the best c are
+        returned.
 
         Args:
             passages: Positions of the passages that were found, best first.
             scores: Their scores.
             most: The largest cutoff.
         """
-        taken = self._unit.found
-        parts: list[Part] = []
         at_cutoffs: list[list[Part]] = []
-        for rank, passage in enumerate(passages[:taken]):
-            new = Part(self._passages[passage].source, *self.spans[passage], (rank,), scores[rank])
-            parts = self._with(parts, new, scores)
-            if taken is None and len(parts) > len(at_cutoffs):
-                at_cutoffs.append(_ordered(parts))
-                if len(at_cutoffs) == most:
-                    return at_cutoffs
-        ordered = _ordered(parts)
-        return [*at_cutoffs, *(ordered[:cutoff] for cutoff in range(len(at_cutoffs) + 1, most + 1))]
+        if self._unit.candidates is None:
+            for parts in self._growing(passages, scores):
+                if len(parts) > len(at_cutoffs):
+                    at_cutoffs.append(_ordered(parts))
+                    if len(at_cutoffs) == most:
+                        return at_cutoffs
+        together = self.together(passages[: self._unit.candidates], scores)
+        return [*at_cutoffs, *(together[:cutoff] for cutoff in range(len(at_cutoffs) + 1, most + 1))]
+
+    def together(self, passages: Sequence[int], scores: Sequence[float]) -> list[Part]:
+        """The parts that all of these passages make, best first."""
+        return _ordered([*self._growing(passages, scores)][-1]) if passages else []
+
+    def _growing(self, passages: Sequence[int], scores: Sequence[float]) -> Iterator[list[Part]]:
+        """The parts that the first passages make, after each of them."""
+        parts: list[Part] = []
+        for rank, passage in enumerate(passages):
+            source = self._passages[passage].source
+            parts = self._with(parts, Part(source, *self.spans[passage], (rank,), scores[rank]), scores)
+            yield parts
+
+    def first_found(self, part: Part, passages: Sequence[int]) -> Passage:
+        """The best passage that was found in a part, of those that were found for the query."""
+        return self._passages[passages[part.ranks[0]]]
 
     def text(self, part: Part) -> str:
         """The text of a part."""
@@ -92,8 +106,8 @@ class Enlarging:
             return [*parts, new]
         together = [*joined, new]
         start, end = min(each.start for each in together), max(each.end for each in together)
-        found = tuple(sorted(rank for each in together for rank in each.found))
-        whole = Part(new.source, start, end, found, SCORES[self._unit.score]([scores[rank] for rank in found]))
+        ranks = tuple(sorted(rank for each in together for rank in each.ranks))
+        whole = Part(new.source, start, end, ranks, SCORES[self._unit.score]([scores[rank] for rank in ranks]))
         return [whole if each is joined[0] else each for each in parts if each is joined[0] or each not in joined]
 
     def _are_one(self, one: Part, other: Part) -> bool:
@@ -104,7 +118,7 @@ class Enlarging:
 
 
 def _ordered(parts: Sequence[Part]) -> list[Part]:
-    return sorted(parts, key=lambda each: (-each.score, each.found))
+    return sorted(parts, key=lambda each: (-each.score, each.ranks))
 
 
 def _checked(

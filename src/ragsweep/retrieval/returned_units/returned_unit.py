@@ -22,7 +22,7 @@ class ReturnedUnit(ABC):
     Attributes:
         score: Of what is returned, which decides its rank: the best, the sum or the mean of the scores of the passages
             that were found in it.
-        found: How many passages are looked up, of which the best k units are returned. None takes as many as are
+        candidates: How many passages are looked up, of which the best k units are returned. None takes as many as are
             needed until there are k units.
         joins_neighbours: Whether parts between which there is only white space are one, too.
     """
@@ -30,7 +30,7 @@ class ReturnedUnit(ABC):
     joins_neighbours: ClassVar[bool] = False
 
     score: Literal["best", "sum", "mean"] = "best"
-    found: Annotated[int, Between(1)] | None = None
+    candidates: Annotated[int, Between(1)] | None = None
 
     @abstractmethod
     def spans(self, documents: Mapping[str, Document], passages: Sequence[Passage]) -> Sequence[Span]:

@@ -24,7 +24,6 @@ from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.returned_units.merging import Enlarging, Part
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.statistics.intervals import Array
-from ragsweep.store.code import name_of
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking import learning
 from ragsweep.tasks.ranking import ranking_costs as costs
@@ -32,6 +31,9 @@ from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE, checked_values, with_intervals
 from ragsweep.tasks.ranking.shown import Measuring, Shown, light
+
+RANKED_AT_LEAST = 100  # a query with fewer ranked passages has no others
+PASSAGES_OF_A_PART = 10  # so many are ranked for each part that is returned
 
 
 def enlarged(items: Dataset, ranking: Ranking, unit: ReturnedUnit, measuring: Measuring) -> Shown:
@@ -73,8 +75,14 @@ def enlarged(items: Dataset, ranking: Ranking, unit: ReturnedUnit, measuring: Me
         light(evaluation),
         None if tokens is None else tokens[:cutoffs],
         sum(end - start for _, start, end in units) / len(units),
-        pieces.found(at),
+        pieces.ranks_of(at),
+        pieces.ended(at, measuring),
     )
+
+
+def depth_for(unit: ReturnedUnit, k: int) -> int:
+    """How many passages are ranked, so that they make k parts as a rule."""
+    return unit.candidates or PASSAGES_OF_A_PART * k
 
 
 def check_returns(unit: ReturnedUnit | None, retriever: object, items: Dataset) -> None:
@@ -82,13 +90,11 @@ def check_returns(unit: ReturnedUnit | None, retriever: object, items: Dataset) 
     if unit is None:
         return
     if isinstance(retriever, BringsPassages):
-        raise ConfigError(
-            f"returns: found {name_of(unit)}, but a system decides itself what it returns; expected passage"
-        )
+        raise ConfigError("returns: the retriever is a system, which decides what it returns; choose returns=passage")
     if len(unanswerable(items)):
         raise ConfigError(
-            f"returns: found {name_of(unit)} and questions without an answer, whose false finds are counted in "
-            "passages; expected passage"
+            "returns: the dataset has questions without an answer, which are measured on passages only; choose "
+            "returns=passage"
         )
 
 
@@ -129,7 +135,8 @@ class _Pieces:
             found = ranking.passages[query][ranking.passages[query] != NOTHING].tolist()
             at_cutoffs = enlarging.at_cutoffs(found, ranking.scores[query].tolist(), most)
             self.parts.append(at_cutoffs)
-            pieces = {part: self._pieces_of(part, found) for parts in at_cutoffs for part in parts}
+            new = dict.fromkeys(part for parts in at_cutoffs for part in parts)
+            pieces = {part: self._pieces_of(part, found) for part in new}
             self._rows.append([[pieces[part] for part in parts] for parts in at_cutoffs])
         if not self._passages:  # nothing is found for any query, and a dataset has passages
             first = items.passages[0]
@@ -156,10 +163,18 @@ class _Pieces:
         tokens: Array = np.array(sums, dtype=np.float64).T
         return tokens
 
-    def found(self, cutoffs: Indices) -> dict[tuple[int, int], tuple[int, ...]]:
+    def ended(self, cutoffs: Indices, measuring: Measuring) -> int:
+        """For how many queries more passages may be found, and those that are ranked make too little."""
+        ranked = (self._ranking.passages[self.queries] != NOTHING).sum(axis=1)
+        ends = RANKED_AT_LEAST if not len(self._ranking.others) else measuring.depth  # some have fewer candidates
+        more = (ranked >= ends) & (ranked < len(self._items.passages))
+        less = self.numbers < cutoffs if measuring.budget is None else self.numbers <= cutoffs
+        return int((more & less).sum())
+
+    def ranks_of(self, cutoffs: Indices) -> dict[tuple[int, int], tuple[int, ...]]:
         """The ranks of the passages that each piece at the cutoff of its query is returned for."""
         return {
-            (int(query), piece): part.found
+            (int(query), piece): part.ranks
             for row, (query, cutoff) in enumerate(zip(self.queries, cutoffs.tolist(), strict=True))
             if cutoff
             for part, pieces in zip(self.parts[row][cutoff - 1], self._rows[row][cutoff - 1], strict=True)
@@ -201,7 +216,7 @@ class _Pieces:
         document = self._documents[part.source]
         if not self._by_pages:
             return (self._number(document, part.start, part.end),)
-        passages = [self._items.passages[found[rank]] for rank in part.found]
+        passages = [self._items.passages[found[rank]] for rank in part.ranks]
         pages = [page for page in document.pages if page.start < part.end and page.end > part.start]
 
         def first_found(page_start: int, page_end: int) -> int:
@@ -231,8 +246,8 @@ class _Pieces:
         for query in self.queries.tolist():
             relevant = qrels.unit[(qrels.query == query) & (qrels.grade > 0)]
             found = np.flatnonzero(np.isin(self._items.passage_units, relevant)).tolist()
-            parts = self._enlarging.at_cutoffs(found, [0.0] * len(found), len(found)) if found else []
-            best[query] = [piece for part in (parts[-1] if parts else ()) for piece in self._pieces_of(part, found)]
+            parts = self._enlarging.together(found, [0.0] * len(found))
+            best[query] = [piece for part in parts for piece in self._pieces_of(part, found)]
         return best
 
     def _with_qrels(self, rows: Sequence[Sequence[Sequence[int]]]) -> Dataset:

@@ -97,19 +97,19 @@ def with_circumstances(
     return replace(measurement, notices=[*measurement.notices, notice])
 
 
-def cut_short(evaluation: Evaluation, budget: int | None, ranked: int, passages: int) -> Iterator[str]:
-    """That more passages would fit into a budget than are ranked.
+def cut_short(ended: int, queries: int, k: int, budget: int | None) -> Iterator[str]:
+    """That more would be returned if more passages were ranked.
 
     Args:
-        evaluation: The measured run.
+        ended: For how many queries.
+        queries: How many queries there are.
+        k: The cutoff.
         budget: The budget; None without one.
-        ranked: How many passages are ranked for each query.
-        passages: How many there are.
     """
-    short = 0 if evaluation.ranks is None else int((evaluation.ranks >= min(ranked, passages)).sum())
-    if budget is not None and short and ranked < passages:
-        queries = f"{short} of {len(evaluation.judged.queries)} queries"
-        yield f"budget: for {queries}, all {ranked} ranked passages fit into {budget:,} tokens; no more are."
+    if ended:
+        setting = f"returns and k={k}" if budget is None else "budget"
+        little = "make fewer parts than k" if budget is None else f"fit into {budget:,} tokens"
+        yield f"{setting}: for {ended} of {queries} queries, all ranked passages {little}; no more are ranked."
 
 
 def condition(k: int, budget: int | None) -> str:

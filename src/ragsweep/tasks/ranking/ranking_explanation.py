@@ -97,7 +97,7 @@ class Explanation:
     @cached_property
     def grades(self) -> dict[int, int]:
         """The relevant units of the query and their grades: highest grade first, then corpus order."""
-        qrels = self.dataset.qrels
+        qrels = self._judged.qrels
         relevant = (qrels.query == self.query) & (qrels.grade >= self.evaluation.judged.relevance_level)
         grades = zip(qrels.unit[relevant].tolist(), qrels.grade[relevant].tolist(), strict=True)
         return dict(sorted(grades, key=lambda pair: (-pair[1], pair[0])))
@@ -193,13 +193,12 @@ class Explanation:
 
     def _returned(self, unit: int, passage: int, judgment: str, rank: int, score: float) -> Line:
         """A line of the ranking; what is more than a passage stands beside the passage that was found first in it."""
-        ranks = self.shown.found.get((self.query, passage))
+        ranks = self.shown.ranks_of.get((self.query, passage))
         if ranks is None:
             return self._line(unit, passage, judgment, rank, score)
         line = self._line(unit, int(self.ranking.passages[self.query, ranks[0]]), judgment, rank, score)
-        found = f"returned for what was found at rank {', '.join(str(each + 1) for each in ranks)}"
-        name = one_line(self.shown.items.units[unit].removeprefix(f"{self._only_document}#"))
-        return line._replace(unit=name, remarks=[found, *line.remarks], text=self.shown.items.texts[passage])
+        returned = f"returned for what was found at rank {', '.join(str(each + 1) for each in ranks)}"
+        return line._replace(remarks=[returned, *line.remarks], text=self.shown.items.texts[passage])
 
     def _line(
         self, unit: int, passage: int, judgment: str, rank: int | None = None, score: float | None = None
@@ -227,6 +226,9 @@ class Explanation:
 
     def _absent(self, unit: int) -> Line:
         """A relevant unit that the ranking lacks, with its passage that came nearest to being retrieved."""
+        if self._judged is not self.dataset:
+            text = self._judged.texts[int(self._judged.passages_of(unit)[0])]
+            return Line(None, None, self._name(unit), "missed", dict.fromkeys(self.parts), ["it is not returned"], text)
         passages = self.dataset.passages_of(unit).tolist()
         if not passages:
             never = ["has no passage: it can never be found"]
@@ -242,8 +244,13 @@ class Explanation:
 
     def _name(self, unit: int) -> str:
         """A unit's name, without the document if there is only one document."""
-        name = self.dataset.units[unit]
+        name = self._judged.units[unit]
         return one_line(name.removeprefix(f"{self._only_document}#") if self._only_document else name)
+
+    @property
+    def _judged(self) -> Dataset:
+        """The dataset whose units are judged: passages that are returned in place of those that were found, or all."""
+        return self.shown.items if self.shown.ranks_of and self.dataset.unit == "passage" else self.dataset
 
     @cached_property
     def _only_document(self) -> str | None:

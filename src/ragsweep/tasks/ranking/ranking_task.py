@@ -36,7 +36,7 @@ from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
 from ragsweep.tasks.ranking.coverage import unanswerable
-from ragsweep.tasks.ranking.enlarged import check_returns, enlarged
+from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, JudgedRanking, false_finds_of
@@ -186,12 +186,12 @@ class RankingTask:
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
         with dealing(self._judgments(items)):
-            return rank(self._ranker, search_of(items), self._depth)
+            return rank(self._ranker, search_of(items), self.depth)
 
     def shown(self, items: Dataset, ranking: Ranking) -> Shown:
         """What is returned for the passages of the ranking, measured."""
         counter = (self.tokenizer, self.store)
-        measuring = Measuring(self.evaluation, self.k, self.budget, self._depth, counter, self.seed)
+        measuring = Measuring(self.evaluation, self.k, self.budget, self.depth, counter, self.seed)
         if self.returns is None:
             return measuring.passages(items, ranking)
         return enlarged(items, ranking, self.returns, measuring)
@@ -206,7 +206,7 @@ class RankingTask:
 
     def _returned(self, items: Dataset, retriever: BringsPassages) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
-        return returned(retriever, self.query, items, depth=self._depth, k=self.k, fuzzy_threshold=threshold)
+        return returned(retriever, self.query, items, depth=self.depth, k=self.k, fuzzy_threshold=threshold)
 
     def _judgments(self, items: Dataset) -> Judgments | None:
         """The judgments for those stages that learn from them."""
@@ -222,8 +222,9 @@ class RankingTask:
         return {}
 
     @property
-    def _depth(self) -> int:
-        return max(LEAST_DEPTH, self.k)
+    def depth(self) -> int:
+        """How many passages are ranked for each query, at most."""
+        return max(LEAST_DEPTH, self.k if self.returns is None else depth_for(self.returns, self.k))
 
     @property
     def _ranker(self) -> Ranker:
@@ -249,10 +250,10 @@ class RankingTask:
         if judgments is not None:
             sections |= learning.sections(items, judgments, self.evaluation, self.k)
             facts |= {"learns_from_judgments": [*judgments.learners]}
-        of_data = [*costs.cut_short(evaluation, self.budget, self._depth, len(items.passages))]
+        of_data = [*costs.cut_short(shown.ended, len(judged.queries), self.k, self.budget)]
         of_data += filter(None, [caution_of_generated([items.queries[row] for row in judged.queries])])
         of_data += lost_references.in_words(items)
-        lost = index_recall.lost_neighbours(ranking, min(self._depth, len(items.passages)))
+        lost = index_recall.lost_neighbours(ranking, min(self.depth, len(items.passages)))
         further: Sequence[Score] = ()
         if nothing := self._false_finds(items, ranking, evaluation) if len(unanswerable(items)) else None:
             further = nothing.scores(self.evaluation.resamples, self.seed)

@@ -27,8 +27,9 @@ class Shown(NamedTuple):
         evaluation: What they are worth.
         tokens: Those of each judged query at each cutoff, shape [cutoffs, queries]; None if they cannot be counted.
         characters: The mean size of what may be returned; 0 if that has no text.
-        found: Which of the ranked passages each of these passages was returned for, by query and passage; empty if they
+        ranks_of: The ranks of the passages that each of these was returned for, by query and passage; empty if these
             are the ranked ones.
+        ended: For how many queries all that is ranked is returned, and more would be if more were ranked.
     """
 
     items: Dataset
@@ -36,7 +37,8 @@ class Shown(NamedTuple):
     evaluation: Evaluation
     tokens: Array | None
     characters: float
-    found: dict[tuple[int, int], tuple[int, ...]]
+    ranks_of: dict[tuple[int, int], tuple[int, ...]]
+    ended: int
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,9 @@ class Measuring:
         )
         characters = sum(map(len, items.texts)) / max(1, len(items.texts))
         cutoffs = evaluation.values.shape[1]
-        return Shown(items, ranking, light(evaluation), None if tokens is None else tokens[:cutoffs], characters, {})
+        tokens = None if tokens is None else tokens[:cutoffs]
+        ended = 0 if ranks is None or self.depth >= len(items.passages) else int((ranks >= self.depth).sum())
+        return Shown(items, ranking, light(evaluation), tokens, characters, {}, ended)
 
 
 def light(evaluation: Evaluation) -> Evaluation:
