@@ -83,7 +83,8 @@ def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
     for each in OverridesParser.create().parse_overrides([each for each in rest if SETTING.match(each)]):
         options = loader.get_group_options(each.key_or_group)
         if options:
-            chosen = [*each.sweep_string_iterator()] if each.is_sweep_override() else [each.value()]
+            values = [*each.sweep_string_iterator()] if each.is_sweep_override() else [each.value()]
+            chosen = [str(value).partition("\\:")[0] for value in values]  # without settings of its own
             assert {*chosen} <= {*options}
             choices[each.key_or_group] = f"{each.input_line.partition('=')[0]}={chosen[0]}"
         elif not each.is_add() and not each.is_hydra_override():

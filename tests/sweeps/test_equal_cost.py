@@ -161,6 +161,15 @@ def test_one_configuration_that_is_best_at_every_budget_loses_nothing():
     assert "loses nothing (held out)" in said
 
 
+def test_a_budget_that_was_not_spent_is_no_budget_that_buys_nothing():
+    scores = {200: [0.8, 0.9] * 20, 800: [0.1, 0.2] * 20}
+    runs = [run(size, k, its) for size, its in scores.items() for k in (2, 4, 8)]
+    settings = DecisionSettings("f1", budgets=[200, 400, 1500], costs=[TOKENS], gains=["f1"])
+    said = " ".join(headline(decide(Sweep(runs, {}, settings))))
+    assert "size 200 was measured up to 400 tokens, less than the largest budget: sweep a larger k" in said
+    assert "0.85 at 200 tokens, 0.85 at 400." in said
+
+
 def test_budgets_that_nothing_fits_are_named():
     decision = decide(grid(settings=DecisionSettings("f1", budgets=[1], costs=[TOKENS])))
     assert decision.sweep.cutoff == "k"

@@ -24,6 +24,7 @@ from ragsweep.tasks.ranking import metrics
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.spans.token_metrics import token_iou, token_precision, token_recall
+from ragsweep.tasks.task import Record
 
 PAGES = 4  # of each document
 SMALL = RecursiveChunker(size=60, overlap=0)
@@ -245,6 +246,31 @@ def test_all_that_can_be_returned_is_a_recall_of_1(collection):
         if isinstance(unit, DocumentUnit):
             assert values[0, -1].tolist() == [1.0] * len(items.queries)
         assert (np.diff(values[0], axis=0) >= 0).all()
+
+
+@pytest.mark.parametrize("judged", ["pages", "spans"])
+@pytest.mark.parametrize("name", UNITS)
+def test_explain_agrees_with_recall(collection, name, judged):
+    if judged == "spans":
+        rng = np.random.default_rng(3)
+        starts = rng.integers(0, [len(document.text) - 90 for document in collection.documents])
+        references = tuple(
+            Reference(query.query_id, document.source, int(start), int(start) + 60)
+            for query, document, start in zip(collection.queries, collection.documents, starts, strict=False)
+        )
+        collection = Collection(
+            "spans", "passage", collection.documents, collection.queries[:10], (), references=references
+        )
+    measures = task(collection, UNITS[name], {"recall": metrics.recall})
+    items = measures.load()
+    measured = measures.measure(items)
+    [recall] = [score.per_item for score in measured.scores]
+    record = Record("a run", "id", measured.per_item, {"k": "3"})
+    for query, value in zip(items.queries, recall, strict=True):
+        text = "\n".join(measures.explain(items, query.query_id, record, 100))
+        assert ("no relevant" in text) == (value == 1), text
+        assert ("relevant\n" in text.partition("--- cutoff")[0]) == (value > 0), text
+        assert "not as recorded" not in text
 
 
 def test_questions_without_an_answer_are_refused(collection):

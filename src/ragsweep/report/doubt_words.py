@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.core.terminal import counted
+from ragsweep.report.equal_cost_words import spends
 from ragsweep.report.value_words import rough
 from ragsweep.sweeps import Decision, Sweep
 from ragsweep.sweeps.equal_cost import unequal_costs
@@ -39,7 +40,20 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured), *_lengths(decision.sweep)]
+    return [*sentences, *_unequal(decision.measured), *_lengths(decision.sweep), *_unspent(decision)]
+
+
+def _unspent(decision: Decision) -> Iterator[str]:
+    """That the named configuration could not spend the budgets, as it was not measured at a larger cutoff."""
+    sweep, cutoff = decision.sweep, decision.measured.cutoff
+    runs = [run for run in sweep.outcomes if run.configuration == decision.named.configuration]
+    if any(not spends(sweep, run) for run in runs):
+        most = max(run.value(sweep.budgeted or "") or 0 for run in runs)
+        reached = f"{rough(most)} {sweep.outcomes[0].facts.cutoff_unit}"
+        yield (
+            f"{sweep.label(decision.named)} was measured up to {reached}, less than the largest budget: sweep a "
+            f"larger {cutoff} before you compare it there."
+        )
 
 
 def _lengths(sweep: Sweep) -> Iterator[str]:

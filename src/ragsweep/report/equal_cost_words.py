@@ -6,9 +6,15 @@ from collections.abc import Iterator
 
 from ragsweep.report.report_tables import three_digits
 from ragsweep.report.value_words import cutoffs_in_words, listed
-from ragsweep.sweeps import Decision
+from ragsweep.sweeps import Decision, Outcome, Sweep
 
 SPENT = 0.9  # of a budget; a configuration that spends less could be measured at a larger cutoff
+
+
+def spends(sweep: Sweep, run: Outcome) -> bool:
+    """Whether a configuration costs as much as the budget at which it is compared, if it is at one."""
+    cost = run.value(sweep.budgeted) if sweep.budgeted else None
+    return cost is None or run.cutoff is None or cost >= SPENT * run.cutoff
 
 
 def equal_cost_in_words(decision: Decision) -> Iterator[str]:
@@ -31,7 +37,7 @@ def equal_cost_in_words(decision: Decision) -> Iterator[str]:
         where = cutoffs_in_words(sweep, budget)
         if missing := [label for label in everywhere if label not in found]:
             yield f"Not compared at {where}, as their smallest {cutoff} returns more: {listed(missing)}."
-        less = {label: run.value(sweep.budgeted or "") or 0 for label, run in found.items()}
-        if frugal := {label: cost for label, cost in less.items() if budget and cost < SPENT * budget}:
+        less = {label: run.value(sweep.budgeted or "") or 0 for label, run in found.items() if not spends(sweep, run)}
+        if frugal := less if budget else {}:
             names = listed([f"{label} (at most {three_digits(cost)})" for label, cost in frugal.items()])
             yield f"At {where} these would have more to spend, at a larger {cutoff} than was measured: {names}."

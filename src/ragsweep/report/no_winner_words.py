@@ -8,6 +8,7 @@ import numpy as np
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.doubt_words import doubted
+from ragsweep.report.equal_cost_words import spends
 from ragsweep.report.power_words import queries_for_more
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, measured, queries_in_words, rough
 from ragsweep.sweeps import Choice, Decision, Outcome, not_shipped, requirements_exclude
@@ -88,4 +89,8 @@ def _price(choice: Choice, outcome: Outcome, cost: str | None) -> str:
     if cost is None or value is None:
         return ""
     metric = choice.allowed.metric_info[cost]
-    return f" ({rough(value)} {metric.unit or in_sentence(metric.title)}{at(choice.allowed, choice)})"
+    unit = metric.unit or in_sentence(metric.title)
+    if cost == choice.allowed.budgeted and choice.cutoff is not None:
+        of_budget = "" if spends(choice.allowed, outcome) else f" of {choice.cutoff:,}"
+        return f" ({rough(value)}{of_budget} {unit})"
+    return f" ({rough(value)} {unit}{at(choice.allowed, choice)})"

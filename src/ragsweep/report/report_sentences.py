@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ragsweep.core.terminal import one_line
 from ragsweep.report.doubt_words import doubted, missing, news, not_shown
+from ragsweep.report.equal_cost_words import spends
 from ragsweep.report.no_winner_words import no_winner
 from ragsweep.report.power_words import few_queries
 from ragsweep.report.settings_words import in_words, tied_in_words, values_in_words
@@ -237,7 +238,8 @@ def of_which(decision: Decision) -> str:
 def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
     """The gain and the cost of the named configuration at each swept cutoff at which it meets the requirements.
 
-    Of one configuration: between the choices at two cutoffs, other settings differ as well.
+    Of one configuration: between the choices at two cutoffs, other settings differ as well. A budget that it could not
+    spend, as it was not measured at a larger cutoff, is left out.
     """
     gain, cost = decision.gain or "", decision.cost or ""
     runs = {
@@ -249,7 +251,7 @@ def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
     return [
         (cutoff, value, run.value(cost))
         for cutoff, run in runs.items()
-        if cutoff is not None and (value := run.value(gain)) is not None
+        if cutoff is not None and (value := run.value(gain)) is not None and spends(decision.sweep, run)
     ]
 
 

@@ -46,7 +46,8 @@ class RunFileRetriever(Thresholded):
     Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read. A
     document is what the dataset judges, such as a page ("manual.pdf#34") or
     a document, or a passage by its id. A page that is listed several times stands for its passages in their order. A
-    file that ragsweep has exported (`results/ranking.trec`) gives the metrics of the run that exported it.
+    file that ragsweep has exported (`results/ranking.trec`) gives the metrics of the run that exported it, unless that
+    returns more than it finds.
 
     Attributes:
         path: The file; unzipped if its name ends in `.gz`.

@@ -131,8 +131,8 @@ class RankingTask:
         """Read and cut the documents, and print what is unusual about them."""
         is_system = isinstance(self.retriever, BringsPassages)
         chunker, ingest = (PageChunker(), None) if is_system else (self.chunker, self.ingest)
-        threshold, keep = self.evaluation.fuzzy_threshold, self.returns is not None
-        dataset = dataset_of(self.dataset, chunker, ingest, self.store, keep_documents=keep, fuzzy_threshold=threshold)
+        least, keep = self.evaluation.fuzzy_threshold, self.returns is not None
+        dataset = dataset_of(self.dataset, chunker, ingest, self.store, keep_documents=keep, fuzzy_threshold=least)
         for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
             if not len(found) and not (is_system and what == "documents"):
                 raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
@@ -237,7 +237,6 @@ class RankingTask:
         intervals, judged = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True), evaluation.judged
         values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
-        counter = (self.tokenizer, self.store)
         facts = tables.facts(evaluation, items)
         facts |= {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
         asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
@@ -267,7 +266,7 @@ class RankingTask:
             curves=costs.curves(evaluation, tokens),
             measures=[
                 *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, *lacking.values()),
-                *costs.indexed(items, counter),
+                *costs.indexed(items, (self.tokenizer, self.store)),
             ],
             cutoff=self.cutoff,
             facts=facts | lacking,
