@@ -110,7 +110,7 @@ class Gate:
             yield f"Only {self._questions}: tests with so few are not reliable."
         if self.verdict is not Verdict.NOT_WORSE and found.least and queries < found.least:
             yield f"Even if no query differed, it would take {found.least:,} queries to show so small a margin."
-        if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed != found.least:
+        if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed > (found.least or 0):
             yield f"About {found.needed:,} queries like these would show that it is not."
 
     def markdown(self) -> Iterator[str]:
