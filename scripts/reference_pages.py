@@ -62,6 +62,7 @@ ABOUT = {
     "reasoning": "how a language model comes to its answer",
     "reranker": "how the first passages are ordered again",
     "retriever": "how passages are ranked",
+    "returns": "what is returned for what was found",
     "strategy": "combinations of retriever, fusion, query and reranker by name",
     "task": "what a run measures",
     "tracking": "where runs are recorded",
