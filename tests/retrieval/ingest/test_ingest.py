@@ -270,6 +270,32 @@ def test_a_pdf_has_its_title_and_its_outline(tmp_path):
     ]
 
 
+class OfPdf(Held):
+    """A PDF with a title of its own."""
+
+    def __init__(self, path, title):
+        from reportlab.pdfgen.canvas import Canvas
+
+        canvas = Canvas(str(path), invariant=1)
+        canvas.setTitle(title)
+        canvas.drawString(72, 700, "One tablet a day.")
+        canvas.save()
+        self.corpus = PdfDocuments(str(path))
+        judgment = Judgment("1", f"{path.name}#1", 1)
+        self.collection = Collection("d", "page", self.corpus.read(), (Query("1", "q"),), (judgment,))
+
+
+def test_a_run_with_other_headings_is_another_one_where_something_is_indexed(tmp_path):
+    def digests(title):
+        dataset = OfPdf(tmp_path / "a.pdf", title)
+        return [task(ingest, dataset).load().digest_of_all for ingest in (None, ContextualIngest(title=True))]
+
+    (plain, below), again, (still_plain, other) = map(digests, ("First", "First", "Second"))
+    assert again == [plain, below]
+    assert still_plain == plain
+    assert len({plain, below, other}) == 3
+
+
 def test_the_larger_type_of_the_manual_is_its_headings(manual):
     corpus = PdfDocuments(str(PROJECT / "data/cho_manual/documents"))
     [document] = corpus.with_headings(manual.documents)
