@@ -18,6 +18,7 @@ from ragsweep.retrieval import (
     OpenAIModel,
     PipelineRetriever,
     QuestionsIngest,
+    RunFileRetriever,
     SmolLM2Model,
     SparseRetriever,
     SummaryIngest,
@@ -203,6 +204,15 @@ def test_a_search_of_some_queries_keeps_both_texts_and_its_digest_names_both():
     digests = {search.digest, search.of_own_texts.digest, replace(search, own=None).digest}
     assert len(digests) == 3
     assert search.of_own_texts.digest == search_of(items, as_indexed=False).digest
+
+
+def test_nothing_is_indexed_beside_rankings_from_a_file(tmp_path):
+    (tmp_path / "run.trec").write_text("0 Q0 4711#1 1 0.9 me\n")
+    found = RunFileRetriever(str(tmp_path / "run.trec"))
+    with pytest.raises(ConfigError, match=r"ingest: .*RunFileRetriever"):
+        task(ContextualIngest(), retriever=found)
+    assert "ingest" in task(None, retriever=found).without_effect
+    task(ContextualIngest(), retriever=PipelineRetriever(SPARSE))
 
 
 class Broken:
