@@ -10,7 +10,8 @@ import pytest
 from rapidfuzz.fuzz import ratio
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import OwnDataset, PdfDataset, PdfDocuments, SpanQuestions, TextCorpus
+from ragsweep.datasets import Document, OwnDataset, PdfDataset, PdfDocuments, SpanQuestions, TextCorpus
+from ragsweep.datasets.formats.pdf_headings import PageHeading, placed
 
 OTHERS = [
     pytest.param("pypdf", marks=pytest.mark.extra("parsers")),
@@ -103,6 +104,23 @@ def test_labels_are_those_of_the_file_whatever_the_parser(parser, tmp_path, writ
     path = write_pdf(tmp_path / "a.pdf", "preface", "one", labels=[(0, "ROMAN_LOWER", 1), (1, "ARABIC", 1)])
     [document] = PdfDocuments(str(path), "label", parser=parser).read()
     assert [page.page_number for page in document.pages] == ["i", "1"]
+
+
+@pytest.mark.extra("parsers")
+def test_what_pdfium_cannot_open_has_no_headings_and_no_labels(tmp_path, write_pdf):
+    path = write_pdf(tmp_path / "a.pdf", "One tablet a day.")
+    path.write_bytes(b"x" * 5000 + b"\n" + path.read_bytes())  # PDFium looks for the mark in the first 1,024
+    corpus = PdfDocuments(str(path), parser="pdfplumber")
+    [document] = corpus.with_headings(corpus.read())
+    assert (document.text, document.headings) == ("One tablet a day.", ())
+    with pytest.raises(DatasetError, match=r"by pdfium, which reads the labels"):
+        pages("pdfplumber", path, page_numbers="label")
+
+
+def test_headings_of_pages_that_another_parser_lacks_are_left_out():
+    document = Document.from_pages("a.pdf", [("1", "a.pdf#1", "Dose\nOne tablet a day.")])
+    found = placed(document, [PageHeading(0, 1, "Dose"), PageHeading(1, 1, "Route")])
+    assert [each.text for each in found] == ["Dose"]
 
 
 @pytest.mark.parametrize("parser", OTHERS)

@@ -25,7 +25,7 @@ from ragsweep.production.export_folder import COMPONENTS, INDEX, OTHERS, SETTING
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import check_node, placed_node, refuse_paths, resolved_path, set_setting
 from ragsweep.retrieval import LearnsFromJudgments
-from ragsweep.retrieval.ingest.ingest import indexed
+from ragsweep.retrieval.ingest.ingest import indexed, with_headings
 from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.retrieval.stage_capabilities import FindsByName
@@ -117,7 +117,8 @@ def load_with(
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     refuse_if_not_alone(ranker, folder / SETTINGS)
     passages = passages_of(documents, parts["chunker"], reading)
-    texts = indexed(parts["ingest"], documents, passages, corpus, known=known) if "ingest" in parts else None
+    titled = with_headings(documents, corpus) if "ingest" in parts else ()
+    texts = indexed(parts["ingest"], titled, passages, known=known) if "ingest" in parts else None
     enlarging = Enlarging(parts["returns"], documents, passages) if "returns" in parts else None
     found = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)
     found.search(WARM_UP)

@@ -18,6 +18,8 @@ from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
 from ragsweep.retrieval.ranking_checks import expect_ranker
 from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.stage_capabilities import FindsByName
+from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import Store
 from ragsweep.text.normalisation import composed
 
@@ -71,9 +73,16 @@ def in_stages(
     return PipelineRetriever(retriever, query, reranker, dynamic_k=dynamic_k)
 
 
-def expect_known_members(*stages: object) -> None:
-    """Raise `ConfigError` if a component of a task has a member whose name is almost that of a capability's member."""
-    for problem in map(misspelt, components_within(stages)):
+def check_stages(retriever: object, ingest: object, *others: object) -> None:
+    """Raise `ConfigError` for stages that cannot do what is asked of them.
+
+    A member of one may have a name that is almost that of a capability's member. What would be indexed may have no
+    effect, as the retriever has rankings or passages of its own.
+    """
+    if ingest is not None and isinstance(retriever, FindsByName) and retriever.finds_by_name:
+        why = "searches nothing here, so what is indexed would have no effect"
+        raise ConfigError(f"ingest: {kind_of(retriever)} {why}; expected ingest=plain")
+    for problem in map(misspelt, components_within([retriever, ingest, *others])):
         if problem:
             raise ConfigError(problem)
 

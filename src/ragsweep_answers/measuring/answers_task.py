@@ -24,7 +24,7 @@ from ragsweep.tasks.false_finds import NONE_MARKED
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.ranking_explanation import find
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.task import Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, announce, answer, ask_apart
 from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
@@ -105,7 +105,7 @@ class AnswersTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        expect_known_members(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k, self.answerer)
+        check_stages(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k, self.answerer)
         expect_method(self.answerer, "answer", "answerer")
 
     @property

@@ -23,13 +23,12 @@ from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.pooling import RACE, STRATEGIES
 from ragsweep_audit.judging.proposal import Draw
 from ragsweep_audit.judging.race import Race
-from ragsweep_audit.judging.recorded_pool import recorded
+from ragsweep_audit.judging.recorded_pool import BEGINS, recorded
 from ragsweep_audit.judging.shared_lines import TABLE, Holder, SharedLines, this_process
 
 VERSION = 1
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # characters
-BEGINS = b'{"version": '  # a journal
 NEAR = 1e-9  # relative difference of two chances that are the same one
 
 

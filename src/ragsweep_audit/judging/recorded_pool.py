@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,8 +15,10 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MB
 from ragsweep.statistics.intervals import Array
 from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.shared_lines import SharedLines
 from ragsweep_audit.judging.shown_text import Shown
 
+BEGINS = b'{"version": '  # a journal
 LARGEST_HEAD_MB = 200
 
 RecordedPair = tuple[str, str, float | None, list[int]]
@@ -57,15 +60,15 @@ class RecordedPool:
                 line = file.readline(LARGEST_HEAD_MB * MB)
             return from_record(cls, line.decode())
         except (OSError, ValueError) as error:
-            raise ConfigError(f"--verify: {path}: is no journal of judgments that can be read ({error})") from error
+            raise ConfigError(f"{path}: is no journal of judgments that can be read ({error})") from error
 
     @classmethod
     def begun(cls, path: Path) -> RecordedPool | None:
-        """The first line of a journal that may have been begun; None if it was not."""
-        try:
-            return cls.read(path)
-        except ConfigError:
-            return None
+        """The first line of a journal; None if none was written to its end. Raises `ConfigError` for another file."""
+        with suppress(OSError):  # said where the file is written
+            if path.is_file() and any(SharedLines(path, BEGINS).new()):
+                return cls.read(path)
+        return None
 
     @property
     def guesses(self) -> Array | None:

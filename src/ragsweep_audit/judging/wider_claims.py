@@ -51,8 +51,8 @@ def of_guesses(journal: Journal) -> Iterator[str]:
     if (found := agreement_with_guesses(journal)) and found["judged"]:
         measured = "" if found["kappa"] is None else f" (kappa {found['kappa']:.2f})"
         grades = (f"{its['same']} of {its['judged']} of grade {grade}" for grade, its in found["by_grade"].items())
-        said = f"{found['same']} of {counted(found['judged'], 'judgment')}{measured}: {', '.join(grades)}"
-        yield f"The language model guessed what was judged in {said}. Its guesses only chose what was asked."
+        said = f"{found['same']} of {counted(found['judged'], 'case')}{measured}: {', '.join(grades)}"
+        yield f"The language model's guess equals the judgment in {said}. Its guesses only chose what was asked."
 
 
 def of_this_judge(journal: Journal, *, decided: bool) -> Iterator[str]:

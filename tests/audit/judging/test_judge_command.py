@@ -180,6 +180,7 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
     assert 0 < len(both) <= len(answers)
     assert record["kappa"] == pytest.approx(cohen_kappa_score(*zip(*both, strict=True)))
     assert record["by_grade"]["1"] == {"judged": sum(a for a, _ in both), "same": both.count((1, 1))}
+    assert f"equals the judgment in {record['same']} of {record['judged']} cases" in said
     assert f"kappa {record['kappa']:.2f}" in said
     again, verified = judge(*source, "--verify")
     assert again == 0
@@ -187,6 +188,23 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
     judge(*source, "--journal", "without.jsonl")
     with pytest.raises(RagsweepError, match="was begun without guesses"):
         judge(*source, "--guess", "--journal", "without.jsonl")
+
+
+@pytest.mark.extra("openai")
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("content", ['{"version": 1}\n', "my notes", '{"version": 1, "strategy": "race", "met\n'])
+def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tmp_path, content):
+    (tmp_path / "damaged.jsonl").write_text(content)
+    with EndpointServer(lambda prompt, times: completion("1")) as server:
+        model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
+        model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
+        given = ["--from", str(corpus / "judgments.qrels"), "--guess", *model, "--journal", "damaged.jsonl"]
+        with pytest.raises(RagsweepError, match="is no journal"):
+            judge(*given)
+        assert not server.requests
+        (tmp_path / "damaged.jsonl").write_text('{"version": 1, "stra')  # a process was killed while it wrote this
+        assert judge(*given)[0] == 0
+        assert server.requests
 
 
 def test_a_budget_ends_it_undecided(judge, corpus):

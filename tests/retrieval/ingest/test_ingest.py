@@ -18,6 +18,7 @@ from ragsweep.retrieval import (
     OpenAIModel,
     PipelineRetriever,
     QuestionsIngest,
+    RunFileRetriever,
     SmolLM2Model,
     SparseRetriever,
     SummaryIngest,
@@ -205,6 +206,15 @@ def test_a_search_of_some_queries_keeps_both_texts_and_its_digest_names_both():
     assert search.of_own_texts.digest == search_of(items, as_indexed=False).digest
 
 
+def test_nothing_is_indexed_beside_rankings_from_a_file(tmp_path):
+    (tmp_path / "run.trec").write_text("0 Q0 4711#1 1 0.9 me\n")
+    found = RunFileRetriever(str(tmp_path / "run.trec"))
+    with pytest.raises(ConfigError, match=r"ingest: .*RunFileRetriever"):
+        task(ContextualIngest(), retriever=found)
+    assert "ingest" in task(None, retriever=found).without_effect
+    task(ContextualIngest(), retriever=PipelineRetriever(SPARSE))
+
+
 class Broken:
     def __init__(self, texts):
         self.texts = texts
@@ -268,6 +278,32 @@ def test_a_pdf_has_its_title_and_its_outline(tmp_path):
         *(first, f"{first} > A Section"),
         *(book, f"{book} > Second Chapter"),
     ]
+
+
+class OfPdf(Held):
+    """A PDF with a title of its own."""
+
+    def __init__(self, path, title):
+        from reportlab.pdfgen.canvas import Canvas
+
+        canvas = Canvas(str(path), invariant=1)
+        canvas.setTitle(title)
+        canvas.drawString(72, 700, "One tablet a day.")
+        canvas.save()
+        self.corpus = PdfDocuments(str(path))
+        judgment = Judgment("1", f"{path.name}#1", 1)
+        self.collection = Collection("d", "page", self.corpus.read(), (Query("1", "q"),), (judgment,))
+
+
+def test_a_run_with_other_headings_is_another_one_where_something_is_indexed(tmp_path):
+    def digests(title):
+        dataset = OfPdf(tmp_path / "a.pdf", title)
+        return [task(ingest, dataset).load().digest_of_all for ingest in (None, ContextualIngest(title=True))]
+
+    (plain, below), again, (still_plain, other) = map(digests, ("First", "First", "Second"))
+    assert again == [plain, below]
+    assert still_plain == plain
+    assert len({plain, below, other}) == 3
 
 
 def test_the_larger_type_of_the_manual_is_its_headings(manual):

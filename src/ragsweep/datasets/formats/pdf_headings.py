@@ -39,14 +39,13 @@ class _Run(NamedTuple):
 
 
 def page_headings(path: Path) -> list[PageHeading]:
-    """The title and the headings of a PDF whose text could be read, in their order; none of a damaged outline."""
+    """The title and the headings of a PDF, in their order; none of a damaged outline or what PDFium cannot open."""
     import pypdfium2
 
-    found: list[PageHeading] = []
-    with pypdfium2.PdfDocument(path) as pdf:
+    title, found = "", list[PageHeading]()
+    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(path) as pdf:
         title = one_line(pdf.get_metadata_value("Title") or "").strip()
-        with suppress(pypdfium2.PdfiumError):
-            found = [*_outline(pdf)] or [*_in_larger_type(pdf)]
+        found = [*_outline(pdf)] or [*_in_larger_type(pdf)]
     named = any(map(str.isalpha, title))  # the titles of some are numbers of their producers
     return [*([PageHeading(0, 0, title[:LONGEST_HEADING])] if named else []), *found]
 
@@ -54,7 +53,8 @@ def page_headings(path: Path) -> list[PageHeading]:
 def placed(document: Document, found: Sequence[PageHeading]) -> tuple[Heading, ...]:
     """Headings by their offsets: where the page has their words, or else at its beginning."""
     placed: list[Heading] = []
-    for heading in sorted(found, key=lambda each: each.page):  # an outline may go back
+    known = [each for each in found if each.page < len(document.pages)]  # another parser may read fewer pages
+    for heading in sorted(known, key=lambda each: each.page):  # an outline may go back
         page = document.pages[heading.page]
         first = max(placed[-1].start if placed else 0, page.start)
         words = r"\s+".join(map(re.escape, heading.text.split()))

@@ -134,13 +134,14 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
         path: The file.
         labelled: Whether the number is the label that is printed on the page. PDFium reads it, whatever the parser is.
     """
+    by = "" if parser == "pdfium" else " by pdfium, which reads the labels of its pages"
     try:
         labels = _labels(path) if labelled else []
+        by = "" if parser == "pdfium" else f" by {parser}"
         for index, text in enumerate(PARSERS[parser].texts(path)):
             label = labels[index] if index < len(labels) else ""
             yield label or str(index + 1), text if parser == "pdfium" else _valid(with_unix_lines(text))
     except Exception as error:  # libraries raise errors of many kinds for a damaged file
-        by = "" if parser == "pdfium" else f" by {parser}"
         raise DatasetError(f"{path}: cannot be read as a PDF{by} ({_reason(error, path)})") from error
 
 

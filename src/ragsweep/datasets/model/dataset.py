@@ -87,6 +87,7 @@ class Dataset:
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
         documents: The documents, where more than the passages may be returned; empty otherwise.
+        digest_of_headings: Digest of the headings that decide what is indexed; empty if none do.
         indexed: Returns the texts that are indexed, where these are not those of the passages; computed once.
     """
 
@@ -106,6 +107,7 @@ class Dataset:
     reading: Reading | None = None
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     documents: tuple[Document, ...] = field(default=(), repr=False)
+    digest_of_headings: str = ""
     indexed: Callable[[], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -217,11 +219,12 @@ class Dataset:
 
     @cached_property
     def digest_of_all(self) -> str:
-        """Digest of everything that affects results: queries, judgments and passages."""
+        """Digest of everything that affects results: queries, judgments, passages and headings."""
+        of_all = [self.digest, self.digest_of_passages, *filter(None, [self.digest_of_headings])]
         if all(reference.has_offsets for reference in self.references):
-            return digest([self.digest, self.digest_of_passages])
+            return digest(of_all)
         qrels = [column.tolist() for column in vars(self.qrels).values()]  # they depend on fuzzy_threshold, too
-        return digest([self.digest, self.digest_of_passages, qrels])
+        return digest([*of_all, qrels])
 
     @property
     def profile(self) -> dict[str, int]:

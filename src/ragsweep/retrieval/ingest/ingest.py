@@ -58,15 +58,21 @@ def dataset_of(
     if ingest is None:
         return items
     expect_method(ingest, "index_texts", "ingest", "documents", "passages")
-    corpus = dataset.corpus if isinstance(dataset, HasCorpus) else dataset
-    return replace(items, indexed=cache(partial(indexed, ingest, collection.documents, items.passages, corpus)))
+    titled = with_headings(collection.documents, dataset.corpus if isinstance(dataset, HasCorpus) else dataset)
+    texts = cache(partial(indexed, ingest, titled, items.passages))
+    headings = _digest_of_headings(titled) if any(each.headings for each in titled) else ""
+    return replace(items, digest_of_headings=headings, indexed=texts)
+
+
+def with_headings(documents: Sequence[Document], corpus: object) -> tuple[Document, ...]:
+    """The documents with the headings that the corpus knows, besides those that their texts mark."""
+    return corpus.with_headings(documents) if isinstance(corpus, KnowsHeadings) else tuple(documents)
 
 
 def indexed(
     ingest: Ingest,
     documents: Sequence[Document],
     passages: Sequence[Passage],
-    corpus: object = None,
     *,
     known: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
@@ -74,18 +80,16 @@ def indexed(
 
     Args:
         ingest: Says it.
-        documents: All documents.
+        documents: All documents, with their headings.
         passages: Their passages.
-        corpus: Has read the documents, and may know their headings.
         known: What is indexed, if that is known already; it is put into the store.
 
     Raises:
         RetrieverError: The component returned something else than a text for each passage.
     """
-    titled = corpus.with_headings(documents) if isinstance(corpus, KnowsHeadings) else tuple(documents)
 
     def build() -> Arrays:
-        texts = ingest.index_texts(titled, passages) if known is None else known
+        texts = ingest.index_texts(documents, passages) if known is None else known
         if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
             raise RetrieverError(f"{kind_of(ingest)}: returned {type(texts).__name__}, expected a list of texts")
         if len(texts) != len(passages):
@@ -97,9 +101,12 @@ def indexed(
 
     store = ingest.store if isinstance(ingest, KeepsResults) else NO_STORE
     places = [[each.source, each.start, each.end] for each in passages]
-    headings = [[*map(list, each.headings)] for each in titled]
-    of_corpus = [digest_of_documents(documents), digest_texts(map(repr, places)), digest_texts(map(repr, headings))]
+    of_corpus = [digest_of_documents(documents), digest_texts(map(repr, places)), _digest_of_headings(documents)]
     return tuple(unpacked(store.get("ingest", [identity(ingest), *of_corpus], build)))
+
+
+def _digest_of_headings(documents: Sequence[Document]) -> str:
+    return digest_texts(repr([*map(list, each.headings)]) for each in documents)
 
 
 def besides(text: str, own: str) -> str:

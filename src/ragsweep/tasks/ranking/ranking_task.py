@@ -44,7 +44,7 @@ from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.shown import Measuring, Shown
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unusual import say_unusual
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, expect_known_members, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
 from ragsweep.tasks.task import Measurement, Record, Score
 
@@ -93,7 +93,7 @@ class RankingTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        expect_known_members(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k)
+        check_stages(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k)
 
     @property
     def loads(self) -> Sequence[str]:
