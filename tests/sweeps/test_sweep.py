@@ -300,6 +300,16 @@ def test_runs_of_one_parser_whose_texts_differ_are_not_compared():
     assert len(Sweep(runs, {}).by_dataset) == 3
 
 
+def test_parsers_are_compared_where_one_text_has_other_references_by_their_similarity():
+    runs = [
+        read_by(parser, queries, digest=f"{parser} {similarity}", texts=parser)
+        for parser, similarity, queries in (("pdfium", 0.8, 20), ("pypdf", 0.8, 17), ("pypdf", 0.9, 12))
+    ]
+    [together] = Sweep(runs, {}).by_dataset
+    assert [len(run.per_query) for run in together.outcomes] == [12] * 3
+    assert len(Sweep([*runs, read_by("pypdf", texts="other fonts")], {}).by_dataset) == 4
+
+
 def test_parsers_of_other_files_or_questions_are_not_compared():
     assert len(Sweep([read_by("pdfium"), read_by("pypdf", source="other files")], {}).by_dataset) == 2
 

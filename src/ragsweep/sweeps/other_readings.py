@@ -36,7 +36,7 @@ def parsers_of(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
 
 def _differ_in_parser(runs: Sequence[Outcome]) -> bool:
     """Whether the texts differ by the parser alone, not by what else a machine has, such as fonts."""
-    texts = {(run.facts.parser, run.facts.digest) for run in runs}
+    texts = {(run.facts.parser, run.facts.texts or run.facts.digest) for run in runs}
     return 1 < len({parser for parser, _ in texts}) == len(texts)
 
 
