@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
-from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed
-from ragsweep.datasets.model.dataset_capabilities import ReadsAgain
+from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, versions_of
+from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsReading, ReadsAgain
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieves
 from ragsweep.tasks.task import Items, Task
@@ -25,8 +26,12 @@ class DatasetAudit(AuditSettings):
     """The audit of the dataset that a task retrieves from."""
 
     def accept(self, task: Task, items: Items) -> None:
-        """Raise `NotAcceptedError` if there are findings that `fail_on` does not accept."""
-        if self.fail_on and isinstance(task, Retrieves) and isinstance(items, Dataset):
+        """Raise `NotAcceptedError` for findings that `fail_on` does not accept, `ConfigError` for a useless parser."""
+        if not isinstance(task, Retrieves) or not isinstance(items, Dataset):
+            return
+        if self.other_parser is not None:
+            _expect_other(task.retrieval.dataset, self.other_parser)
+        if self.fail_on:
             refuse(items.name, self.of(task, items).findings, self.fail_on)
 
     def examine(self, task: Task, items: Items) -> Checked:
@@ -63,7 +68,19 @@ class DatasetAudit(AuditSettings):
 
 
 def read_otherwise(dataset: DatasetFormat, parser: Parser | None) -> Iterator[Finding]:
-    """A finding if another parser reads the documents otherwise, if the dataset has any that it can read."""
-    if parser is not None and isinstance(dataset, ReadsAgain):
-        expect_installed("audit.other_parser", parser, "pypdfium2" if parser == "pdfium" else parser)
-        yield from parsers_differ(dataset.texts(), dataset.texts(parser), parser)
+    """A finding if another parser reads the documents otherwise. Raises `ConfigError` if it can find no difference."""
+    if parser is not None:
+        again = _expect_other(dataset, parser)
+        yield from parsers_differ(again.texts(), again.texts(parser), parser)
+
+
+def _expect_other(dataset: DatasetFormat, parser: Parser) -> ReadsAgain:
+    """The dataset, if this parser can read its documents, and is not the one that does."""
+    setting = "audit.other_parser"
+    expect_installed(setting, parser, "pypdfium2" if parser == "pdfium" else parser)
+    if not isinstance(dataset, ReadsAgain) or not dataset.texts():
+        raise ConfigError(f"{setting}: found {parser}, which cannot read these documents; expected null, or PDF files")
+    corpus = dataset.corpus if isinstance(dataset, HasCorpus) else dataset
+    if isinstance(corpus, KnowsReading) and corpus.reading().parser == versions_of(parser):
+        raise ConfigError(f"{setting}: found {parser}, which reads the documents already; expected another parser")
+    return dataset

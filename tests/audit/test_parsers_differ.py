@@ -1,5 +1,7 @@
 """Documents that two parsers read otherwise."""
 
+import json
+import sys
 from collections import Counter
 
 import pytest
@@ -7,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import PdfDocuments
+from ragsweep.datasets import Dataset, OwnDataset, PageChunker, PdfDocuments, SpanQuestions, TextCorpus
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.metrics import recall
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.ranking_task import RankingTask
+from ragsweep_audit.check import DatasetAudit, read_otherwise
 from ragsweep_audit.findings.parsers import difference, parsers_differ
 
 LEFT, RIGHT = "Anaemia is common in pregnancy", "Give one tablet a day"
@@ -66,10 +74,33 @@ def test_columns_that_are_read_across_stand_in_another_order(tmp_path):
 
 
 def test_a_parser_that_is_not_installed_is_said(monkeypatch):
-    import sys
-
-    from ragsweep_audit.check import read_otherwise
-
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(ConfigError, match=r"audit\.other_parser: pypdf needs pypdf"):
         [*read_otherwise(PdfDocuments("a"), "pypdf")]
+
+
+@pytest.mark.extra("parsers")
+def test_the_parser_that_reads_the_corpus_already_is_refused(tmp_path, write_pdf):
+    write_pdf(tmp_path / "a.pdf", LEFT)
+    for parser, other in (("pdfium", "pypdf"), ("pypdf", "pdfium")):
+        documents = PdfDocuments(str(tmp_path), parser=parser)
+        assert not [*read_otherwise(documents, other)]
+        with pytest.raises(ConfigError, match=rf"audit\.other_parser: found {parser}, which reads .* already"):
+            [*read_otherwise(documents, parser)]
+
+
+@pytest.fixture
+def of_text(tmp_path):
+    (tmp_path / "a.txt").write_text(LEFT)
+    rows = [{"question": "Who?", "corpus_id": "a.txt", "references": [LEFT]}]
+    (tmp_path / "spans.json").write_text(json.dumps(rows))
+    return OwnDataset("a", TextCorpus(str(tmp_path / "a.txt")), SpanQuestions(str(tmp_path / "spans.json")))
+
+
+def test_documents_that_no_other_parser_can_read_are_refused_before_a_run(of_text):
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall})
+    task = RankingTask(of_text, PageChunker(), SparseRetriever(NO_STORE), evaluation, 1, 0, NO_STORE)
+    items = Dataset.from_collection(of_text.load(), PageChunker())
+    for fail_on in ((), ("parsers_differ",)):
+        with pytest.raises(ConfigError, match=r"audit\.other_parser: found pdfium"):
+            DatasetAudit(fail_on, other_parser="pdfium").accept(task, items)

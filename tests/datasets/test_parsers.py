@@ -10,7 +10,16 @@ import pytest
 from rapidfuzz.fuzz import ratio
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import Document, OwnDataset, PdfDataset, PdfDocuments, SpanQuestions, TextCorpus
+from ragsweep.datasets import (
+    Dataset,
+    Document,
+    OwnDataset,
+    PdfDataset,
+    PdfDocuments,
+    RecursiveChunker,
+    SpanQuestions,
+    TextCorpus,
+)
 from ragsweep.datasets.formats.pdf_headings import PageHeading, placed
 
 OTHERS = [
@@ -247,3 +256,24 @@ def test_a_reference_with_offsets_of_another_text_names_the_setting_that_finds_i
         OwnDataset("c", PdfDocuments(str(columns)), SpanQuestions(str(tmp_path / "one.json"), 0.9)).load().references
     )
     assert PdfDocuments(str(columns)).read()[0].text[found.start : found.end] == RIGHT[0]
+
+
+def twice(tmp_path, content):
+    """A dataset of a text in which a hyphen breaks a word at a line end, twice, and a reference without offsets."""
+    text = "Keep the patient re-\ncord.\n\nTea ... is hot ... for many.\n\nShow the patient re-\ncord."
+    (tmp_path / "a.txt").write_text(text)
+    rows = [{"question": "q", "corpus_id": "a.txt", "references": [content]}]
+    (tmp_path / "one.json").write_text(json.dumps(rows))
+    return OwnDataset("a", TextCorpus(str(tmp_path / "a.txt")), SpanQuestions(str(tmp_path / "one.json"), 0.9))
+
+
+def test_a_reference_that_stands_twice_by_its_letters_is_compared_by_the_words_of_the_text(tmp_path):
+    dataset = Dataset.from_collection(twice(tmp_path, "patient record").load(), RecursiveChunker(40, 0))
+    units = dataset.qrels.unit[dataset.qrels.grade > 0].tolist()
+    relevant = [each.text for each in dataset.passages if dataset.units.index(each.chunk_id) in units]
+    assert relevant == ["Keep the patient re-\ncord.", "Show the patient re-\ncord."]
+
+
+def test_a_reference_without_words_that_stands_twice_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match=r"'\.\.\.'; expected some words"):
+        twice(tmp_path, "...").load()

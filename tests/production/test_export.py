@@ -287,6 +287,16 @@ def test_documents_outside_the_project_are_named_by_the_user(application, datase
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.extra("parsers")
+def test_documents_that_another_parser_has_read_are_read_by_it_again(application, dataset, tmp_path):
+    done = application.run(*dataset, "retriever=sparse", "k=2", "dataset.parser=pypdf")
+    assert done.returncode == 0, done.stderr
+    [run] = application.runs()
+    done = application.script("export", run.info.run_id, "--out", str(tmp_path / "small"), *dataset[2:])
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load((tmp_path / "small" / "retriever.yaml").read_text())["corpus"]["parser"] == "pypdf"
+
+
 def test_a_rule_of_a_benchmark_is_not_one_of_the_retriever(application, tmp_path):
     """The document with the id of a query is left out of what is measured, but not of what others ask."""
     documents = {

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
+from outcomes import FACTS, SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
+from ragsweep.report.decision_charts import draw_by_cutoff
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_text import table_of_configurations
 from ragsweep.report.sweep_charts import reference_charts
@@ -263,10 +264,50 @@ def test_runs_of_several_parsers_are_compared_on_the_queries_that_all_have():
     assert decide(together).headline.tied == together.outcomes  # they measure the same there
 
 
+def hits_by_parser(**facts):
+    """Hits at k 5 and 10, for 62 and 60 questions: 48 and 58 of the 60 that both have, or 40 and 42."""
+    shares = {("pdfium", 5): (48, 62), ("pdfium", 10): (58, 62), ("pypdf", 5): (40, 60), ("pypdf", 10): (42, 60)}
+    metrics = {**FACTS["metrics"], "f1": {**FACTS["metrics"]["f1"], "binary": True}}
+    for (parser, k), (hits, queries) in shares.items():
+        about = {"name": "manual", "digest": parser, "source": "files", "parser": parser, "unit": "passage"}
+        found = {"dataset": about, "metrics": metrics, "at_k": {"f1": [0.8] * k}, "at_k_ci": {}, **facts}
+        settings = {"corpus.parser": parser, "k": str(k)}
+        scores = np.repeat([1.0, 0.0], [hits, queries - hits])
+        yield of_scores(f"parser={parser} k={k}", scores, settings, facts=found.items(), **settings)
+
+
+@pytest.mark.parametrize("unit", ["", "tokens"])  # budgets are measured one by one as well
+def test_a_promise_on_common_queries_is_about_the_cutoffs_that_were_measured(unit):
+    settings = replace(SETTINGS, target={"f1": 0.8}, at=10)
+    [together] = Sweep([*hits_by_parser(cutoff_unit=unit)], {}, settings).by_dataset
+    [promise] = decide(together).promises
+    assert (promise.certificate.cutoff, promise.largest, promise.queries) == (10, 10, 60)
+
+
+def test_a_chart_of_common_queries_has_the_cutoffs_that_were_measured():
+    from matplotlib.figure import Figure
+
+    [together] = Sweep([*hits_by_parser()], {}, SETTINGS).by_dataset
+    axes = Figure().subplots()
+    draw_by_cutoff(decide(together), "f1", axes)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+    assert drawn["parser pdfium"] == [[5, pytest.approx(48 / 60)], [10, pytest.approx(58 / 60)]]
+
+
 def test_runs_of_one_parser_whose_texts_differ_are_not_compared():
     """The fonts of two machines differ, for example."""
     runs = [read_by("pdfium"), read_by("pdfium", digest="other fonts"), read_by("pypdf")]
     assert len(Sweep(runs, {}).by_dataset) == 3
+
+
+def test_parsers_are_compared_where_one_text_has_other_references_by_their_similarity():
+    runs = [
+        read_by(parser, queries, digest=f"{parser} {similarity}", texts=parser)
+        for parser, similarity, queries in (("pdfium", 0.8, 20), ("pypdf", 0.8, 17), ("pypdf", 0.9, 12))
+    ]
+    [together] = Sweep(runs, {}).by_dataset
+    assert [len(run.per_query) for run in together.outcomes] == [12] * 3
+    assert len(Sweep([*runs, read_by("pypdf", texts="other fonts")], {}).by_dataset) == 4
 
 
 def test_parsers_of_other_files_or_questions_are_not_compared():

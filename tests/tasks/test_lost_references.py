@@ -29,9 +29,9 @@ def facts_by(tmp_path):
     rows = [{"question": f"What of {quote}", "corpus_id": "a.pdf", "references": [quote]} for quote in quotes]
     (tmp_path / "q.json").write_text(json.dumps(rows))
 
-    def run(parser):
+    def run(parser, similarity=0.9):
         dataset = OwnDataset(
-            "a", PdfDocuments(str(tmp_path), parser=parser), SpanQuestions(str(tmp_path / "q.json"), 0.9)
+            "a", PdfDocuments(str(tmp_path), parser=parser), SpanQuestions(str(tmp_path / "q.json"), similarity)
         )
         evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": metrics.recall})
         task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE), evaluation, 1, 0, NO_STORE)
@@ -49,6 +49,10 @@ def test_a_run_records_what_its_parser_loses_and_measures_the_other_questions(fa
     assert (usual.references, other.references) == (6, 6)
     assert usual.source == other.source != ""
     assert usual.digest != other.digest
+    assert "" != usual.texts != other.texts
+    (strict, _), (lax, _) = facts_by("pdfplumber", 0.95), facts_by("pdfplumber", 0.5)
+    assert strict.texts == lax.texts == other.texts
+    assert strict.digest != lax.digest
     assert [each.measures["coverage/lost_references"].value for each in (usual, other)] == [0, 2]
     assert [len(each.per_item) for each in (whole, fewer)] == [6, 4]
     assert whole.caution == ""

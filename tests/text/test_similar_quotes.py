@@ -46,6 +46,23 @@ def test_of_several_places_the_nearest_is_taken_and_without_offset_all_are():
     assert find_again("give  IRON", text, 30, 0.9) == [(23, 32)]
 
 
+@pytest.mark.parametrize("near", [0, 100, 300, 400, 560, 700])
+def test_of_places_that_are_equally_alike_the_nearest_is_taken(near):
+    quote, written = "The dose is 10 mg daily for adults over 60.", "The dosx is 10 mg daily for adults over 60."
+    filling = "Iron tablets are free of charge at each visit to this clinic. " * 3
+    text = f"{written} {filling}{written} {filling}{filling}{written}"
+    starts = [at for at in range(len(text)) if text.startswith(written, at)]
+    assert len(starts) == 3
+    [(start, end)] = find_again(quote, text, near, 0.9)
+    assert start == min(starts, key=lambda at: abs(at - near))
+    assert text[start:end] == written[:-1]
+
+
+def test_of_many_places_that_are_equally_alike_the_nearest_is_taken():
+    text = "The dosx is 10 mg daily for adults over 60. " * 50
+    assert find_again("The dose is 10 mg daily for adults over 60.", text, 1760, 0.9) == [(1760, 1802)]
+
+
 WORDS = st.lists(st.sampled_from("iron tablet fever give daily water anaemia refer clinic dose".split()), min_size=30)
 
 

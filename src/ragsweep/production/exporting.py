@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -255,7 +255,8 @@ def _corpus_node(dataset: DatasetFormat, run_id: str) -> dict[str, Any]:
     corpus = dataset.corpus if isinstance(dataset, PdfDataset | BeirDataset) else None
     if not isinstance(corpus, PdfDocuments | TableCorpus):
         raise ConfigError(f"{run_id}: the documents of {kind_of(dataset)} cannot be read without its questions")
-    values = {name: [*value] if isinstance(value, tuple) else value for name, value in vars(corpus).items()}
+    settings = {each.name: getattr(corpus, each.name) for each in fields(corpus)}
+    values = {name: [*value] if isinstance(value, tuple) else value for name, value in settings.items()}
     store = {"store": {"_target_": STORE}} if "store" in values else {}
     return {"_target_": f"ragsweep.datasets.{type(corpus).__name__}", **values, **store}
 

@@ -58,7 +58,7 @@ def draw_against(decision: Decision, y: str, x: str, axes: Axes) -> None:
         axes.errorbar(*place, **ends, color=colour, elinewidth=1, alpha=0.6, zorder=2)
         axes.scatter(*place, color=[colour], marker=marker, s=size, edgecolors="white", linewidths=0.6, zorder=3)
         curves, label = outcome.facts.curves, sweep.label(outcome)
-        if label not in drawn and x in curves and y in curves:
+        if label not in drawn and curves.get(x) and curves.get(y):
             drawn.add(label)
             axes.plot(curves[x], curves[y], color=colour, linewidth=0.8, alpha=0.6, zorder=1)
     for choice in decision.choices.values():

@@ -22,7 +22,7 @@ from ragsweep.core.style import (
 from ragsweep.report.settings_charts import WIDE
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence
 from ragsweep.statistics.intervals import EQUAL, Array
-from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep
+from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep, at_each_cutoff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,10 +118,13 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     colours = shades(labels)
     longest = 0
     for index, (name, (_, row)) in enumerate(zip(labels, rows.iterrows(), strict=True)):
-        facts = sweep.deepest(sweep.outcomes[row["outcome"]]).facts
+        run = sweep.outcomes[row["outcome"]]
+        facts = sweep.deepest(run).facts
         curve = facts.curves.get(metric, ())
-        cutoffs = np.arange(1, len(curve) + 1)
-        longest = max(longest, len(curve))
+        cutoffs = [*range(1, len(curve) + 1)]
+        if metric in facts.curves and not curve:  # known at the measured cutoffs alone
+            cutoffs, curve = at_each_cutoff(sweep, run, metric)
+        longest = max(longest, *cutoffs[-1:], 1)
         if metric in facts.intervals:
             band = {"color": colours[name], "alpha": 0.13, "linewidth": 0}
             axes.fill_between(cutoffs, *facts.intervals[metric], **band)

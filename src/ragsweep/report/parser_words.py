@@ -18,11 +18,15 @@ def parsers_in_words(decision: Decision) -> Iterator[str]:
     asked = counted(len(decision.sweep.queries), "question")
     references = max(run.facts.references for run in parsers.values())
     if not references:
-        yield f"Read by {listed([*parsers])}, and compared on the same {asked}: pages are the same for every parser."
+        compared = f"Read by {listed([*parsers])}, and compared on the same {asked}"
+        yield f"{compared}: pages and documents are the same for every parser."
         return
-    lost = {parser: run.value(LOST.name) or 0 for parser, run in parsers.items()}
-    losing = [f"{parser} loses {number:.0f} of {references}" for parser, number in lost.items() if number]
-    whole = listed([parser for parser, number in lost.items() if not number])
-    of_others = f"; {whole} none" if whole else ""
+    runs = decision.sweep.outcomes  # those of a parser lose other numbers at other similarities
+    lost = {parser: [run.value(LOST.name) or 0 for run in runs if run.facts.parser == parser] for parser in parsers}
+    ends = {parser: sorted({min(numbers), max(numbers)}) for parser, numbers in lost.items()}
+    said = {parser: " to ".join(f"{number:.0f}" for number in some) for parser, some in ends.items()}
+    losing = [f"{parser} loses {number} of {references}" for parser, number in said.items() if number != "0"]
+    whole = [parser for parser, number in said.items() if number == "0"]
+    of_others = f"; {listed(whole)} {'loses' if len(whole) == 1 else 'lose'} none" if whole else ""
     of_references = f"References: {'; '.join(losing)}{of_others}. " if losing else ""
     yield f"{of_references}Compared on {asked}, those whose references are all in the text of every parser."

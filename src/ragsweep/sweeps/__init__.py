@@ -14,7 +14,7 @@ from ragsweep.sweeps.repeated_runs import asked_once, split
 from ragsweep.sweeps.shipping import SHIPPED, NotShipped, alone_meets, not_shipped, requirements_exclude
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
-from ragsweep.sweeps.tradeoff import CostFront, Promise
+from ragsweep.sweeps.tradeoff import CostFront, Promise, at_each_cutoff
 from ragsweep.sweeps.unread import Recount, UnreadAnswers
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "added_by_repeats",
     "alone_meets",
     "asked_once",
+    "at_each_cutoff",
     "check_at",
     "check_decision",
     "check_margin",

@@ -36,7 +36,7 @@ def parsers_of(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
 
 def _differ_in_parser(runs: Sequence[Outcome]) -> bool:
     """Whether the texts differ by the parser alone, not by what else a machine has, such as fonts."""
-    texts = {(run.facts.parser, run.facts.digest) for run in runs}
+    texts = {(run.facts.parser, run.facts.texts or run.facts.digest) for run in runs}
     return 1 < len({parser for parser, _ in texts}) == len(texts)
 
 
@@ -46,7 +46,7 @@ def _common(runs: Sequence[Outcome]) -> set[str]:
 
 
 def _of(run: Outcome, queries: set[str]) -> Outcome:
-    """A run with some of its queries. Curves of metrics, which are means over all of its queries, are left out."""
+    """A run with some of its queries. Curves of metrics, which are means over all of its queries, become empty."""
     facts = replace(run.facts, digest=run.facts.source)
     kept = run.per_query["query_id"].isin(queries)
     if kept.all():
@@ -60,6 +60,6 @@ def _of(run: Outcome, queries: set[str]) -> Outcome:
         name: replace(each, value=float(table[name].mean())) if name in table else each
         for name, each in facts.measures.items()
     }
-    curves = {name: curve for name, curve in facts.curves.items() if name not in facts.metrics}
+    curves = {name: () if name in facts.metrics else curve for name, curve in facts.curves.items()}
     facts = replace(facts, measures=measures, curves=curves, intervals={}, false_finds=others)
     return replace(run, per_query=table, facts=facts)

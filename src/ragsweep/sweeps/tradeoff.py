@@ -128,6 +128,14 @@ def _costs(sweep: Sweep, cost: str) -> Array:
     return sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
 
 
+def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
+    """The measured cutoffs of a configuration in ascending order, and a metric at each."""
+    same = [each for each in sweep.outcomes if each.configuration == run.configuration]
+    found = {each.cutoff or 0: each.value(metric) or 0.0 for each in same}
+    cutoffs = sorted(found)
+    return cutoffs, tuple(found[cutoff] for cutoff in cutoffs)
+
+
 def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Promise]:
     """What the queries show about each promise.
 
@@ -138,12 +146,11 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
     """
     same = [each for each in sweep.outcomes if each.configuration == named.configuration]
     for metric, share in (sweep.settings.target or {}).items():
-        curve, queries = sweep.deepest(named).facts.curves.get(metric, ()), len(named.per_query)
-        cutoffs: Sequence[int] = range(1, max(1, len(curve)) + 1)
-        if curve and named.facts.cutoff_unit and not named.between:  # measured at these budgets, not at each k
-            at_each = {each.cutoff or 0: each.value(metric) or 0 for each in same}
-            cutoffs = sorted(at_each)
-            curve = tuple(at_each[cutoff] for cutoff in cutoffs)
+        curve, queries = sweep.deepest(named).facts.curves.get(metric), len(named.per_query)
+        cutoffs: Sequence[int] = range(1, max(1, len(curve or ())) + 1)
+        by_budget = named.facts.cutoff_unit and not named.between
+        if curve is not None and (by_budget or not curve):  # measured at these cutoffs, not at each k
+            cutoffs, curve = at_each_cutoff(sweep, named, metric)
         if not curve and metric in named.per_query:  # it does not depend on a cutoff
             curve = (float(named.per_query[metric].mean()),)
         if curve:

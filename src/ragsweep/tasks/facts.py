@@ -175,6 +175,7 @@ class Facts:
         left_out: How many of its questions were left out.
         source: Digest of what was read and asked, whatever parser reads it; empty if that is not known.
         parser: What read the documents, with its version; empty if that is not known.
+        texts: Digest of the documents as they were read; empty if that is not known.
         references: How many references were looked for in the text.
         decided_by: The metric that decided its sweep.
         metrics: The metrics by name, in display order.
@@ -203,6 +204,7 @@ class Facts:
     left_out: Annotated[int, Field(validation_alias=AliasPath("dataset", "left_out"))] = 0
     source: Annotated[str, Field(validation_alias=AliasPath("dataset", "source"))] = ""
     parser: Annotated[str, Field(validation_alias=AliasPath("dataset", "parser"))] = ""
+    texts: Annotated[str, Field(validation_alias=AliasPath("dataset", "texts"))] = ""
     references: Annotated[int, Field(ge=0, validation_alias=AliasPath("dataset", "references"))] = 0
     decided_by: str
     metrics: Mapping[str, MetricFact]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from ragsweep.text.quotes import places_of
 from ragsweep.text.tokens import Span
 
 GRAM = 4  # letters; of a quote that is 90 % alike, at least one piece in five is whole
-WINDOWS = 3  # stretches of the text that are compared: those that share most pieces with the quote
+WINDOWS = 3  # stretches of the text that are compared: those that share most pieces, and the nearest that share half
 MOST_PLACES = 1000  # of the same words
 
 
@@ -50,7 +51,7 @@ def find_again(quote: str, text: str, near: int | None, least: float) -> list[Sp
         exact = [known.span(start, start + len(sought.text)) for start in _starts(sought.text, known.text)]
     if exact and near is not None:
         exact = [min(exact, key=lambda span: abs(span[0] - near))]
-    return exact or _most_alike(sought.text, known, least)
+    return exact or _most_alike(sought.text, known, near or 0, least)
 
 
 def _starts(part: str, whole: str) -> list[int]:
@@ -61,8 +62,8 @@ def _starts(part: str, whole: str) -> list[int]:
     return starts
 
 
-def _most_alike(sought: str, known: Letters, least: float) -> list[Span]:
-    """The stretch of a text whose letters are most like these, if they are alike enough."""
+def _most_alike(sought: str, known: Letters, near: int, least: float) -> list[Span]:
+    """The stretch of a text whose letters are most like these, if they are alike enough; of equal ones the nearest."""
     from rapidfuzz.fuzz import partial_ratio_alignment
 
     length = len(sought)
@@ -73,13 +74,19 @@ def _most_alike(sought: str, known: Letters, least: float) -> list[Span]:
     for place in range(0, length - GRAM + 1, GRAM):
         piece = sought[place : place + GRAM]
         shared.update({(start - place) // width for start in _starts(piece, known.text)})
+    begins = bisect_left(known.places, near)
+    nearest = sorted(shared, key=lambda window: abs(window * width - begins))
+    likely = [window for window, _ in shared.most_common(WINDOWS)]
+    likely += [window for window in nearest if 2 * shared[window] >= shared[likely[0]]][:WINDOWS]
     best, span = 100 * least, None
-    for window, _ in shared.most_common(WINDOWS):
+    for window in dict.fromkeys(likely):
         first = max(0, (window - 1) * width)
         stretch = known.text[first : first + 3 * width + length]
         found = partial_ratio_alignment(sought, stretch, score_cutoff=best) if len(stretch) >= length else None
-        if found and found.dest_end > found.dest_start and (span is None or found.score > best):
-            best, span = found.score, known.span(first + found.dest_start, first + found.dest_end)
+        if found and found.dest_end > found.dest_start:
+            other = known.span(first + found.dest_start, first + found.dest_end)
+            if span is None or found.score > best or abs(other[0] - near) < abs(span[0] - near):
+                best, span = found.score, other
     return [span] if span else []
 
 

@@ -151,12 +151,14 @@ class Reading(NamedTuple):
         parser: The libraries that read the files, with their versions.
         references: Number of the references of the questions; 0 if these judge no spans.
         lost: Those of them that are not in the text as it was read, with the text that was looked for.
+        texts: Digest of the documents as they were read; empty until that is known.
     """
 
     source: str
     parser: str
     references: int = 0
     lost: tuple[Reference, ...] = ()
+    texts: str = ""
 
 
 class FoundAgain(NamedTuple):
@@ -234,12 +236,13 @@ class Collection:
         asked = [[each.query_id, each.text, each.query_type, each.fields, each.group] for each in self.queries]
         judged = [[query_id, unit, int(grade)] for query_id, unit, grade in self.judgments]
         source = digest([reading.source, self.unit, asked, judged, again.written if again else None])
+        reading = reading._replace(source=source, texts=digest_of_documents(self.documents))
         if again is None:
-            return replace(self, reading=reading._replace(source=source))
+            return replace(self, reading=reading)
         known = {query.query_id for query in self.queries}
         number = sum(number for query_id, number in again.numbers.items() if query_id in known)
         lost = tuple(each for each in again.lost if each.query_id in known)
-        return replace(self, reading=Reading(source, reading.parser, number, lost))
+        return replace(self, reading=reading._replace(references=number, lost=lost))
 
     @property
     def digest(self) -> str:

@@ -36,4 +36,4 @@ def facts(dataset: Dataset) -> dict[str, Any]:
         return {}
     lost = [{"query": each.query_id, "source": each.source, "text": each.text} for each in reading.lost]
     of_references = {"references": reading.references, "lost_references": lost} if reading.references else {}
-    return {"source": reading.source, "parser": reading.parser, **of_references}
+    return {"source": reading.source, "parser": reading.parser, "texts": reading.texts, **of_references}

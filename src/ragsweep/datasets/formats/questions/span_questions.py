@@ -117,10 +117,12 @@ class _Searched(NamedTuple):
 
 
 def _searched(reference: object, query: Query, document: Document, where: str, least: float) -> _Searched:
-    """Look for a reference. One that stands at several places without offsets is compared by its words."""
+    """Look for a reference. At several places without offsets, the words of the text at the first one are compared."""
     content, start, end = _written(reference, where)
     places = find_again(content, document.text, start, least)
-    spans = [(0, 0, content)] if len(places) > 1 else [(*place, "") for place in places]
+    spans = [(*place, "") for place in places]
+    if len(places) > 1:
+        spans = [_by_words(document.text[slice(*places[0])], where)]
     return _Searched(query.query_id, document.source, start or 0, end or 0, content, spans)
 
 
@@ -182,6 +184,13 @@ def _written(reference: object, where: str) -> tuple[str, int | None, int | None
     return content, start, end
 
 
+def _by_words(content: str, where: str) -> tuple[int, int, str]:
+    """A reference that is compared by its words."""
+    if not plain_words(content):
+        raise DatasetError(f"{where}: found the reference {content[:LONGEST_SPAN_SHOWN]!r}; expected some words")
+    return 0, 0, content
+
+
 def _span(reference: object, document: Document, where: str) -> tuple[int, int, str]:
     """Where a reference begins and ends in its document, or zeros and its text if that is not known."""
     content, start, end = _written(reference, where)
@@ -189,9 +198,7 @@ def _span(reference: object, document: Document, where: str) -> tuple[int, int, 
         places = places_of(content, document.text)
         if len(places) == 1:
             return *places[0], ""
-        if not plain_words(content):
-            raise DatasetError(f"{where}: found the reference {content[:LONGEST_SPAN_SHOWN]!r}; expected some words")
-        return 0, 0, content
+        return _by_words(content, where)
     if 0 <= start < end and (span := span_of(content, document.text, start, end)):
         return *span, ""
     if not 0 <= start < end <= len(document.text):
