@@ -1,6 +1,7 @@
 """The libraries that read PDF files, web pages and Word documents, and references in what they read."""
 
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -115,6 +116,34 @@ def test_a_parser_that_fails_names_itself_and_the_file(parser, tmp_path, write_p
     locked = write_pdf(tmp_path / "locked.pdf", "secret", password="x")
     with pytest.raises(DatasetError, match=rf"locked\.pdf: cannot be read as a PDF by {parser} \(it is encrypted"):
         pages(parser, locked)
+
+
+@pytest.fixture
+def damaged(tmp_path, write_pdf):
+    """A PDF whose second page of three is damaged."""
+    path = write_pdf(tmp_path / "damaged.pdf", "Kangaroo", "Koala", "Wombat")
+    content = path.read_bytes()
+    second = [*re.finditer(rb"/Contents", content)][1].start()
+    start, end = content.rindex(b" obj", 0, second) + len(" obj"), content.index(b"endobj", second)
+    path.write_bytes(content[:start] + b" " * (end - start) + content[end:])
+    return path
+
+
+@pytest.mark.extra("parsers")
+@pytest.mark.parametrize("parser", ["pypdf", "pdfplumber"])
+def test_a_parser_that_loses_a_page_is_refused_instead_of_counting_on(parser, damaged):
+    with pytest.raises(DatasetError, match=rf"damaged\.pdf: .* by {parser} \(it finds 2 pages, PDFium 3\)"):
+        pages(parser, damaged)
+
+
+@pytest.mark.extra("pymupdf")
+def test_a_damaged_page_without_text_keeps_its_place(damaged):
+    assert [text.strip() for text in pages("pymupdf", damaged)] == ["Kangaroo", "", "Wombat"]
+
+
+@pytest.mark.extra("pymupdf")
+def test_a_page_that_pdfium_cannot_read_has_no_picture(damaged):
+    assert PdfDocuments(str(damaged), parser="pymupdf").pictures(["damaged.pdf#2"]) == []
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
+from ragsweep.core.terminal import counted
 
 Parser = Literal["pdfium", "pypdf", "pdfplumber", "pymupdf"]
 
@@ -136,9 +137,13 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
     """
     try:
         labels = _labels(path) if labelled else []
+        read = 0
         for index, text in enumerate(PARSERS[parser].texts(path)):
+            read += 1
             label = labels[index] if index < len(labels) else ""
             yield label or str(index + 1), text if parser == "pdfium" else _valid(with_unix_lines(text))
+        if parser != "pdfium" and read != (pages := _count(path) or read):  # else judgments are of another page
+            raise DatasetError(f"it finds {counted(read, 'page')}, PDFium {pages}")
     except Exception as error:  # libraries raise errors of many kinds for a damaged file
         by = "" if parser == "pdfium" else f" by {parser}"
         raise DatasetError(f"{path}: cannot be read as a PDF{by} ({_reason(error, path)})") from error
@@ -159,6 +164,15 @@ def _labels(path: Path) -> list[str]:
 
     with pypdfium2.PdfDocument(path) as pdf:
         return [pdf.get_page_label(index) for index in range(len(pdf))]
+
+
+def _count(path: Path) -> int:
+    """How many pages PDFium finds; 0 if it cannot read the file."""
+    import pypdfium2
+
+    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(path) as pdf:
+        return len(pdf)
+    return 0
 
 
 def _reason(error: Exception, path: Path) -> str:
