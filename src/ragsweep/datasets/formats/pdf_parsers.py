@@ -92,6 +92,8 @@ class PyMuPdf:
 
         pymupdf.TOOLS.mupdf_display_errors(False)
         with pymupdf.open(path, filetype="pdf") as pdf:
+            if not pdf.is_pdf:  # MuPDF goes by the content, and reads web pages and pictures, too
+                raise DatasetError("it is not a PDF")
             for page in pdf:
                 yield page.get_text()
 
