@@ -440,7 +440,7 @@ def test_an_endpoint_that_is_not_there_is_one_line(answerer):
 def test_a_failure_keeps_what_was_answered(server, answerer):
     server.reply = lambda prompt, times: problem(400, "no") if "7" in prompt else answer()
     line = failure(with_settings(answerer, concurrency=1), number=10)
-    assert "3 questions left, the others are kept; start again with tracking.resume=true" in line
+    assert "3 questions left, what was answered is kept; start again with tracking.resume=true" in line
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(10))) == ["B"] * 10
     assert server.asked == {f"Is this question {n}?": 1 + (n == 7) for n in range(10)}
@@ -560,6 +560,13 @@ def stored(answerer):
     return closing(sqlite3.connect(Path(answerer.language_model.store.path) / "answers.sqlite", isolation_level=None))
 
 
+def test_where_nothing_was_answered_no_others_are_spoken_of(server, answerer):
+    server.reply = lambda prompt, times: problem(400, "no")
+    line = failure(with_settings(answerer, concurrency=1), number=10)
+    assert "10 questions left, " in line
+    assert "others" not in line
+
+
 def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answerer):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # of any file: stands for a full disk
@@ -571,7 +578,7 @@ def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answere
         [(count,)] = connection.execute("SELECT count(*) FROM responses")
     assert count == len(server.requests) - 1
     assert "kept responses: cannot write" in line
-    assert f"{40 - count} questions left, the others are kept" in line
+    assert f"{40 - count} questions left, what was answered is kept" in line
     assert letters(answerer.answer(questions(40))) == ["B"] * 40
     assert sorted(server.asked.values()) == [1] * 39 + [2]
 

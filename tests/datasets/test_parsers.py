@@ -1,7 +1,9 @@
 """The libraries that read PDF files, web pages and Word documents, and references in what they read."""
 
 import json
+import re
 import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -134,14 +136,43 @@ def test_headings_of_pages_that_another_parser_lacks_are_left_out():
 
 @pytest.mark.parametrize("parser", OTHERS)
 def test_a_parser_that_fails_names_itself_and_the_file(parser, tmp_path, write_pdf):
-    (tmp_path / "broken.pdf").write_text("no PDF at all")
-    with pytest.raises(
-        DatasetError, match=rf"broken\.pdf: cannot be read as a PDF by {parser} \(it begins with 'no PDF"
-    ):
-        pages(parser, tmp_path / "broken.pdf")
+    for content in ("no PDF at all", "<html>no PDF"):
+        (tmp_path / "broken.pdf").write_text(content)
+        with pytest.raises(
+            DatasetError, match=rf"broken\.pdf: cannot be read as a PDF by {parser} \(it begins with '{content[:6]}"
+        ):
+            pages(parser, tmp_path / "broken.pdf")
     locked = write_pdf(tmp_path / "locked.pdf", "secret", password="x")
     with pytest.raises(DatasetError, match=rf"locked\.pdf: cannot be read as a PDF by {parser} \(it is encrypted"):
         pages(parser, locked)
+
+
+@pytest.fixture
+def damaged(tmp_path, write_pdf):
+    """A PDF whose second page of three is damaged."""
+    path = write_pdf(tmp_path / "damaged.pdf", "Kangaroo", "Koala", "Wombat")
+    content = path.read_bytes()
+    second = [*re.finditer(rb"/Contents", content)][1].start()
+    start, end = content.rindex(b" obj", 0, second) + len(" obj"), content.index(b"endobj", second)
+    path.write_bytes(content[:start] + b" " * (end - start) + content[end:])
+    return path
+
+
+@pytest.mark.extra("parsers")
+@pytest.mark.parametrize("parser", ["pypdf", "pdfplumber"])
+def test_a_parser_that_loses_a_page_is_refused_instead_of_counting_on(parser, damaged):
+    with pytest.raises(DatasetError, match=rf"damaged\.pdf: .* by {parser} \(it finds 2 pages, PDFium 3\)"):
+        pages(parser, damaged)
+
+
+@pytest.mark.extra("pymupdf")
+def test_a_damaged_page_without_text_keeps_its_place(damaged):
+    assert [text.strip() for text in pages("pymupdf", damaged)] == ["Kangaroo", "", "Wombat"]
+
+
+@pytest.mark.extra("pymupdf")
+def test_a_page_that_pdfium_cannot_read_has_no_picture(damaged):
+    assert PdfDocuments(str(damaged), parser="pymupdf").pictures(["damaged.pdf#2"]) == []
 
 
 @pytest.mark.parametrize(
@@ -176,6 +207,25 @@ def test_the_main_content_of_a_web_page_is_read_without_its_navigation(tmp_path)
     }
     assert all("one hundred and eighty days" in text for text in texts.values())
     assert [parser for parser, text in texts.items() if "Imprint" in text] == ["markdownify"]
+
+
+@pytest.mark.extra("parsers")
+def test_a_parser_that_lacks_a_package_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "iron.html").write_text(PAGE)
+    for name in [each for each in sys.modules if each.partition(".")[0] in ("trafilatura", "justext")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "justext", None)
+    with pytest.raises(DatasetError, match=r"iron\.html: trafilatura lacks .*justext.*'ragsweep\[parsers\]'"):
+        TextCorpus(str(tmp_path), html_parser="trafilatura").read()
+
+
+@pytest.mark.extra("documents", "parsers")
+@pytest.mark.parametrize("parser", ["mammoth", "docx2python"])
+def test_an_archive_without_a_word_document_is_refused(parser, tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        archive.writestr("a.txt", "x")
+    with pytest.raises(DatasetError, match=r"a\.docx: cannot be read as a Word document"):
+        TextCorpus(str(tmp_path), word_parser=parser).read()
 
 
 @pytest.mark.extra("documents", "parsers")

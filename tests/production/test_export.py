@@ -340,6 +340,14 @@ def test_an_index_that_finds_no_room_is_a_line_and_leaves_nothing(sweep, shared_
     assert shared_application.script("export", sweep.info.run_id, *out).returncode == 0
 
 
+def test_a_run_within_a_budget_is_refused(application):
+    assert application.run("retriever=sparse", "budget=500").returncode == 0
+    [run] = application.runs()
+    done = application.script("export", run.info.run_id, "--out", "exported")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "measured within a budget; only runs of task=ranking with a k" in done.stderr
+
+
 def test_what_learns_from_judgments_is_refused(letters):
     sparse = SparseRetriever(NO_STORE)
     routed = RoutedRetriever({"one": sparse, "two": sparse}, CentroidClassifier(letters))

@@ -121,7 +121,10 @@ def export(request: ExportRequest) -> Exported:
         experiment = Experiment.of(trusted(run.config, today, settings, request.modules))
         task, items = experiment.task, experiment.items
         if not isinstance(task, RankingTask) or not isinstance(items, Dataset) or task.budget is not None:
-            raise ConfigError(f"{run_id}: {kind_of(task)} cannot be exported, only task=ranking with a k, not a budget")
+            raise ConfigError(
+                f"{run_id}: measured {'within a budget' if isinstance(task, RankingTask) else f'by {kind_of(task)}'}; "
+                "only runs of task=ranking with a k can be exported"
+            )
         ranker = task.retrieval.ranker
         assert ranker is not None
         refuse_if_not_alone(ranker, run_id)

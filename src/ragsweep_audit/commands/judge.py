@@ -46,12 +46,14 @@ def main() -> int:
     check_ids(ids)
     if len(ids) > 1:
         raise ConfigError(f"found {len(ids)} ids, expected that of one sweep")
+    simulated = arguments.source is not None
+    arguments.judge = arguments.judge or ("file" if simulated else getpass.getuser())
     _check(arguments)
+    _check_name(arguments.judge)
     from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided, verify_alone
 
     if arguments.verify and not arguments.arguments:
         return 0 if verify_alone(arguments.journal or Path("judged.jsonl")) else FAILED
-    simulated = arguments.source is not None
     request = JudgeRequest(
         sweep_id=ids[0] if ids else "",
         overrides=overrides,
@@ -69,7 +71,7 @@ def main() -> int:
         journal=arguments.journal or Path("simulated.jsonl" if simulated else JOURNALS[arguments.strategy]),
         source=arguments.source,
         port=arguments.port if arguments.page else None,
-        judge=arguments.judge or ("file" if simulated else getpass.getuser()),
+        judge=arguments.judge,
         seed=arguments.seed,
         guess=arguments.guess,
         out=arguments.out,
@@ -125,8 +127,6 @@ def _check(arguments: Namespace) -> None:
     for name in ("seed", "budget"):
         if (value := getattr(arguments, name)) is not None and value < 0:
             raise ConfigError(f"--{name}: found {value}, expected 0 or more")
-    if arguments.judge and len(arguments.judge) > LONGEST_NAME:
-        raise ConfigError(f"--judge: found {len(arguments.judge):,} characters, expected at most {LONGEST_NAME}")
     if arguments.journal and arguments.journal.is_dir():
         raise ConfigError(f"--journal: {arguments.journal} is a folder; expected a file")
     if not 0 < arguments.level < 1:
@@ -142,3 +142,12 @@ def _check(arguments: Namespace) -> None:
     for name in ("out", "table"):
         if (path := getattr(arguments, name)) and os.path.lexists(path):
             raise ConfigError(f"--{name}: {path} exists; name a new file")
+
+
+def _check_name(judge: str) -> None:
+    from ragsweep.datasets.readers.fields import flaw_of_text
+
+    if flaw := flaw_of_text(judge):
+        raise ConfigError(f"--judge: {judge!r} {flaw}; expected a name in UTF-8")
+    if len(judge) > LONGEST_NAME:
+        raise ConfigError(f"--judge: found {len(judge):,} characters, expected at most {LONGEST_NAME}")

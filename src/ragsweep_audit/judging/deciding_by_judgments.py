@@ -133,12 +133,16 @@ def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
     """The pool with the guesses of its journal, or with new ones where a journal is begun with some."""
     if request.guess and request.strategy != RACE:
         raise ConfigError(f"--guess: steers a race; expected no --strategy {request.strategy} with it")
-    if (head := RecordedPool.begun(request.journal)) is None:
-        wanted = request.guess and not request.verify
-        return with_guesses(pool, model_of(request.overrides), request.highest) if wanted else pool
-    if request.guess and head.guessed is None:
-        raise ConfigError(f"--guess: {request.journal} was begun without guesses; name a new file with --journal")
-    return replace(pool, guessed=head.guesses)
+    head = RecordedPool.begun(request.journal)
+    if head is not None:
+        if request.guess and head.guessed is None:
+            raise ConfigError(f"--guess: {request.journal} was begun without guesses; name a new file with --journal")
+        pool = replace(pool, guessed=head.guesses)
+    if request.verify or not request.guess:
+        return pool
+    model, guesser = model_of(request.overrides)
+    pool = replace(pool, guesser=guesser)
+    return with_guesses(pool, model, request.highest) if head is None else pool
 
 
 def _judge(request: JudgeRequest, items: Dataset) -> Judge:

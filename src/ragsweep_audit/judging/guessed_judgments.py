@@ -10,6 +10,8 @@ import numpy as np
 
 from ragsweep.app.commands import composed
 from ragsweep.config.checking import checked_and_built
+from ragsweep.config.used_settings import effective_settings
+from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.models.language.language_model import (
@@ -41,11 +43,12 @@ def about_model(overrides: Sequence[str]) -> list[str]:
     return [each for each in overrides if keys_of([each]).pop().partition(".")[0] == GROUP]
 
 
-def model_of(overrides: Sequence[str]) -> Model:
-    """The language model that overrides choose, and the store of its responses. Raises `ConfigError`."""
+def model_of(overrides: Sequence[str]) -> tuple[Model, str]:
+    """The language model that overrides choose, and a digest of its settings. Raises `ConfigError`."""
     stores = [each for each in overrides if keys_of([each]).pop().partition(".")[0] == "store"]
-    model: Model = checked_and_built(GROUP, composed([*stores, *about_model(overrides)])[GROUP])
-    return model
+    config = composed([*stores, *about_model(overrides)])
+    model: Model = checked_and_built(GROUP, config[GROUP])
+    return model, digest(effective_settings(config, {GROUP: model}))
 
 
 def with_guesses(pool: Pool, model: Model, highest: int) -> Pool:
@@ -69,7 +72,7 @@ def with_guesses(pool: Pool, model: Model, highest: int) -> Pool:
                 if not most:
                     return None
                 continue
-            return int(found[0]) if found and int(found[0]) <= highest else None
+            return int(found[0]) if found and len(found[0]) == 1 and int(found[0]) <= highest else None
 
     places = np.flatnonzero(np.isnan(pool.judged) & (np.ptp(pool.weights, axis=0) > 0))
     asking = Asking("judge", most_tokens(model, None, REPLY_TOKENS, "judge"), start_will_do=True)

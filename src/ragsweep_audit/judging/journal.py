@@ -29,6 +29,7 @@ from ragsweep_audit.judging.shared_lines import TABLE, Holder, SharedLines, this
 VERSION = 1
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # characters
+OTHERS = {"pool": "other configurations, data or judgments", "guesser": "guesses of another language model"}
 NEAR = 1e-9  # relative difference of two chances that are the same one
 
 
@@ -99,7 +100,7 @@ class Journal:
         """What a journal is about; another one cannot be gone on with."""
         settings = {"margin": self.margin, "level": self.level, "seed": self.seed, "highest": self.highest}
         about = {"version": VERSION, "strategy": self.strategy, "metric": self.pool.metric, "k": self.pool.k}
-        return {**about, **settings, "pool": self.pool.digest}
+        return {**about, **settings, "pool": self.pool.digest, **({"guesser": it} if (it := self.pool.guesser) else {})}
 
     @property
     def key(self) -> str:
@@ -243,10 +244,9 @@ class Journal:
     def _expect_same(self, line: Mapping[str, Any]) -> None:
         for name, value in self._head.items():
             if line.get(name) != value:
-                what = "other configurations, data or judgments" if name == "pool" else f"{name} {line.get(name)}"
-                raise ConfigError(
-                    f"{self.path}: was begun with {what}; name another file, or repeat the command as it was"
-                )
+                what = OTHERS.get(name, f"{name} {line.get(name)}")
+                mended = "name another file, or repeat the command as it was"
+                raise ConfigError(f"{self.path}: was begun with {what}; {mended}")
 
     def _draw_as(self, line: Mapping[str, Any], where: str) -> None:
         """Draw again what a line says, which must be the same."""

@@ -93,6 +93,7 @@ class Pool:
         k: The cutoff.
         guessed: What a language model would judge, divided by the highest grade, shape [pairs]; NaN where it guesses
             nothing, None if none is asked.
+        guesser: Digest of the settings of that model; None if it need not be the one that guessed.
     """
 
     labels: Sequence[str]
@@ -103,6 +104,7 @@ class Pool:
     metric: str
     k: int
     guessed: Array | None = None
+    guesser: str | None = None
 
     @classmethod
     def of(cls, configurations: Iterable[Ranked], metric: str, k: int, highest: int) -> Pool:

@@ -167,6 +167,8 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
         assert (status, judge(*source, "--guess", *model)[0]) == (0, 0)
         assert judge(*source, "--guess", *model, "--journal", "other.jsonl")[0] == 0
         assert len(server.requests) == asked > 0
+    with pytest.raises(RagsweepError, match="was begun with guesses of another language model"):
+        judge(*source, "--guess", *model, "language_model.model=other")
     assert f"at most {asked} requests to {server.url}" in said
     record = json.loads((tmp_path / "simulated.decision.json").read_text())["judged"]["guesses"]
     lines = [json.loads(line) for line in (tmp_path / "simulated.jsonl").read_text().splitlines()]
@@ -207,6 +209,22 @@ def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tm
         assert server.requests
 
 
+@pytest.mark.extra("openai")
+def test_a_reply_of_thousands_of_digits_is_no_guess(judge, corpus, tmp_path):
+    with EndpointServer(lambda prompt, times: completion("1" * 5000)) as server:
+        model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
+        model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
+        with pytest.raises(RagsweepError, match="gave no grade"):
+            judge("--from", str(corpus / "judgments.qrels"), "--guess", *model)
+
+
+def test_a_login_that_cannot_be_written_is_refused_before_a_journal_is_begun(judge, monkeypatch, tmp_path):
+    monkeypatch.setenv("LOGNAME", "\udcff")
+    with pytest.raises(RagsweepError, match="surrogate"):
+        judge()
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_budget_ends_it_undecided(judge, corpus):
     status, said = judge("--from", str(corpus / "judgments.qrels"), "--budget", "2")
     assert status == 1
@@ -239,6 +257,7 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--guess", "--strategy", "pooling"], "--guess"),
         (["--grades", "0"], "--grades"),
         (["--rows", "0"], "--rows"),
+        (["--judge", "\udcff"], "--judge: .* surrogate"),
         (["--port", "99999", "--page"], "--port"),
         (["--apply", "absent.csv"], "absent.csv does not exist"),
         (["--apply", "absent.csv", "--verify"], "writes nothing"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
@@ -207,10 +208,13 @@ def _fonts_of(path: Path, changed_ns: int, size: int, store: Store) -> tuple[Fon
 
 
 def _pictures_of(path: Path) -> Arrays:
-    """The pages with an image, counted from 0."""
+    """The pages with an image, counted from 0; none that only another parser can read."""
     import pypdfium2
 
     image = [pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]
-    with pypdfium2.PdfDocument(path) as pdf:
-        pages = [index for index in range(len(pdf)) if any(pdf[index].get_objects(image))]
+    pages = []
+    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(path) as pdf:
+        for index in range(len(pdf)):
+            with suppress(pypdfium2.PdfiumError):
+                pages += [index] if any(pdf[index].get_objects(image)) else []
     return {"pages": np.array(pages, dtype=np.int64)}

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
+from ragsweep.core.terminal import counted
 
 Parser = Literal["pdfium", "pypdf", "pdfplumber", "pymupdf"]
 
@@ -91,6 +92,8 @@ class PyMuPdf:
 
         pymupdf.TOOLS.mupdf_display_errors(False)
         with pymupdf.open(path, filetype="pdf") as pdf:
+            if not pdf.is_pdf:  # MuPDF goes by the content, and reads web pages and pictures, too
+                raise DatasetError("it is not a PDF")
             for page in pdf:
                 yield page.get_text()
 
@@ -138,9 +141,13 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
     try:
         labels = _labels(path) if labelled else []
         by = "" if parser == "pdfium" else f" by {parser}"
+        read = 0
         for index, text in enumerate(PARSERS[parser].texts(path)):
+            read += 1
             label = labels[index] if index < len(labels) else ""
             yield label or str(index + 1), text if parser == "pdfium" else _valid(with_unix_lines(text))
+        if parser != "pdfium" and read != (pages := _count(path) or read):  # else judgments are of another page
+            raise DatasetError(f"it finds {counted(read, 'page')}, PDFium {pages}")
     except Exception as error:  # libraries raise errors of many kinds for a damaged file
         raise DatasetError(f"{path}: cannot be read as a PDF{by} ({_reason(error, path)})") from error
 
@@ -160,6 +167,15 @@ def _labels(path: Path) -> list[str]:
 
     with pypdfium2.PdfDocument(path) as pdf:
         return [pdf.get_page_label(index) for index in range(len(pdf))]
+
+
+def _count(path: Path) -> int:
+    """How many pages PDFium finds; 0 if it cannot read the file."""
+    import pypdfium2
+
+    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(path) as pdf:
+        return len(pdf)
+    return 0
 
 
 def _reason(error: Exception, path: Path) -> str:

@@ -160,7 +160,7 @@ class OpenAIModel(EndpointUser):
 
     def _after_failure(self, asking: Asking) -> str:
         """What became of the rest, and how to go on."""
-        kept = f"the others are kept; {asking.go_on} to ask for no more than these"
+        kept = f"what was answered is kept; {asking.go_on} to ask for no more than these"
         return kept if self.store.enabled else "and nothing was kept (store.enabled=false)"
 
     def _responses(self, asking: Asking) -> KeptResponses:

@@ -57,6 +57,8 @@ def all_as_lines(document: bytes) -> Converted:
     from docx2python import docx2python
 
     with docx2python(BytesIO(document)) as read:
+        if not read.docx_reader.files_of_type("officeDocument"):
+            raise ValueError("it has no main part")
         return Converted(read.text.strip(), Counter())
 
 

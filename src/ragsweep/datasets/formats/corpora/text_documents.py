@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ragsweep.config.rules import as_configured
 from ragsweep.core.digest import digest, digest_file
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError, first_line
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import counted, one_line, say_once
@@ -144,6 +144,10 @@ def _of_html(text: str, path: Path, parser: HtmlParser) -> str:
     _expect(parser, path)
     try:
         return HTML_PARSERS[parser](text)
+    except ImportError as error:  # lxml has left to a package of its own what a parser of ours needs
+        raise DatasetError(
+            f"{path}: {parser} lacks a package ({first_line(error).rstrip('.')}); run pip install 'ragsweep[parsers]'"
+        ) from error
     except RecursionError as error:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
     except Exception as error:  # for `<![x[`, for very many merged cells, and whatever another library raises
