@@ -79,11 +79,7 @@ def audit(
         fonts: The fonts that documents need and do not contain, by the name of the document.
     """
     encoder = next((each for each in components_within(retriever) if isinstance(each, Encoder)), None)
-    thresholds = {
-        name: value
-        for name, value in asdict(settings).items()
-        if name not in ("fail_on", "unread", "unknown", "other_parser")
-    }
+    thresholds = {name: value for name, value in asdict(settings).items() if name not in NOT_OF_PASSAGES}
     of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
     ranks = cache(lambda: unit_ranks(items, relevance_level, store))
     found = [
