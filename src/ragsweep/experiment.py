@@ -254,8 +254,8 @@ def decision_of(config: DictConfig) -> DecisionSettings:
 
 def _items(config: DictConfig, task: Task) -> Items:
     """The items of the task; most runs of a sweep share them."""
-    nodes = [OmegaConf.select(config, name) for name in ("task._target_", *task.loads)]
-    key = repr([OmegaConf.to_container(node) if OmegaConf.is_config(node) else node for node in nodes])
+    nodes = {name: OmegaConf.select(config, name) for name in ("task._target_", *task.loads)}
+    key = repr({name: OmegaConf.to_container(of) if OmegaConf.is_config(of) else of for name, of in nodes.items()})
     if key not in _loaded:
         if len(_loaded) >= MOST_ITEMS_KEPT:
             _loaded.pop(next(iter(_loaded)))

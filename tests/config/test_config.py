@@ -195,6 +195,13 @@ def test_k_may_be_as_large_as_the_candidates(composed, overrides):
     Experiment.of(composed(*overrides.split()))
 
 
+def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once(composed):
+    passage, window, page = (Experiment.of(composed(f"returns={name}")).items for name in ("passage", "window", "page"))
+    assert window is page
+    assert page.documents
+    assert not passage.documents
+
+
 def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
     check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), GROUPS_OF_NO_TASK)
 

@@ -268,7 +268,7 @@ class Task(Protocol):
         """The metrics that will be measured, in display order."""
         ...
 
-    loads: Sequence[str]  # the settings that `load` depends on; runs with equal values load once
+    loads: Sequence[str]  # the settings that `load` depends on; runs with equal names and values load once
 
     def load(self) -> Any:
         """Read and check the items. Returns an object like `Items`; raises `DatasetError` for bad input."""

@@ -99,7 +99,7 @@ class RankingTask:
     def loads(self) -> Sequence[str]:
         """What decides what is loaded; a system has passages of its own, so that no chunker cuts any."""
         cut = () if isinstance(self.retriever, BringsPassages) else ("chunker", "ingest")
-        kept = () if self.returns is None else ("returns",)  # the documents
+        kept = () if self.returns is None else ("documents",)  # no setting: whatever is returned, they are the same
         return ("dataset", *cut, *kept, "store", "evaluation.relevance_level", "evaluation.fuzzy_threshold")
 
     @property
