@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query, RecursiveChunker
-from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, WindowUnit
+from ragsweep.production.loaded_retriever import LoadedRetriever
+from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, SparseRetriever, WindowUnit
 from ragsweep.retrieval.returned_units.merging import Enlarging
+from ragsweep.store.stage_store import NO_STORE
 
 TEXTS = (
     "Iron helps. Tea does not. Take it daily.\n\nA child with fast breathing has pneumonia. Refer at once.",
@@ -53,6 +55,15 @@ def test_a_passage_of_several_pages_returns_all_of_them():
 def test_a_document_is_all_of_its_pages():
     _, found = units(DocumentUnit(), RecursiveChunker(size=30, overlap=0))
     assert set(found) == {"\f".join(TEXTS)}
+
+
+@pytest.mark.parametrize("unit", [DocumentUnit(), None])
+def test_a_page_ends_with_a_line_break_in_what_a_prompt_gets(unit):
+    documents, passages = corpus(RecursiveChunker(size=1000, overlap=0, across_pages=True))
+    assert "\f" in passages[0].text
+    enlarging = unit and Enlarging(unit, documents, passages)
+    [hit] = LoadedRetriever(SparseRetriever(NO_STORE), passages, 1, 100, enlarging=enlarging).search("iron")
+    assert hit.text == "\n".join(TEXTS)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 50])

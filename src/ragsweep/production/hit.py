@@ -10,7 +10,7 @@ class Hit:
     """A passage that was retrieved, or what is returned for it.
 
     Attributes:
-        text: Its text.
+        text: Its text, with a line break where a page ends.
         source: Its document.
         page: The number of the page on which it begins.
         score: Its score; those of different questions cannot be compared.
