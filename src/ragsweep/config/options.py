@@ -72,6 +72,20 @@ def referenced_groups() -> list[str]:
     return sorted(name for name in named if any((conf / name).is_dir() for conf in folders))
 
 
+@cache
+def option_of_class(group: str, kind: str) -> str:
+    """The option of a group that makes a component of this class; the class itself if not exactly one does.
+
+    Args:
+        group: The group; another name has no options.
+        kind: The name of the class, as `name_of` returns it.
+    """
+    target = re.compile(rf"^_target_: *(?:\S+\.)?{re.escape(kind)}(?:\s|$)", re.MULTILINE)
+    files = {name: option_file(group, name) for name in options_of(group)}
+    found = [name for name, file in files.items() if file and target.search(file.read_text("utf-8", errors="replace"))]
+    return found[0] if len(found) == 1 else kind
+
+
 def named_components(nodes: Mapping[str, Any]) -> Iterator[Named]:
     """The components that are given by a name, in all that the task takes and in what they share.
 

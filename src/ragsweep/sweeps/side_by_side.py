@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ragsweep.config.options import option_of_class
 from ragsweep.sweeps.columns import with_own_columns
-from ragsweep.sweeps.configuration_names import as_number, as_text, short_names, told_apart
+from ragsweep.sweeps.configuration_names import as_number, as_text, short, short_names, told_apart
 from ragsweep.sweeps.decision_settings import DecisionSettings
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -50,10 +51,10 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     if len({tuple(outcome.settings.get(name) for name in telling) for outcome in outcomes}) == len(outcomes):
         differing = telling
     shortened = dict(zip(differing, short_names(differing), strict=True))
-    shown = {name: told_apart(_setting(text) for text in values[name]) for name in differing}
+    shown = {name: told_apart(_setting(name, text) for text in values[name]) for name in differing}
     renamed = []
     for outcome in outcomes:
-        own = {name: _setting(outcome.settings[name]) for name in differing if name in outcome.settings}
+        own = {name: _setting(name, outcome.settings[name]) for name in differing if name in outcome.settings}
         name = (
             " ".join(f"{shortened[setting]}={shown[setting][as_text(value)]}" for setting, value in own.items())
             or outcome.name
@@ -62,5 +63,6 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return renamed
 
 
-def _setting(text: str) -> float | int | str | None:
-    return None if text == "None" else as_number(text)
+def _setting(name: str, text: str) -> float | int | str | None:
+    """The value of a setting as a configuration has it; of a component, the name of its option."""
+    return None if text == "None" else as_number(option_of_class(short(name), text))
