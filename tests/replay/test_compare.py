@@ -3,9 +3,11 @@
 import re
 
 import pytest
+import yaml
 from small import arguments
 
 from ragsweep.core.csv_files import read_per_query, write_table
+from ragsweep.replay.comparing import CompareRequest, compare_runs
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +102,30 @@ def test_settings_of_the_decision_decide_a_finished_sweep_again(compare, sweeps)
     assert "at k 2: NDCG" in done.stdout
     nothing = compare(*sweeps[:2], "decision.require={context/tokens: 1}").stdout
     assert "No configuration meets the requirements." in nothing
+
+
+def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared_application):
+    place = f"tracking.uri={shared_application.uri}"
+
+    def settings(*overrides):
+        found = compare_runs(CompareRequest([sweeps[0]], None, [place, *overrides])).sweep.settings
+        return found.gains, found.costs
+
+    config = shared_application.artifacts(children(shared_application, sweeps[0])[0]) / "config/config.yaml"
+    whole = config.read_text()
+    recorded = yaml.safe_load(whole)
+    recorded["decision"] |= {
+        "gains": ["map", "token/recall"],
+        "costs": ["latency/p95_ms"],
+    }  # the second was not measured
+    try:
+        config.write_text(yaml.safe_dump(recorded))
+        assert settings() == (["map"], ["latency/p95_ms"])
+        assert settings("decision.gains=[f1]") == (["f1"], ["context/tokens", "latency/mean_ms"])
+        config.write_text("{")
+        assert settings() == (["recall", "hit_rate"], ["context/tokens", "latency/mean_ms"])
+    finally:
+        config.write_text(whole)
 
 
 def test_every_run_is_held_against_the_baseline(compare, sweeps, shared_application):

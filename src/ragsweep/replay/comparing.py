@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+
+from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, TrackingError
+from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.experiment import checked, decision_of
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, refuse_others
 from ragsweep.sweeps import (
@@ -20,6 +24,7 @@ from ragsweep.sweeps import (
     on_common_queries,
     side_by_side,
 )
+from ragsweep.tracking.fetching import LARGEST_SETTINGS_MB
 
 SHOWN_DIGITS = 12  # digits of a digest that a message shows
 
@@ -31,8 +36,8 @@ class CompareRequest:
     Attributes:
         run_ids: Ids of runs and of sweeps. A sweep stands for its finished runs.
         baseline: Id of the run to beat, which was chosen beforehand; or None.
-        overrides: `name=value`: settings of the groups `decision` and `tracking`. Without `decision.metric`, the metric
-            that the runs recorded decides.
+        overrides: `name=value`: settings of the groups `decision` and `tracking`. `decision.metric`, `decision.gains`
+            and `decision.costs` are those that the first run recorded, unless they are set.
         settings: How to decide, in place of the group `decision`; or None.
     """
 
@@ -78,10 +83,20 @@ def compare_runs(request: CompareRequest) -> Decision:
         expected = ", ".join(sweep.metrics)
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
     if not chosen & {"decision", "decision.gains", "decision.costs"}:
-        settings = _measured(settings, sweep)
+        recorded = {} if request.settings else _gains_and_costs(today.tracking, outcomes[0].run_id)
+        settings = _measured(replace(settings, **recorded), sweep)
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
     return decide(replace(sweep, settings=settings))
+
+
+def _gains_and_costs(store: DictConfig, run_id: str) -> dict[str, Sequence[str]]:
+    """What a larger cutoff buys and costs by the configuration of a run; empty if that cannot be read."""
+    with suppress(TrackingError, MalformedError, KeyError, TypeError):
+        text = tracking.fetch_text(store, run_id, "config/config.yaml", LARGEST_SETTINGS_MB)
+        decision = from_yaml(text or "")["decision"]
+        return {name: [str(each) for each in decision[name]] for name in ("gains", "costs")}
+    return {}
 
 
 def _measured(settings: DecisionSettings, sweep: Sweep) -> DecisionSettings:
