@@ -83,20 +83,21 @@ def compare_runs(request: CompareRequest) -> Decision:
         expected = ", ".join(sweep.metrics)
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
     if not chosen & {"decision", "decision.gains", "decision.costs"}:
-        recorded = {} if request.settings else _gains_and_costs(today.tracking, outcomes[0].run_id)
-        settings = _measured(replace(settings, **recorded), sweep)
+        recorded = request.settings or _as_recorded(settings, today.tracking, outcomes[0].run_id)
+        settings = _measured(recorded, sweep)
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
     return decide(replace(sweep, settings=settings))
 
 
-def _gains_and_costs(store: DictConfig, run_id: str) -> dict[str, Sequence[str]]:
-    """What a larger cutoff buys and costs by the configuration of a run; empty if that cannot be read."""
+def _as_recorded(settings: DecisionSettings, store: DictConfig, run_id: str) -> DecisionSettings:
+    """The settings with the gains and costs of a run's configuration, where that can be read."""
     with suppress(TrackingError, MalformedError, KeyError, TypeError):
         text = tracking.fetch_text(store, run_id, "config/config.yaml", LARGEST_SETTINGS_MB)
         decision = from_yaml(text or "")["decision"]
-        return {name: [str(each) for each in decision[name]] for name in ("gains", "costs")}
-    return {}
+        gains, costs = ([str(each) for each in decision[name]] for name in ("gains", "costs"))
+        return replace(settings, gains=gains, costs=costs)
+    return settings
 
 
 def _measured(settings: DecisionSettings, sweep: Sweep) -> DecisionSettings:
