@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import hydra.utils  # noqa: F401 - loaded before `unprivileged`, who may not read the folder of Python itself
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

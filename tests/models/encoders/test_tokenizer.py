@@ -1,5 +1,9 @@
 """The tokenizer of a model."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from ragsweep.core.errors import EncoderError
@@ -44,3 +48,15 @@ def test_the_tokenizer_may_be_in_the_folder_of_a_module(tmp_path):
     (module / file.name).write_bytes(file.read_bytes())
     found, expected = (ModelTokenizer(model).offsets(TEXTS) for model in (str(tmp_path), MINILM))
     assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
+@pytest.mark.usefixtures("processes")
+def test_a_tokenizer_that_no_hub_gives_is_said_without_its_librarys_attempts(tmp_path):
+    code = "from ragsweep.models.encoders.tokenizer import file_of; file_of('nobody/nothing')"
+    without_hub = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:1", "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], check=False, env=without_hub, capture_output=True, text=True)
+    *_, last = done.stderr.splitlines()
+    assert last.endswith(
+        "EncoderError: nobody/nothing: its tokenizer.json is not in the local cache, and the hub did not give it"
+    )
+    assert "Retry" not in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -70,10 +71,12 @@ def file_of(model: str) -> Path:
         return file
     import huggingface_hub
 
-    try:
-        return Path(huggingface_hub.hf_hub_download(model, TOKENIZER))
-    except Exception as error:  # the hub's library raises many types of exceptions
-        raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({first_line(error)})") from error
+    for local in (True, False):  # never a file on its own: for that, the hub's library tries again for half a minute
+        with suppress(Exception):  # the hub's library raises many types of exceptions
+            folder = Path(huggingface_hub.snapshot_download(model, local_files_only=local, allow_patterns=TOKENIZER))
+            if (folder / TOKENIZER).is_file():
+                return folder / TOKENIZER
+    raise EncoderError(f"{model}: its {TOKENIZER} is not in the local cache, and the hub did not give it")
 
 
 @cache
