@@ -10,6 +10,7 @@ from simulated import alike, f1_like
 
 from ragsweep.report import across_in_words, headline
 from ragsweep.sweeps import AcrossDatasets, Sweep, decide
+from ragsweep.tasks.facts import ReturnedFact
 
 PAGE = Path(__file__).parents[2] / "docs" / "headlines.md"
 LATENCY = {"latency/mean_ms": 25}
@@ -53,6 +54,26 @@ def controlled(made, place):
     """One of the runs is a control."""
     facts = replace(made[place].facts, control="nobody has the judged pages")
     return [replace(run, facts=facts) if run is made[place] else run for run in made]
+
+
+def sized(rows_at, sizes=(200, 400, 800)):
+    """Runs at several k whose passages differ in size, a quarter of their characters tokens."""
+    made = at_each(rows_at, values=sizes, tokens=[size * 5 / 4 for size in sizes])
+    about = {run.run_id: ReturnedFact(run.swept["chunker.size"], "words") for run in made}
+    return [replace(run, facts=replace(run.facts, returned=about[run.run_id])) for run in made]
+
+
+def within_budgets(rows_at):
+    """Runs that were measured within budgets of tokens instead of at a k."""
+    made = []
+    for budget, rows in rows_at.items():
+        for run, row in zip(runs(rows, budget, tokens=[4.5, 4.9, 4.8]), rows, strict=True):
+            swept = {"chunker.size": run.swept["chunker.size"], "budget": budget}
+            settings = {name: each for name, each in run.settings.items() if name != "k"} | {"budget": str(budget)}
+            facts = replace(run.facts, cutoff="budget", cutoff_unit="tokens")
+            table = run.per_query.assign(recall=np.clip(row + budget / 3000, 0, 1))
+            made.append(replace(run, swept=swept, settings=settings, per_query=table, facts=facts))
+    return made
 
 
 def nothing_found(queries, lost):
@@ -103,6 +124,22 @@ SITUATIONS = {
     "small chunks at a large k find more in fewer tokens": lambda: decided(
         *runs(scores([0.6, 0.5], seed=2), 5, tokens=(500, 900)),
         *runs(scores([0.55, 0.75], seed=2), 10, tokens=(450, 200)),
+    ),
+    "sizes of chunks at equal tokens, one ahead": lambda: decided(
+        *sized({k: scores([0.45, 0.6, 0.55], seed=k) + k / 100 for k in (2, 4, 8)})
+    ),
+    "sizes of chunks at equal tokens, the smallest at too small a k": lambda: decided(
+        *sized({2: scores([0.6, 0.4, 0.3]), 4: scores([0.6, 0.5, 0.4]), 8: scores([0.6, 0.5, 0.8])})
+    ),
+    "sizes of chunks at equal tokens, nothing told apart": lambda: decided(
+        *sized({k: scores([0.4] * 3, 8, seed=2) + k / 100 for k in (2, 4, 8)})
+    ),
+    "sizes of chunks at a single k": lambda: decided(*sized({5: scores([0.4, 0.5, 0.7])})),
+    "budgets of 300 and 900 tokens, one ahead": lambda: decided(
+        *within_budgets({300: scores([0.3, 0.5, 0.4]), 900: scores([0.4, 0.65, 0.5])})
+    ),
+    "budgets of 300 and 900 tokens, nothing told apart": lambda: decided(
+        *within_budgets({300: scores([0.5] * 3, 8), 900: scores([0.6] * 3, 8)})
     ),
     "only k was swept": lambda: decided(*at_each({k: scores([0.4 + k / 50]) for k in (3, 5, 10)})),
     "one configuration": lambda: decided(*runs(scores([0.5]))),
