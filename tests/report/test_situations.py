@@ -76,6 +76,16 @@ def within_budgets(rows_at):
     return made
 
 
+def parsed(rows):
+    """Runs that differ by the parser of the documents alone."""
+    made = []
+    for name, run in zip(("pdfium", "pdfplumber"), runs(rows, tokens=(317, 300)), strict=True):
+        facts = replace(run.facts, source="the same files", parser=name)
+        settings = {**run.settings, "corpus.parser": name}
+        made.append(replace(run, name=f"parser={name}", swept={"corpus.parser": name}, settings=settings, facts=facts))
+    return made
+
+
 def nothing_found(queries, lost):
     """Three configurations that find nothing for so many of the questions."""
     found = scores([0.5, 0.5, 0.5], queries)
@@ -141,6 +151,7 @@ SITUATIONS = {
     "budgets of 300 and 900 tokens, nothing told apart": lambda: decided(
         *within_budgets({300: scores([0.5] * 3, 8), 900: scores([0.6] * 3, 8)})
     ),
+    "8 questions, parsers that nothing tells apart": lambda: decided(*parsed(scores([0.5, 0.52], 8))),
     "only k was swept": lambda: decided(*at_each({k: scores([0.4 + k / 50]) for k in (3, 5, 10)})),
     "one configuration": lambda: decided(*runs(scores([0.5]))),
     "another configuration at each k": lambda: decided(*runs(scores([0.5])), *runs(scores([0.6]), k=10, values=(500,))),

@@ -11,7 +11,7 @@ from ragsweep.report.doubt_words import doubted
 from ragsweep.report.equal_cost_words import spends
 from ragsweep.report.power_words import queries_for_more
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, measured, queries_in_words, rough
-from ragsweep.sweeps import Choice, Decision, Outcome, not_shipped, requirements_exclude
+from ragsweep.sweeps import Choice, Decision, Outcome, differ_by_parser_alone, not_shipped, requirements_exclude
 from ragsweep.sweeps.choice import at_worst
 
 
@@ -59,6 +59,8 @@ def _shipped(decision: Decision, choice: Choice) -> str:
         same = decision.cost is not None and choice.costs_the_same(decision.cost)
         price = f"; they cost the same{_price(choice, choice.named, decision.cost)}" if same else ""
         best = f"{label}{chance}: {value}"
+        if differ_by_parser_alone(sweep.outcomes):
+            return f"Keep the parser that you have, or {best}."
         return f"Ship {best}{price}." if same else f"Choose by cost, or {best}."
     metric = sweep.metric_info[choice.prefer]
     title = in_sentence(metric.title)

@@ -8,7 +8,7 @@ from ragsweep.sweeps.configuration_names import short_names
 from ragsweep.sweeps.deciding import decide, decide_each
 from ragsweep.sweeps.decision import Decision, ForAll
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
-from ragsweep.sweeps.other_readings import on_common_queries, parsers_of
+from ragsweep.sweeps.other_readings import differ_by_parser_alone, on_common_queries, parsers_of
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.repeated_runs import asked_once, split
 from ragsweep.sweeps.shipping import SHIPPED, NotShipped, alone_meets, not_shipped, requirements_exclude
@@ -42,6 +42,7 @@ __all__ = [
     "check_margin",
     "decide",
     "decide_each",
+    "differ_by_parser_alone",
     "not_shipped",
     "on_common_queries",
     "parsers_of",

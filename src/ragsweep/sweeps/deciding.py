@@ -7,6 +7,7 @@ from dataclasses import replace
 from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.equal_cost import at_equal_cost, budgeted_cost, usual_budgets
+from ragsweep.sweeps.other_readings import differ_by_parser_alone
 from ragsweep.sweeps.shipping import not_shipped
 from ragsweep.sweeps.sweep import Sweep
 
@@ -17,12 +18,14 @@ def decide(sweep: Sweep) -> Decision:
     Where configurations return units of different size, they are compared at equal cost (`at_equal_cost`).
 
     Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
-    cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next.
+    cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next. A
+    parser is never named for its cost.
     """
     measured, sweep = sweep, at_equal_cost(sweep)
     decision = Decision(sweep, choose_at_each(sweep), measured)
     settings, cost = sweep.settings, cost_of_all(sweep)
-    if cost is None or settings.prefer or settings.margin is not None or not_shipped(decision) != "tied":
+    asked = settings.prefer or settings.margin is not None
+    if cost is None or asked or not_shipped(decision) != "tied" or differ_by_parser_alone(sweep.outcomes):
         return decision
     by_cost = {
         cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)

@@ -34,6 +34,11 @@ def parsers_of(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
     return parsers if len(parsers) > 1 else {}
 
 
+def differ_by_parser_alone(outcomes: Sequence[Outcome]) -> bool:
+    """Whether each configuration has a parser of its own: what is to be chosen then is no budget."""
+    return len({str(run.configuration) for run in outcomes}) == len(parsers_of(outcomes))
+
+
 def _differ_in_parser(runs: Sequence[Outcome]) -> bool:
     """Whether the texts differ by the parser alone, not by what else a machine has, such as fonts."""
     texts = {(run.facts.parser, run.facts.texts or run.facts.digest) for run in runs}
