@@ -56,7 +56,6 @@ def test_a_tokenizer_that_no_hub_gives_is_said_without_its_librarys_attempts(tmp
     without_hub = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:1", "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], check=False, env=without_hub, capture_output=True, text=True)
     *_, last = done.stderr.splitlines()
-    assert last.endswith(
-        "EncoderError: nobody/nothing: its tokenizer.json is not in the local cache, and the hub did not give it"
-    )
+    assert "EncoderError: nobody/nothing: its tokenizer.json cannot be found (" in last
+    assert "Connect" in last
     assert "Retry" not in done.stderr

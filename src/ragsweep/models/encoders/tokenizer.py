@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -71,12 +70,17 @@ def file_of(model: str) -> Path:
         return file
     import huggingface_hub
 
+    reason = ""
     for local in (True, False):  # never a file on its own: for that, the hub's library tries again for half a minute
-        with suppress(Exception):  # the hub's library raises many types of exceptions
+        try:
             folder = Path(huggingface_hub.snapshot_download(model, local_files_only=local, allow_patterns=TOKENIZER))
-            if (folder / TOKENIZER).is_file():
-                return folder / TOKENIZER
-    raise EncoderError(f"{model}: its {TOKENIZER} is not in the local cache, and the hub did not give it")
+        except Exception as error:  # the hub's library raises many types of exceptions
+            reason = first_line(error)
+            continue
+        if (folder / TOKENIZER).is_file():
+            return folder / TOKENIZER
+        reason = "the hub does not have it"
+    raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({reason})")
 
 
 @cache
