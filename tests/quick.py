@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing.util
 import platform
 import sys
@@ -18,6 +19,7 @@ _loaded: set[str] = set()
 def guard() -> None:
     """Refuse to start a process, as long as this one lives."""
     platform.processor()  # runs `uname`, once, for any library that asks
+    importlib.import_module("numpy.testing")  # of NumPy 2.0 runs `lscpu`; the SciPy of its time imports it
     sys.addaudithook(lambda event, given: _refuse(f"{event} {given[0] if given else ''}") if event in STARTS else None)
     multiprocessing.util.spawnv_passfds = lambda path, *_: _refuse(f"multiprocessing {path!r}")  # raises no event
 
