@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -34,6 +35,25 @@ def _with_defaults(given: Sequence[str], defaults: Mapping[str, object]) -> list
 def _wait_for(process: Process) -> subprocess.CompletedProcess[str]:
     out, err = process.communicate(timeout=300)
     return subprocess.CompletedProcess([], process.returncode, out, err)
+
+
+def in_this_process(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Do in this process what `ragsweep ARGUMENTS` does in a folder."""
+    from ragsweep.app.main import main
+
+    out, err, of_ctrl_c = StringIO(), StringIO(), signal.getsignal(signal.SIGINT)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr("sys.argv", ["ragsweep", *arguments])
+        patch.setattr("sys.path", [*sys.path])
+        for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
+            patch.setattr(*changed, getattr(*changed))  # to be put back
+        for variable, value in environment.items():
+            patch.setenv(variable, value)
+        patch.chdir(folder)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        signal.signal(signal.SIGINT, of_ctrl_c)
+    return subprocess.CompletedProcess([], int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 @dataclass(frozen=True)
@@ -67,27 +87,22 @@ class Application:
     def run(self, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return _wait_for(self.start(*given, **environment))
 
-    def script(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run `ragsweep NAME` on this store."""
-        return _wait_for(self._start(COMMAND, [name, *_with_defaults(given, self.places)], OF_CLONE | environment))
+    def begin(self, name: str, *given: str, stdin: int | None = None, **environment: str) -> Process:
+        """Start `ragsweep NAME` on this store; `stdin` is the number of an open file."""
+        return self._start(COMMAND, [name, *_with_defaults(given, self.places)], OF_CLONE | environment, stdin)
+
+    def script(
+        self, name: str, *given: str, keys: str | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `ragsweep NAME` on this store; `keys` are its input."""
+        with tempfile.TemporaryFile() as typed:
+            typed.write((keys or "").encode())
+            typed.seek(0)
+            return _wait_for(self.begin(name, *given, stdin=None if keys is None else typed.fileno(), **environment))
 
     def script_here(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Do in this process what `ragsweep NAME` does on this store; for tests that are not about processes."""
-        from ragsweep.app.main import main
-
-        out, err, of_ctrl_c = StringIO(), StringIO(), signal.getsignal(signal.SIGINT)
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            patch.setattr("sys.argv", ["ragsweep", name, *_with_defaults(given, self.places)])
-            patch.setattr("sys.path", [*sys.path])
-            for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
-                patch.setattr(*changed, getattr(*changed))  # to be put back
-            for variable, value in (OF_CLONE | environment).items():
-                patch.setenv(variable, value)
-            patch.chdir(self.home)
-            with pytest.raises(SystemExit) as ended:
-                main()
-            signal.signal(signal.SIGINT, of_ctrl_c)
-        return subprocess.CompletedProcess([], int(ended.value.code or 0), out.getvalue(), err.getvalue())
+        return in_this_process(self.home, name, *_with_defaults(given, self.places), **OF_CLONE | environment)
 
     def push(self) -> subprocess.CompletedProcess[str]:
         """Run `ragsweep push` on its outputs."""
@@ -106,8 +121,10 @@ class Application:
         environment = {**os.environ, "RAGSWEEP_PROJECT": str(project), **environment}
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.home, env=environment)
 
-    def _start(self, file: Path, arguments: list[str], environment: dict[str, str]) -> Process:
-        return Process(file, arguments, self.home, {**os.environ, **environment})
+    def _start(
+        self, file: Path, arguments: list[str], environment: dict[str, str], stdin: int | None = None
+    ) -> Process:
+        return Process(file, arguments, self.home, {**os.environ, **environment}, stdin)
 
     def client(self) -> MlflowClient:
         from mlflow import MlflowClient

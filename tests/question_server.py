@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from application import COMMAND, OF_CLONE
+from application import COMMAND, OF_CLONE, in_this_process
 from endpoint_server import EndpointServer, Reply, completion
 from warm import Process
 
@@ -115,10 +115,17 @@ class Generate:
     def documents(self) -> list[str]:
         return ["corpus=text", f"corpus.path={self.folder / 'documents'}"]
 
+    def settings(self, *given: str) -> list[str]:
+        return [f"store.path={self.store}"] if not any(each.startswith("store.path=") for each in given) else []
+
+    def here(self, *given: str) -> tuple[int, str, str]:
+        """As `run`, in this process."""
+        done = in_this_process(self.folder, "generate", *given, *self.settings(*given), **OF_CLONE)
+        return done.returncode, done.stdout, done.stderr
+
     def start(self, *given: str, **environment: str) -> Process:
-        settings = [f"store.path={self.store}"] if not any(each.startswith("store.path=") for each in given) else []
         variables = {**os.environ, "OPENAI_API_KEY": KEY, **environment}
-        return Process(COMMAND, ["generate", *given, *settings], self.folder, OF_CLONE | variables)
+        return Process(COMMAND, ["generate", *given, *self.settings(*given)], self.folder, OF_CLONE | variables)
 
     def end(self, process: Process) -> tuple[int | None, str, str]:
         """The exit status, and what was printed to standard output and standard error."""

@@ -76,7 +76,7 @@ LOADED = (
     *(OF_PLUGINS if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") != "1" else ()),
     "fork_server_caches",  # last, since it reads what has been loaded
 )
-STDOUT, STDERR = 1, 2
+STDIN, STDOUT, STDERR = 0, 1, 2
 MAY_SET_MODE = ("experiment", "hydra.mode", "hydra.searchpath", "--config")  # what an argument has that may say -m
 
 _context = multiprocessing.get_context("forkserver")
@@ -95,7 +95,9 @@ def _start_fork_server() -> dict[str, str]:
 class Process:
     """A script that has been started, with those members of `subprocess.Popen` that the tests use."""
 
-    def __init__(self, script: Path, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, script: Path, arguments: list[str], folder: Path, environment: dict[str, str], stdin: int | None = None
+    ) -> None:
         inherited = _start_fork_server()
         names = {*inherited, *environment}
         changed = {name: environment.get(name) for name in names if environment.get(name) != inherited.get(name)}
@@ -104,6 +106,8 @@ class Process:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # communicate() closes it
         reading, writing = multiprocessing.Pipe(duplex=False)
         streams = {STDOUT: writing, STDERR: Connection(os.dup(self._errors.fileno()), readable=False)}
+        if stdin is not None:
+            streams[STDIN] = Connection(os.dup(stdin), writable=False)
         self._process = _context.Process(target=_run, args=(script, arguments, folder, changed, streams))
         self._process.start()
         for stream in streams.values():
@@ -161,6 +165,8 @@ def _run(
         os.dup2(stream.fileno(), number)
         stream.close()
     # The inherited objects still describe the files of the fork server.
+    if STDIN in streams:
+        sys.stdin = sys.__stdin__ = os.fdopen(STDIN, closefd=False)
     sys.stdout = sys.__stdout__ = os.fdopen(STDOUT, "w", closefd=False)
     sys.stderr = sys.__stderr__ = os.fdopen(STDERR, "w", 1, errors="backslashreplace", closefd=False)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it

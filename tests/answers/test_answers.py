@@ -401,7 +401,7 @@ def search_of(dataset):
 
 @pytest.fixture(scope="module")
 def sweep(shared_application, arguments):
-    process = shared_application.run(*arguments, "-m", "retriever.alpha=0,1", "k=2")
+    process = shared_application.run(*arguments, "-m", "retriever=sparse", "retriever.b=0,0.75", "k=2")
     assert process.returncode == 0, process.stderr
     return process.stdout
 
@@ -443,14 +443,14 @@ def test_recorded_answers_of_a_run_give_its_numbers(sweep, shared_application, a
     assert found == pytest.approx(expected, abs=1e-12)
     assert not [name for name in recorded.data.params if name.startswith(("retriever", "encoder", "reasoning"))]
     places = [*arguments[2:], f"answerer.path={path}"]
-    process = shared_application.script("explain", recorded.info.run_id, "case-3", *places)
+    process = shared_application.script_here("explain", recorded.info.run_id, "case-3", *places)
     assert process.returncode == 0, process.stderr
     assert "C) the platelets (correct" in process.stdout
 
 
 def test_a_case_is_explained(sweep, shared_application, arguments):
     run = shared_application.children()[-1]
-    process = shared_application.script("explain", run.info.run_id, "--item", "case-2", *arguments[2:])
+    process = shared_application.script_here("explain", run.info.run_id, "--item", "case-2", *arguments[2:])
     assert process.returncode == 0, process.stderr
     assert "A) a rapid test (correct" in process.stdout
     assert "fever.pdf#2 (relevant)" in process.stdout

@@ -406,7 +406,7 @@ def test_the_texts_of_the_options_decide(text, choices, letter):
     "statement", ["Answer: B", "The best answer is B.", "B is correct.", "I pick B.", r"\boxed{B}"]
 )
 def test_a_statement_is_found_anywhere_in_a_long_text(statement):
-    for before, after in product([0, 16, 17, 5000], [0, 21, 22, 5000]):
+    for before, after in product([0, 16, 17, 1000], [0, 21, 22, 1000]):
         text = f"{'Pale ' * before}.\n{statement}\n{'Fever. ' * after}"
         assert read_letter(text, DISEASES) == "B", f"{before} words before it and {after} after it"
 

@@ -5,11 +5,14 @@ import json
 import pytest
 from application import assert_refused
 
+from ragsweep.app.commands import composed
+from ragsweep.experiment import Experiment
+
 KEPT = ["retriever=sparse"]
 
 
 def audit(application, *given):
-    return application.script("audit", *given, *KEPT)
+    return application.script_here("audit", *given, *KEPT)
 
 
 def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, dataset):
@@ -29,7 +32,7 @@ def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, da
 
 
 def test_the_bundled_manual_has_no_findings(application):
-    process = audit(application)
+    process = application.script("audit", *KEPT)
     assert process.returncode == 0, process.stderr
     assert "\nThe audit found nothing wrong with the dataset.\n" in process.stdout
 
@@ -64,10 +67,10 @@ def test_a_kind_that_is_not_accepted_stops_a_run_or_a_sweep_before_it_starts(app
 
 
 def test_the_audit_changes_no_parameter_and_no_digest(application, dataset):
-    assert application.run("-m", *dataset, *KEPT, "audit.level=0.01,0.02").returncode == 0
-    one, other = application.children()
-    assert one.data.tags["config.digest"] == other.data.tags["config.digest"]
-    assert not any(name.startswith("audit") for name in one.data.params)
+    given = [*dataset, *KEPT, *(f"{name}={value}" for name, value in application.places.items())]
+    one, other = (Experiment.of(composed([*given, f"audit.level={level}"])) for level in (0.01, 0.02))
+    assert one.digest == other.digest
+    assert not any(name.startswith("audit") for name in one.params)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from ragsweep.retrieval import (
     FusedRetriever,
     SentenceTransformerEncoder,
     SparseRetriever,
+    WordLlamaEncoder,
 )
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
@@ -47,6 +48,7 @@ pytestmark = pytest.mark.usefixtures("models")
 PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
 DENSE = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)
+STATIC = DenseRetriever(encoder=WordLlamaEncoder(), index=ExactIndex(), store=NO_STORE)  # another encoder, and fast
 IRON = "Iron tablets are taken daily with lemon water and not with tea, since tea binds the iron in the gut of a woman"
 
 
@@ -64,14 +66,25 @@ def complete(items, store=NO_STORE, retriever=SPARSE, **settings):
     return audit(items, AuditSettings(**settings), 1, store, retriever)
 
 
+FIRST = 90  # pages of the manual
+
+
+def page_number(judgment):
+    return int(judgment.unit.partition("#")[2])
+
+
 @pytest.fixture(scope="module")
 def faulty(manual):
-    """The manual with a fault of every kind that a setting is about."""
+    """The first pages of the manual, and questions about them, with a fault of every kind that a setting is about."""
+    [whole] = manual.documents
+    pages = [(page.page_number, page.unit, whole.text[page.start : page.end]) for page in whole.pages[:FIRST]]
+    judged_there = [each for each in manual.judgments if page_number(each) <= FIRST]
+    asked = {each.query_id for each in judged_there}
     moved = [
-        each._replace(unit=f"{each.unit.partition('#')[0]}#{int(each.unit.partition('#')[2]) + 1}")
-        if number % 4 == 0 and int(each.unit.partition("#")[2]) < 140
+        each._replace(unit=f"{each.unit.partition('#')[0]}#{page_number(each) + 1}")
+        if number % 2 == 0 and page_number(each) < FIRST
         else each
-        for number, each in enumerate(manual.judgments)
+        for number, each in enumerate(judged_there)
     ]
     text = (
         f"{IRON}, says the book.\f{IRON}, says the book again.\fW a s h y o u r h a n d s before you eat or cook "
@@ -86,8 +99,10 @@ def faulty(manual):
         Query("x3", "How is it treated?"),
     )
     judgments = tuple(Judgment(query.query_id, "more.pdf#1", 1) for query in queries)
-    documents, judged = (*manual.documents, extra), (*dict.fromkeys(moved), *judgments)
-    collection = Collection("faulty", "page", documents, (*manual.queries, *queries), judged)
+    documents = (Document.from_pages(whole.source, pages), extra)
+    judged = (*dict.fromkeys(moved), *judgments)
+    queries = (*(query for query in manual.queries if query.query_id in asked), *queries)
+    collection = Collection("faulty", "page", documents, queries, judged)
     return Dataset.from_collection(collection, RecursiveChunker(500, 50))
 
 
@@ -187,13 +202,13 @@ class Answering:
     retrieval: Retrieval
 
 
-def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(faulty):
+def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(with_a_long_page):
     level, check = 1, DatasetAudit(fail_on=["dependent_queries"])
     measuring, answering = (
         Answering(Retrieval(PdfDataset("", "", ""), SPARSE, SPARSE, level, NO_STORE, is_measured=each))
         for each in (True, False)
     )
-    items = replace(faulty, queries=(*faulty.queries, Query("unjudged", "Who asks this?")))
+    items = replace(with_a_long_page, queries=(*with_a_long_page.queries, Query("unjudged", "How is it treated?")))
     kinds = [{each.kind for each in check.of(task, items).findings} for task in (measuring, answering)]
     assert kinds[0] - kinds[1] == {"queries_without_judgments"}
     assert kinds[1]
@@ -330,7 +345,7 @@ def trees(unjudged, chunker=PAGES, cover=()):
     return Dataset.from_collection(Collection("trees", "page", documents, queries, judged), chunker)
 
 
-def has_unjudged(items, retriever=DENSE, store=NO_STORE):
+def has_unjudged(items, retriever=STATIC, store=NO_STORE):
     return "unjudged" in {each.kind for each in audited(items, store, retriever)}
 
 
@@ -353,7 +368,7 @@ def test_judgments_are_missing_only_if_an_encoder_agrees():
     assert without.not_checked == (
         "Relevant pages that nobody judged were not looked for: that needs a retriever with an encoder.",
     )
-    assert complete(trees(14), retriever=DENSE).not_checked == ()
+    assert complete(trees(14), retriever=STATIC).not_checked == ()
 
 
 def test_judgments_that_are_missing_are_kept(store, monkeypatch):
@@ -378,7 +393,7 @@ def test_what_a_limit_leaves_out_is_said(monkeypatch):
     items, audit_of = trees(14), "ragsweep_audit.dataset_audit"
     monkeypatch.setattr(f"{audit_of}.MOST_AUDITED_QUERIES", 10)
     monkeypatch.setattr(f"{audit_of}.MOST_COMPARED", 50)
-    found = complete(items, retriever=DENSE)
+    found = complete(items, retriever=STATIC)
     assert found.not_checked == (
         "Shifted pages and swapped judgments were looked for in 10 of 30 queries.",
         "Passages were compared for exact copies only: there are 60, more than 50.",
@@ -390,7 +405,7 @@ def test_what_a_limit_leaves_out_is_said(monkeypatch):
     ]
     assert json.loads(as_json(items, found))["not_checked"] == [*found.not_checked]
     monkeypatch.setattr(f"{audit_of}.MOST_PASSAGES", 50)
-    assert complete(items, retriever=DENSE).not_checked[-1] == (
+    assert complete(items, retriever=STATIC).not_checked[-1] == (
         "Relevant pages that nobody judged were not looked for: there are 60 passages, more than 50."
     )
 

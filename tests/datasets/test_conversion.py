@@ -1,10 +1,9 @@
 """Datasets written in another format and read back: the same texts, queries, grades, and numbers."""
 
 import shlex
-import subprocess
-import sys
 
 import pytest
+from application import Application, in_this_process
 from conversions import converted, metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -301,28 +300,21 @@ def test_the_command_offers_every_format():
     assert {*TO} == {*FORMATS, MLFLOW}
 
 
-def command(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "ragsweep", "convert", *arguments],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
-@pytest.mark.usefixtures("processes")
-def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_came(tmp_path):
+def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_came(tmp_path, dataset):
     (tmp_path / "conf/chunker").mkdir(parents=True)
     mine = "_target_: ragsweep.datasets.FixedChunker\nsize: 77\noverlap: 0\nunit: characters\n"
     (tmp_path / "conf/chunker/mine.yaml").write_text(f"{mine}across_pages: true\ntokenizer: null\n")
     chosen = ["chunker=sentence", "chunker.size=300", "chunker.across_pages=true"]
-    process = command(tmp_path, "dataset=cho_manual", *chosen, "--to", "trec", "--out", "a")
+    process = in_this_process(tmp_path, "convert", *dataset, *chosen, "--to", "trec", "--out", "a")
     assert process.stdout.splitlines()[1].endswith(" chunker=sentence chunker.size=300 chunker.across_pages=True")
-    process = command(tmp_path, "dataset=cho_manual", "chunker=mine", "--to", "trec", "--out", "b")
+    process = in_this_process(tmp_path, "convert", *dataset, "chunker=mine", "--to", "trec", "--out", "b")
     assert process.stdout.splitlines()[1].endswith(" chunker=mine"), process.stderr
 
 
 @pytest.mark.usefixtures("processes")
-def test_the_command_writes_what_it_says(tmp_path):
-    process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "made/here")
+def test_the_command_writes_what_it_says(tmp_path, cache):
+    arguments = ["dataset=cho_manual", f"store.path={cache}", "--to", "trec", "--out", "made/here"]
+    process = Application(tmp_path, cache).start_script("convert", *arguments)
     assert process.returncode == 0, process.stderr
     assert process.stderr == (
         "lost: which document each of 140 pages is of: each is a document now\nlost: types and fields of 133 queries\n"
@@ -338,16 +330,14 @@ def test_the_command_writes_what_it_says(tmp_path):
     assert len(asked.read(TrecCorpus(str(tmp_path / "made/here/corpus.jsonl")).read()).queries) == 133
 
 
-@pytest.mark.usefixtures("processes")
-def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path):
-    process = command(tmp_path, "dataset=cho_manual", "--to", "trec", "--out", "it's {a}, $b")
+def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path, dataset):
+    process = in_this_process(tmp_path, "convert", *dataset, "--to", "trec", "--out", "it's {a}, $b")
     assert process.returncode == 0, process.stderr
     shown = process.stdout.splitlines()[-1].removeprefix("read it with: ragsweep run ")
-    again = command(tmp_path, *shlex.split(shown), "--to", "beir", "--out", "again")
-    assert again.stdout.splitlines()[0].startswith("again: 140 documents, 133 queries, "), again.stderr
+    again = in_this_process(tmp_path, "convert", *shlex.split(shown), "--to", "beir", "--out", "again")
+    assert again.stdout.splitlines()[0].startswith("again: 7 documents, 5 queries, "), again.stderr
 
 
-@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -355,11 +345,11 @@ def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path):
         (["dataset=bier"], "dataset=bier: expected one of"),
         (["dataset=beir", "dataset.path=nowhere"], "dataset.path: nowhere does not exist"),
         (["dataset=cho_manual", "dataset.pages=3"], "dataset.pages: no such setting"),
-        (["dataset=cho_manual"], "cho_manual: judges pages and has no references"),
+        ([], "small: judges pages and has no references"),
     ],
 )
-def test_the_command_says_in_one_line_what_is_wrong(tmp_path, arguments, said):
-    process = command(tmp_path, *arguments, "--to", "spans", "--out", "made")
+def test_the_command_says_in_one_line_what_is_wrong(tmp_path, dataset, arguments, said):
+    process = in_this_process(tmp_path, "convert", *(arguments or dataset), "--to", "spans", "--out", "made")
     assert process.returncode == 2
     assert said in process.stderr.splitlines()[-1]
     assert "Traceback" not in process.stderr

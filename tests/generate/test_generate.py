@@ -95,13 +95,13 @@ def test_the_printed_command_runs_a_sweep_on_it(made, application):
 def test_the_pdf_files_of_a_dataset_can_be_used(tmp_path, application):
     dataset = small.arguments(tmp_path / "small")
     generate = Generate(tmp_path)
-    status, out, err = generate.run(*dataset, *QUICK, "--count", "3", "--out", "out")
+    status, out, err = generate.here(*dataset, *QUICK, "--count", "3", "--out", "out")
     assert status == 0, err
     assert {each["corpus_id"] for each in lines(tmp_path / "out/questions.jsonl")} == {"fever.pdf", "anaemia.pdf"}
     command = shlex.split(out.splitlines()[-1])
     assert "corpus=pdf" in command
     assert "corpus.path=small/pdfs" in command
-    process = application.in_new_interpreter("run", "+dry_run=true", *command[3:-1])
+    process = application.run("+dry_run=true", *command[3:-1])
     assert "small/pdfs does not exist" in process.stderr  # it is relative to the folder in which it was printed
 
 
@@ -111,7 +111,7 @@ def test_a_setting_changes_the_test_set(made, setting):
     generate, _, folder = made
     name = f"by {setting}"
     settings = [each for each in QUICK if each.partition("=")[0] != setting.partition("=")[0]]
-    status, _, err = generate.run(*generate.documents, *settings, setting, "--count", "16", "--out", name)
+    status, _, err = generate.here(*generate.documents, *settings, setting, "--count", "16", "--out", name)
     assert status in (0, 1), err
     assert lines(generate.folder / name / "questions.jsonl") != lines(folder / "questions.jsonl")
 
@@ -128,7 +128,7 @@ def test_the_same_settings_make_the_same_test_set(made):
 @pytest.mark.usefixtures("processes")
 def test_fewer_questions_than_wanted_are_written_and_said(made):
     generate, _, _ = made
-    status, out, err = generate.run(
+    status, out, err = generate.here(
         *generate.documents, *QUICK, "--count", "900", "--types", "sentence", "--out", "few"
     )
     number = len(lines(generate.folder / "few/questions.jsonl"))
@@ -163,7 +163,7 @@ BAD = {
 def test_bad_input_gets_one_line_and_writes_nothing(made, arguments, message):
     generate, _, _ = made
     before = {*generate.folder.iterdir()}
-    status, out, err = generate.run(*generate.documents, *QUICK[:1], *shlex.split(arguments))
+    status, out, err = generate.here(*generate.documents, *QUICK[:1], *shlex.split(arguments))
     assert (status, out) == (2, "")
     [line] = err.splitlines()
     assert message in line
@@ -179,7 +179,7 @@ def test_the_documents_of_a_beir_dataset_can_be_used(tmp_path, zipped):
     with opened(tmp_path / "beir" / name, "wt") as file:
         file.write("".join(f"{json.dumps(each)}\n" for each in texts))
     generate = Generate(tmp_path)
-    status, out, err = generate.run(
+    status, out, err = generate.here(
         "dataset=beir", f"dataset.path={tmp_path}/beir", *QUICK, "--count", "3", "--out", "out"
     )
     assert status == 0, err
@@ -195,7 +195,7 @@ def test_the_documents_of_a_beir_dataset_can_be_used(tmp_path, zipped):
 def test_the_settings_of_the_documents_are_in_the_printed_command(tmp_path):
     dataset = small.arguments(tmp_path / "small")
     settings = ["dataset.page_numbers=label", "dataset.skip=[fever.pdf]"]
-    _, out, _ = Generate(tmp_path).run(*dataset, *settings, *QUICK, "--count", "1", "--out", "out")
+    _, out, _ = Generate(tmp_path).here(*dataset, *settings, *QUICK, "--count", "1", "--out", "out")
     expected = ["corpus=pdf", "corpus.path=small/pdfs", "corpus.page_numbers=label", "corpus.skip=[fever.pdf]"]
     assert shlex.split(out.splitlines()[-1])[3:7] == expected
 
@@ -206,7 +206,7 @@ def test_documents_in_several_files_are_refused_with_the_reason(tmp_path):
     for number in range(2):
         row = {"_id": f"d{number}", "title": "", "text": "Fever in a child is measured."}
         (tmp_path / f"beir/corpus/corpus-0000{number}-of-00002.jsonl").write_text(json.dumps(row))
-    status, _, err = Generate(tmp_path).run(
+    status, _, err = Generate(tmp_path).here(
         "dataset=beir", f"dataset.path={tmp_path}/beir", "--count", "1", "--out", "new"
     )
     assert status == 2
@@ -215,16 +215,16 @@ def test_documents_in_several_files_are_refused_with_the_reason(tmp_path):
 
 @pytest.mark.usefixtures("processes")
 def test_a_dataset_without_documents_of_its_own_is_refused(tmp_path):
-    status, _, err = Generate(tmp_path).run("dataset=clinical_cases", "--count", "5", "--out", "new")
+    status, _, err = Generate(tmp_path).here("dataset=clinical_cases", "--count", "5", "--out", "new")
     assert status == 2
     assert "corpus: nothing is chosen; choose documents with corpus=pdf corpus.path=DIR, for example" in err
 
 
 @pytest.mark.usefixtures("processes")
 def test_the_encoder_spreads_the_passages_over_topics(made):
-    """By the real model."""
     generate, _, folder = made
-    status, _, err = generate.run(*generate.documents, "shortest_passage=5", "--count", "16", "--out", "by topics")
+    arguments = [*generate.documents, "encoder=wordllama", "shortest_passage=5", "--count", "16", "--out", "by topics"]
+    status, _, err = generate.here(*arguments)
     assert status == 0, err
     by_topics, by_documents = (lines(each / "questions.jsonl") for each in (generate.folder / "by topics", folder))
     assert [each["corpus_id"] for each in by_topics] != [each["corpus_id"] for each in by_documents]
@@ -234,7 +234,7 @@ def test_the_encoder_spreads_the_passages_over_topics(made):
 @pytest.mark.parametrize("given", [["--count", "5"], ["--out", "new"], ["--count", "many", "--out", "new"]])
 def test_what_must_be_given_is_named(made, given):
     generate, _, _ = made
-    status, _, err = generate.run(*generate.documents, *given)
+    status, _, err = generate.here(*generate.documents, *given)
     assert status == 2
     assert "--count" in err or "--out" in err
 
@@ -244,7 +244,7 @@ def test_an_empty_corpus_is_said(tmp_path):
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "empty.txt").write_text(" \n")
     generate = Generate(tmp_path)
-    status, _, err = generate.run(*generate.documents, *QUICK, "--count", "5", "--out", "new")
+    status, _, err = generate.here(*generate.documents, *QUICK, "--count", "5", "--out", "new")
     assert (status, len(err.splitlines())) == (2, 1)
     assert "empty.txt" in err or "no passage of 1 documents" in err
 

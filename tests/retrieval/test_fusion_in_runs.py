@@ -27,7 +27,7 @@ def swept(application, dataset, *given):
 
 @pytest.fixture(scope="module")
 def fused(shared_application, dataset):
-    three = ["retriever=three_way", "retriever.rankers.static.encoder=minilm", "retriever.fusion=rrf,max"]
+    three = ["retriever=three_way", "retriever.rankers.dense.encoder=wordllama", "retriever.fusion=rrf,max"]
     return swept(shared_application, dataset, *three)
 
 
@@ -71,7 +71,7 @@ def test_a_run_with_an_option_by_name_is_reproduced(fused, shared_application, d
     ],
 )
 def test_an_explanation_says_how_the_score_is_made(fused, shared_application, dataset, name, lines):
-    process = shared_application.script("explain", fused[f"fusion={name}"].info.run_id, ASKED, *dataset[2:])
+    process = shared_application.script_here("explain", fused[f"fusion={name}"].info.run_id, ASKED, *dataset[2:])
     assert process.returncode == 0, process.stderr
     assert lines in process.stdout
 
@@ -101,7 +101,7 @@ def test_a_query_without_a_result_is_in_every_table(limited, shared_application)
 
 
 def test_an_explanation_says_that_nothing_was_retrieved(limited, shared_application, dataset):
-    process = shared_application.script("explain", limited["score_threshold=99"].info.run_id, ASKED, *dataset[2:])
+    process = shared_application.script_here("explain", limited["score_threshold=99"].info.run_id, ASKED, *dataset[2:])
     assert process.returncode == 0, process.stderr
     assert "nothing was retrieved" in process.stdout
     assert re.search(r"missed +", process.stdout)

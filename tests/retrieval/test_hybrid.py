@@ -56,11 +56,11 @@ def test_alpha_0_is_the_sparse_ranking(hybrid, sparse, manual_search):
 
 @pytest.mark.usefixtures("long_work")
 def test_the_ranking_is_the_weighted_sum_over_each_ones_candidates(hybrid, dense, sparse, manual_search):
-    fused = []
+    fused, parts = [], [(0.3, dense.rank(manual_search, 20)), (0.7, sparse.rank(manual_search, 20))]
     for query in range(len(manual_search.queries)):
         sums = {}
-        for weight, retriever in ((0.3, dense), (0.7, sparse)):
-            found = retriever.rank(manual_search, 20).row(query)
+        for weight, ranking in parts:
+            found = ranking.row(query)
             scores = dict(zip(found.passages[0].tolist(), found.scores[0].tolist(), strict=True))
             scores.pop(NOTHING, None)
             low, high = min(scores.values()), max(scores.values())
@@ -91,10 +91,11 @@ def test_a_query_costs_at_least_what_both_retrievers_cost(hybrid, dense, sparse,
 @pytest.mark.usefixtures("long_work")
 def test_alpha_is_the_weight_of_any_fusion_that_takes_weights(hybrid, dense, sparse, manual_search):
     found = hybrid(alpha=0.3, fusion=ReciprocalRankFusion(constant=5)).rank(manual_search, 10)
+    parts = [(0.3, dense.rank(manual_search, 100)), (0.7, sparse.rank(manual_search, 100))]
     for query in range(len(manual_search.queries)):
         sums = {}
-        for weight, retriever in ((0.3, dense), (0.7, sparse)):
-            passages = retriever.rank(manual_search, 100).row(query).passages[0]
+        for weight, ranking in parts:
+            passages = ranking.row(query).passages[0]
             for rank_, passage in enumerate(passages[passages != NOTHING].tolist(), start=1):
                 sums[passage] = sums.get(passage, 0) + weight / (5 + rank_)
         assert found.passages[query].tolist() == sorted(sums, key=lambda each: (-sums[each], each))[:10]

@@ -1,6 +1,7 @@
 """What classes of users return: either it is a ranking, or one line says what is wrong with it."""
 
 import math
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from ragsweep.app.commands import composed
 from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
+from ragsweep.experiment import Experiment
 from ragsweep.models.encoders.returned import check_embeddings
 from ragsweep.retrieval import (
     NOTHING,
@@ -352,14 +355,11 @@ def test_a_run_with_a_broken_ranking_is_refused_and_leaves_nothing(theirs, appli
     assert not (application.home / "outputs").exists()
 
 
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [("raises", "KeyError: 'their bug'"), ("exits", "RuntimeError: theirs.Theirs called sys.exit(0)")],
-)
-def test_a_run_whose_retriever_gives_up_is_failed(theirs, application, how, said):
-    process = theirs(how)
+def test_a_run_whose_retriever_gives_up_is_failed(theirs, application):
+    process = theirs("raises")
     assert process.returncode == 1
-    assert process.stderr.splitlines()[1:] == [f"ragsweep: {said} (-v shows where)"]  # the first is of the dataset
+    said = ["ragsweep: KeyError: 'their bug' (-v shows where)"]
+    assert process.stderr.splitlines()[1:] == said  # the first is of the dataset
     assert [run.info.status for run in application.runs()] == ["FAILED"]
 
 
@@ -379,13 +379,14 @@ def test_a_run_whose_retriever_gives_up_is_failed(theirs, application, how, said
         ),
     ],
 )
-def test_a_retriever_that_cannot_be_used_is_named_before_anything_runs(application, dataset, tmp_path, code, said):
+def test_a_retriever_that_cannot_be_used_is_named_before_anything_runs(dataset, tmp_path, monkeypatch, code, said):
     (tmp_path / "theirs.py").write_text(code)
-    settings = ["retriever=sparse", "retriever._target_=theirs.Theirs"]
-    process = application.run(*dataset, *settings, PYTHONPATH=str(tmp_path))
-    assert process.returncode == 2
-    assert process.stderr.splitlines()[-1].endswith(said)
-    assert application.runs() == []
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "theirs", raising=False)
+    with pytest.raises(ConfigError) as refused:
+        Experiment.of(composed([*dataset, "retriever=sparse", "retriever._target_=theirs.Theirs"]))
+    monkeypatch.delitem(sys.modules, "theirs", raising=False)
+    assert str(refused.value).endswith(said)
 
 
 def test_in_a_sweep_a_broken_retriever_costs_its_own_jobs_only(theirs, application):
@@ -393,4 +394,5 @@ def test_in_a_sweep_a_broken_retriever_costs_its_own_jobs_only(theirs, applicati
     assert process.returncode == 1
     assert [run.info.status for run in application.children()] == ["FAILED", "FAILED", "FINISHED"]
     assert "1/3 how=scoreless FAILED: theirs.Theirs: scores[0, 0]" in process.stderr
+    assert "2/3 how=exits FAILED: RuntimeError: theirs.Theirs called sys.exit(0)" in process.stderr
     assert len(process.stdout.splitlines()) > 1

@@ -2,8 +2,6 @@
 
 import gzip
 import os
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -471,13 +469,12 @@ def runs(dataset, tmp_path):
 
 
 def test_files_and_a_retriever_are_compared_in_a_sweep_that_ends_in_a_decision(application, dataset, runs):
-    options = application.home / "conf" / "retriever"
+    options = runs / "conf" / "retriever"
     options.mkdir(parents=True)
     for name in ("best", "worse"):
         (options / f"{name}.yaml").write_text(f"defaults: [run_file]\npath: {runs / name}.trec\n")
-    command = [sys.executable, "-m", "ragsweep", "run"]
-    arguments = application.arguments("-m", *dataset, "retriever=best,worse,sparse", "k=2")
-    process = subprocess.run([*command, *arguments], cwd=application.home, capture_output=True, text=True, check=False)
+    swept = ["-m", *dataset, "retriever=best,worse,sparse", "k=2"]
+    process = application.run("--config-dir", str(runs / "conf"), *swept)
     assert process.returncode == 0, process.stderr
     [parent] = application.parents()
     assert parent.data.tags["best.configuration"] == "retriever=best"
@@ -503,7 +500,7 @@ def test_resume_notices_that_a_file_has_changed_and_explain_reads_it(application
     assert "(finished before)" not in application.run(*arguments).stdout
     run = application.children()[-1]
     assert run.data.metrics["ndcg"] == pytest.approx(0.8)
-    explained = application.script(
+    explained = application.script_here(
         "explain", run.info.run_id, "malaria", *dataset[2:], f"retriever.path={runs}/best.trec"
     )
     assert explained.returncode == 0, explained.stderr

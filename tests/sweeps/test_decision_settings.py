@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from ragsweep.app.commands import composed
 from ragsweep.core.errors import ConfigError
+from ragsweep.experiment import Experiment
 from ragsweep.sweeps import DecisionSettings, check_decision
 from ragsweep.tasks.metric import Metric
 
@@ -80,12 +82,18 @@ def test_what_is_not_measured_or_impossible_is_refused(changed, message):
     assert str(error.value).startswith(message)
 
 
+def test_a_bad_decision_is_refused_before_the_sweep(application):
+    process = application.run("-m", "k=3,5", "decision.at=10")
+    assert process.returncode == 2
+    assert "decision.at: found 10, expected a measured cutoff: 3, 5" in process.stderr
+    assert not application.runs()
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
         ("decision.margin=0", "decision.margin: found 0, expected a number of at least 1e-06, or null"),
         ("decision.at=0", "decision.at: found 0, expected a whole number from 1 to 1000000, or null"),
-        ("decision.at=10", "decision.at: found 10, expected a measured cutoff: 3, 5"),
         ("decision.require=[recall]", "decision.require: found ['recall'], expected a mapping of names, each a number"),
         ("decision.require={recall: high}", "decision.require: found {'recall': 'high'}, expected a mapping of names"),
         ("decision.metrik=f1", "decision.metrik: no such setting (did you mean decision.metric?)"),
@@ -96,8 +104,7 @@ def test_what_is_not_measured_or_impossible_is_refused(changed, message):
         ),
     ],
 )
-def test_a_bad_decision_is_refused_before_the_sweep(application, override, message):
-    process = application.run("-m", "k=3,5", override)
-    assert process.returncode == 2
-    assert message in process.stderr
-    assert not application.runs()
+def test_a_bad_decision_is_refused_before_data_are_loaded(override, message):
+    with pytest.raises(ConfigError) as refused:
+        Experiment.of(composed(["dataset=pdf", "dataset.documents=absent", "dataset.queries=absent", override]))
+    assert message in str(refused.value)

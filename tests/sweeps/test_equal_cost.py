@@ -222,13 +222,14 @@ def strategies(rng, queries=150):
 
 @pytest.mark.usefixtures("long_work")
 def test_strategies_that_are_equal_at_equal_tokens_are_rarely_told_apart(times):
-    most, apart, apart_at_k = times(400), 0, 0
+    most, apart, apart_at_k = times(400), 0, []
     for seed in range(most):
         runs = list(strategies(np.random.default_rng((12, seed))))
         settings = {"costs": [TOKENS], "at": 1000}
         equal = Sweep(runs, {}, DecisionSettings("f1", budgets=[1000], **settings))
         apart += len(decide(equal).headline.tied) < 2
-        at_4 = Sweep(runs, {}, DecisionSettings("f1", budget="k", costs=[TOKENS], at=4))
-        apart_at_k += len(decide(at_4).headline.tied) < 2
+        if seed % 5 == 0:  # all of them would only take longer
+            at_4 = Sweep(runs, {}, DecisionSettings("f1", budget="k", costs=[TOKENS], at=4))
+            apart_at_k.append(len(decide(at_4).headline.tied) < 2)
     assert apart / most <= at_most(0.05, most)
-    assert apart_at_k == most
+    assert all(apart_at_k)

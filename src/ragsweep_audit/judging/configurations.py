@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir
+from itertools import chain
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
+from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.app.commands import composed
@@ -50,13 +52,13 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     swept = with_own_settings(jobs, swept)
     shown = values_shown(of_jobs, swept)
     labels = [name_and_settings(each, swept, shown)[0] for each in of_jobs]
-    cutoff = int(composed(jobs[0]).k)
-    return cutoff, _ranked(jobs, labels)
+    first = composed(jobs[0])
+    return int(first.k), _ranked(chain([first], map(composed, jobs[1:])), labels)
 
 
-def _ranked(jobs: Sequence[Sequence[str]], labels: Sequence[str]) -> Iterator[Ranked]:
-    for job, label in zip(jobs, labels, strict=True):
-        task = _expect_ranking(build_around(checked(composed(job)), "task"), label)
+def _ranked(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iterator[Ranked]:
+    for configuration, label in zip(configurations, labels, strict=True):
+        task = _expect_ranking(build_around(checked(configuration), "task"), label)
         items = dataset_of(task.dataset, task.chunker, task.ingest, task.store, may_lack_judgments=True)
         yield Ranked(label, task.dataset, items, task.rank(items).passages[:, : task.k])
 

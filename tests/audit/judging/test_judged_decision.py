@@ -1,7 +1,7 @@
 """Where a decision by judgments is kept: beside the journal, at the sweep in MLflow, and as a run of its own."""
 
+import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -34,17 +34,18 @@ def settings(tmp_path_factory):
         questions = folder / f"questions_{number}.json"
         questions.write_text(json.dumps(rows))
         of_data = ["corpus=text", f"corpus.path={folder}/texts", "questions=table", f"questions.path={questions}"]
-        of_ranking = ["retriever=sparse", "retriever.k1=0,1.5", "retriever.b=0,1", "k=4"]
+        of_ranking = ["retriever=sparse", "retriever.k1=0,1.5", "k=4"]
         return [*of_data, "questions.unit=document", *of_ranking]
 
     return of_judged
 
 
 def judge(application, *arguments, keys="", **places):
-    """Run the command with these answers."""
-    where = [f"{name}={value}" for name, value in ({**application.places, **places}).items()]
-    command = [sys.executable, "-m", "ragsweep", "judge", *arguments, *where]
-    return subprocess.run(command, input=keys, cwd=application.home, capture_output=True, text=True, check=False)
+    """Run the command in this process with these answers."""
+    where = [f"{name}={value}" for name, value in places.items()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(keys))
+        return application.script_here("judge", *arguments, *where)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The race keeps its level against what a judge, a guess or a proposal may do, and ends with the truth."""
 
-import sys
 from copy import deepcopy
 
 import numpy as np
@@ -10,8 +9,6 @@ from simulated_races import LEVEL, made, run, unjudged
 
 from ragsweep_audit.judging.race import SAFE_BET, Race
 from ragsweep_audit.judging.relevance_guess import RelevanceGuess
-
-RACES = 200
 
 
 def capital_after_each_draw(race, grades):
@@ -123,10 +120,10 @@ def test_over_all_orders_of_a_small_race_the_best_drops_out_no_more_often_than_t
     assert probability(Race(weights, unjudged(weights), level=level)) <= level
 
 
-def errors(judge=lambda grades, seed: grades, guess=lambda grades, seed: None):
+def errors(races, judge=lambda grades, seed: grades, guess=lambda grades, seed: None):
     """How many of the races drop all that are best, at any look."""
     dropped = 0
-    for seed in range(RACES):
+    for seed in range(races):
         weights, grades = made(seed, configurations=3, queries=12, quality=[1.0, 1.0, 0.9])
         noisy = judge(grades, seed)
         race = Race(weights, unjudged(weights), seed=seed, guessed=guess(grades, seed))
@@ -148,12 +145,14 @@ def graded(grades, seed):
     return np.where(generator.random(len(grades)) < 0.1, np.maximum(given, 1 / 3), given)
 
 
-JUDGES = {"right": lambda grades, seed: grades, "errs in 10 %": flipped, "has four grades": graded}
+JUDGES = {"right": lambda grades, seed: grades, "has four grades": graded}
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
-def test_the_best_drops_out_in_at_most_5_percent_of_races(long_work, judge):
-    assert errors(judge) <= binom.ppf(0.999, RACES, LEVEL)
+def test_the_best_drops_out_in_at_most_5_percent_of_races(times, judge):
+    races = times(300)
+    assert errors(races, judge) <= binom.ppf(0.999, races, LEVEL)
 
 
 def lying(grades, seed):
@@ -165,15 +164,18 @@ def flipping(grades, seed):
     return np.where(wrong, 1 - grades, grades)
 
 
-@pytest.mark.parametrize("guess", [lying, flipping])
-def test_a_wrong_guess_costs_judgments_and_not_the_level(long_work, guess):
-    assert errors(guess=guess) <= binom.ppf(0.999, RACES, LEVEL)
+@pytest.mark.usefixtures("long_work")
+def test_a_wrong_guess_costs_judgments_and_not_the_level(times):
+    races = times(300)
+    assert errors(races, guess=lying) <= binom.ppf(0.999, races, LEVEL)
 
 
-def test_shares_that_are_wrong_on_purpose_cost_judgments_and_not_the_level(long_work, monkeypatch):
+@pytest.mark.usefixtures("long_work")
+def test_shares_that_are_wrong_on_purpose_cost_judgments_and_not_the_level(times, monkeypatch):
     wrong = property(lambda self: np.where(self._features[1] > 0, 0.02, 0.98))
     monkeypatch.setattr(RelevanceGuess, "shares", wrong)
-    assert errors() <= binom.ppf(0.999, RACES, LEVEL)
+    races = times(300)
+    assert errors(races) <= binom.ppf(0.999, races, LEVEL)
 
 
 def test_a_right_guess_saves_judgments():
@@ -188,20 +190,24 @@ def test_a_right_guess_saves_judgments():
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
-def test_the_best_drops_out_in_at_most_5_percent_of_2000_races(judge, monkeypatch):
-    monkeypatch.setattr(sys.modules[__name__], "RACES", 2000)
-    assert errors(judge) <= binom.ppf(0.999, 2000, LEVEL)
+@pytest.mark.parametrize(
+    "others",
+    [*({"judge": judge} for judge in (*JUDGES.values(), flipped)), {"guess": flipping}],
+    ids=[*JUDGES, "errs in 10 %", "guesses flip"],
+)
+def test_the_best_drops_out_in_at_most_5_percent_of_2000_races(others):
+    assert errors(2000, **others) <= binom.ppf(0.999, 2000, LEVEL)
 
 
-def test_the_leader_is_called_close_enough_wrongly_in_at_most_5_percent_of_races(long_work):
-    wrong = 0
-    for seed in range(RACES):
+@pytest.mark.usefixtures("long_work")
+def test_the_leader_is_called_close_enough_wrongly_in_at_most_5_percent_of_races(times):
+    races, wrong = times(300), 0
+    for seed in range(races):
         weights, grades = made(seed, configurations=3, queries=12, quality=[1.0, 1.0, 0.9])
         race = run(Race(weights, unjudged(weights), margin=0.05, seed=seed), grades.__getitem__)
         truth = weights @ grades
         wrong += truth.max() - truth[race.leader] >= 0.05
-    assert wrong <= binom.ppf(0.999, RACES, 2 * LEVEL)
+    assert wrong <= binom.ppf(0.999, races, 2 * LEVEL)
 
 
 @pytest.mark.parametrize("seed", range(10))

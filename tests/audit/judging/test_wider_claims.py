@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from ragsweep_audit.judging.judge_errors import error_rate, kappa, loss_by_the_truth
 from ragsweep_audit.judging.race import Race
 
-RACES, CONFIGURATIONS, QUERIES, DOCUMENTS = 100, 3, 40, 12
+QUERIES = 40
 
 
 @pytest.mark.parametrize("highest", [1, 3])
@@ -38,23 +38,23 @@ def test_few_repeats_that_agree_leave_errors_possible():
     assert error_rate(5, 5)[1] == 0.5
 
 
-def test_the_loss_by_the_truth_is_exceeded_in_no_more_races_than_the_level(drawing):
-    errors, wrong = 0.1, 0
-    for seed in range(RACES):
+def test_the_loss_by_the_truth_is_exceeded_in_no_more_races_than_the_level(drawing, times):
+    races, errors, wrong = times(180), 0.1, 0
+    for seed in range(races):
         weights, grades = made(seed, configurations=3, queries=12, quality=[1.0, 1.0, 0.9])
         flips = np.random.default_rng([seed, 2]).random(len(grades)) < errors
         noisy, truth = np.where(flips, 1 - grades, grades), weights @ grades
         race = run(Race(weights, unjudged(weights), margin=0.05, seed=seed), noisy.__getitem__)
         wrong += truth.max() - truth[race.leader] > loss_by_the_truth(race, errors)
-    assert wrong <= binom.ppf(0.999, RACES, 3 * LEVEL)
+    assert wrong <= binom.ppf(0.999, races, 3 * LEVEL)
 
 
-def test_the_loss_on_new_queries_is_exceeded_in_no_more_races_than_the_level(drawing):
+def test_the_loss_on_new_queries_is_exceeded_in_no_more_races_than_the_level(drawing, times):
     """The queries of each race are drawn, with replacement, from 2,000, on which the truth is known."""
     weights, grades = made(5, configurations=3, queries=2000, documents=12, k=4, quality=[1.0, 1.0, 0.9])
     pairs_of = np.array_split(np.arange(weights.shape[1]), 2000)  # near enough: pools of about that size, not queries
-    truth, wrong, bounds = weights @ grades, 0, []
-    for seed in range(RACES):
+    races, truth, wrong, bounds = times(180), weights @ grades, 0, []
+    for seed in range(races):
         taken = np.random.default_rng([seed, 4]).integers(0, 2000, QUERIES)
         pairs = np.concatenate([pairs_of[each] for each in taken])
         queries = np.repeat(np.arange(QUERIES), [len(pairs_of[each]) for each in taken])
@@ -62,7 +62,7 @@ def test_the_loss_on_new_queries_is_exceeded_in_no_more_races_than_the_level(dra
         run(race, grades[pairs].__getitem__)
         bounds.append(race.loss_on_new_queries)
         wrong += truth.max() - truth[race.leader] > bounds[-1]
-    assert wrong <= binom.ppf(0.999, RACES, LEVEL)
+    assert wrong <= binom.ppf(0.999, races, LEVEL)
     assert np.median(bounds) < 0.5
 
 

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import letters as letters_module
 import numpy as np
 import pytest
 from letters import LetterEncoder, numbered
+from warm import Process
 
 from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, embed, encoding_ms
 from ragsweep.retrieval import SentenceTransformerEncoder
@@ -119,7 +121,9 @@ def test_processes_on_cpus_of_other_abilities_share_no_embeddings(store, tmp_pat
     embed(SentenceTransformerEncoder(device="cpu"), store, CORPUS, "passage")
     file = tmp_path / "there.npz"
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), "ATEN_CPU_CAPABILITY": "default"}
-    subprocess.run([sys.executable, "-c", ON_THIS_CPU, store.path, file, *CORPUS], env=environment, check=True)
+    command = [sys.executable, "-c", ON_THIS_CPU, store.path, file, *CORPUS]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True)
+    assert b"%|" not in done.stderr, "a model that loads, or encodes, fills a log with its progress"
     there = np.load(file)
     np.testing.assert_array_equal(there["kept"], there["fresh"])
     assert len({entry.stage for entry in store.entries()}) == len(list(store.entries())) == 2
@@ -129,9 +133,8 @@ def test_processes_on_cpus_of_other_abilities_share_no_embeddings(store, tmp_pat
 
 def process(store, end, seconds):
     """Encode `numbered(end)` in a process that says how many texts it encodes at a time."""
-    arguments = [sys.executable, letters_module.__file__, store.path, str(end), str(seconds)]
-    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
+    arguments = [store.path, str(end), str(seconds)]
+    return Process(Path(letters_module.__file__), arguments, Path(store.path).parent, {**os.environ})
 
 
 def encoding(store):
@@ -144,19 +147,19 @@ def encoding(store):
 
 def kill(process):
     process.kill()
-    process.wait()
+    process.communicate()
 
 
 @pytest.mark.usefixtures("processes")
 def test_processes_that_want_the_same_corpus_encode_it_once(store):
-    processes = [process(store, 10, seconds=1) for _ in range(2)]
+    processes = [process(store, 10, seconds=0.5) for _ in range(2)]
     assert "".join(each.communicate()[0] for each in processes) == "10\n"
 
 
 @pytest.mark.usefixtures("processes")
 def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
     embed(letters, store, numbered(5), "passage")
-    for each in [process(store, 10, seconds=1), process(store, 20, seconds=1)]:
+    for each in [process(store, 10, seconds=0.5), process(store, 20, seconds=0.5)]:
         each.communicate()
     texts = numbered(20)
     encoder = LetterEncoder()

@@ -93,7 +93,7 @@ def test_heading_paths_are_a_param_and_leave_with_the_retriever(application, dat
     params = {name: value for name, value in runs["ingest=contextual"].data.params.items() if name.startswith("ingest")}
     assert params == {"ingest": "ContextualIngest", "ingest.title": "None"}
     out = tmp_path / "out"
-    exported = application.script("export", runs["ingest=contextual"].info.run_id, "--out", str(out), *dataset[2:])
+    exported = application.script_here("export", runs["ingest=contextual"].info.run_id, "--out", str(out), *dataset[2:])
     assert exported.returncode == 0, exported.stderr
     loaded = ragsweep.load(out, corpus=dataset[2].partition("=")[2])
     bare = ragsweep.load(out, corpus=dataset[2].partition("=")[2], overrides={"ingest.title": False})

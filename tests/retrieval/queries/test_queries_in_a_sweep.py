@@ -8,8 +8,10 @@ import small
 
 MISSPELLED = [("How much paracetmol does a hot child need?", ["fever.pdf#1"], "factual"), *small.QUERIES[1:]]
 
+REWRITERS = ["spellcheck", "prf", "table"]
 
-def swept(application, folder, queries):
+
+def swept(application, folder, queries, rewriters):
     """The recorded files of each rewriter, by its name."""
     dataset = small.arguments(folder)
     small.write_queries(folder / "questions.json", queries)
@@ -17,19 +19,19 @@ def swept(application, folder, queries):
     (folder / "conf" / "query").mkdir(parents=True)
     (folder / "conf/query/table.yaml").write_text(f"defaults: [abbreviations]\ntable: {folder / 'table.csv'}\n")
     given = ["--config-dir", str(folder / "conf"), *dataset, "-m", "retriever=sparse", "k=3"]
-    process = application.run(*given, "query=plain,spellcheck,prf,table")
+    process = application.run(*given, f"query={','.join(rewriters)}")
     assert process.returncode == 0, process.stderr
     runs = {}
     for run in application.children():
         query = run.data.params.get("query", "plain")
         runs[query] = (run, application.artifacts(run) / "results")
-    assert len(runs) == 4
+    assert len(runs) == len(rewriters)
     return runs
 
 
 @pytest.fixture(scope="module")
 def runs(shared_application, tmp_path_factory):
-    return swept(shared_application, tmp_path_factory.mktemp("asked") / "data", MISSPELLED)
+    return swept(shared_application, tmp_path_factory.mktemp("asked") / "data", MISSPELLED, ["plain", *REWRITERS])
 
 
 def per_query(results):
@@ -57,7 +59,7 @@ def test_an_explanation_says_what_was_changed(runs, shared_application, tmp_path
     *_, documents, queries = small.arguments(tmp_path / "data")
     small.write_queries(tmp_path / "data" / "questions.json", MISSPELLED)
     for query, said in (("SpellCheck", "paracetmol -> paracetamol"), ("PseudoRelevanceFeedback", "as feedback")):
-        process = shared_application.script("explain", runs[query][0].info.run_id, "1", documents, queries)
+        process = shared_application.script_here("explain", runs[query][0].info.run_id, "1", documents, queries)
         assert process.returncode == 0, process.stderr
         assert said in process.stdout, process.stdout
 
@@ -66,7 +68,7 @@ def test_no_rewriter_knows_how_its_queries_are_judged(runs, application, tmp_pat
     """The relevant pages of each query go to the next query: no ranking changes."""
     judged = [MISSPELLED[(row + 1) % len(MISSPELLED)][1] for row in range(len(MISSPELLED))]
     moved = [(query, pages, kind) for (query, _, kind), pages in zip(MISSPELLED, judged, strict=True)]
-    for query, (run, results) in swept(application, tmp_path / "data", moved).items():
+    for query, (run, results) in swept(application, tmp_path / "data", moved, REWRITERS).items():
         assert (results / "ranking.trec").read_text() == (runs[query][1] / "ranking.trec").read_text(), query
         assert run.data.metrics != runs[query][0].data.metrics, query
 
