@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parents[1]
 COMMAND = Path(sys.executable).with_name("ragsweep")
+PYTEST = Path(sys.executable).with_name("pytest")
 OF_CLONE = {"RAGSWEEP_PROJECT": str(PROJECT)}
 
 

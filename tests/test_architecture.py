@@ -35,10 +35,15 @@ MODULES = {module(path): path for path in SOURCE.rglob("*.py")}
 
 
 @cache
+def nodes(path):
+    return [*ast.walk(ast.parse(path.read_text()))]
+
+
+@cache
 def imports(path):
     """Every module that a file imports, also inside functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -209,7 +214,7 @@ OF_OTHERS = {
 def test_no_contract_is_an_attribute_by_its_name():
     asked = {}
     for path in (PROJECT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             match node:
                 case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=name), *_]):
                     asked.setdefault(name, set()).add(path.stem)

@@ -2,16 +2,15 @@
 
 import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
 import pytest
 import small
-from application import PROJECT
+from application import PROJECT, PYTEST
 from letters import LetterEncoder
+from warm import Process
 
 import ragsweep.evaluation
 from ragsweep.core.project import shipped_conf
@@ -617,10 +616,8 @@ CAUGHT = {
 @pytest.mark.usefixtures("processes")
 def test_a_component_that_breaks_a_rule_fails_the_test_of_that_rule(tmp_path):
     (tmp_path / "test_broken.py").write_text(BROKEN)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(tmp_path)]
     path = os.pathsep.join(str(PROJECT / "tests" / each) for each in ("", "tasks"))
-    process = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}
-    )
-    failed = set(re.findall(r"^FAILED \S+::(\w+)::(\w+)", process.stdout, re.MULTILINE))
-    assert failed >= CAUGHT, process.stdout
+    given = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(tmp_path)]
+    stdout, _ = Process(PYTEST, given, tmp_path, {**os.environ, "PYTHONPATH": path}).communicate(timeout=300)
+    failed = set(re.findall(r"^FAILED \S+::(\w+)::(\w+)", stdout, re.MULTILINE))
+    assert failed >= CAUGHT, stdout

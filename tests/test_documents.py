@@ -5,18 +5,18 @@ import os
 import pkgutil
 import re
 import shlex
-import subprocess
-import sys
+import shutil
 from functools import cache
 from importlib import import_module
 
 import hydra
 import pytest
 import yaml
-from application import PROJECT
+from application import COMMAND, PROJECT, PYTEST
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
+from warm import Process
 
 import ragsweep
 from ragsweep.app.main import commands
@@ -142,15 +142,14 @@ def test_the_recipes_pass_their_conformance_suites(tmp_path):
         if language == "python":
             (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text)
     assert len([*tmp_path.glob("test_*.py")]) == 8
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n0", "-q", "-k", f"not ({SLOW})", "."],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": "."}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    given = ["-n0", "-q", "-k", f"not ({SLOW})", "."]
+    process = Process(PYTEST, given, tmp_path, {**os.environ, "PYTHONPATH": str(tmp_path)})
+    stdout, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, stdout
 
 
 @pytest.mark.usefixtures("processes")
-def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path):
+def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path, empty_database):
     for _, text in BLOCK.findall(PAGES["component_recipes.md"]):
         name = text.splitlines()[0].removeprefix("# ")
         if name in ("lengths.py", "conf/task/lengths.yaml"):
@@ -158,8 +157,9 @@ def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path):
             (tmp_path / name).write_text(text)
     [command] = [line for line in OF_YAML.findall(PAGES["component_recipes.md"]) if "task=lengths" in line]
     arguments = [each for each in shlex.split(command)[1:] if each != "-m" and not each.startswith("chunker=")]
-    done = subprocess.run(
-        [sys.executable, "-m", "ragsweep", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "short_enough" in done.stdout
+    (tmp_path / "mlruns").mkdir()
+    shutil.copy(empty_database, tmp_path / "mlruns")
+    process = Process(COMMAND, arguments, tmp_path, {**os.environ, "RAGSWEEP_PROJECT": str(tmp_path)})
+    stdout, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    assert "short_enough" in stdout

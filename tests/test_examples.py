@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from application import PROJECT
+from warm import Process
 
 BETWEEN_CELLS = "\n---- next cell ----\n"
 NOTEBOOKS = sorted((PROJECT / "examples").glob("*.ipynb"))
@@ -17,13 +16,11 @@ NOTEBOOKS = sorted((PROJECT / "examples").glob("*.ipynb"))
 def test_a_notebook_prints_what_is_stored_in_it(path, tmp_path):
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
     separated = f"\nprint(end={BETWEEN_CELLS!r})\n".join("".join(cell["source"]) for cell in cells)
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-c", separated],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    for printed, cell in zip(done.stdout.split(BETWEEN_CELLS), cells, strict=True):
+    (tmp_path / "notebook.py").write_text(separated)
+    process = Process(tmp_path / "notebook.py", [], tmp_path, {**os.environ})
+    stdout, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    for printed, cell in zip(stdout.split(BETWEEN_CELLS), cells, strict=True):
         stored = "".join(text for output in cell["outputs"] for text in output["text"])
         assert without_latency(printed) == without_latency(stored)
 

@@ -1,33 +1,32 @@
-"""Every command of the README works, typed in its order in a copy of the project."""
+"""Every command of the README works, in its order, in a folder with the files that the README asks for."""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from application import PROJECT
+from application import COMMAND, PROJECT
+from mlflow import MlflowClient
+from warm import Process
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
-def copy(tmp_path, cache):
-    """The files that git knows, a ready environment, and the files that the README asks its reader to write."""
+def folder(tmp_path, cache, empty_database):
+    """The Makefile, a ready environment, and the files that the README asks its reader to write."""
     cache.mkdir(exist_ok=True)
     (tmp_path / ".cache").symlink_to(cache)  # other tests have embedded the same manual
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=PROJECT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    for name in listed.stdout.splitlines():
-        if (PROJECT / name).is_file():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(PROJECT / name, tmp_path / name)
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        (tmp_path / name).symlink_to(PROJECT / name)
     (tmp_path / ".venv").symlink_to(sys.prefix)
-    (tmp_path / "my_pdfs").mkdir()
+    for name in ("mlruns", "my_pdfs"):
+        (tmp_path / name).mkdir()
+    shutil.copy(empty_database, tmp_path / "mlruns")
     shutil.copy(PROJECT / "data/cho_manual/documents/cho_training_manual.pdf", tmp_path / "my_pdfs/manual.pdf")
     for language, text in blocks():
         if language in ("python", "yaml"):
@@ -43,21 +42,23 @@ def blocks():
 
 @pytest.mark.usefixtures("processes")
 @pytest.mark.timeout(900)
-def test_every_command_block_works(copy):
-    environment = {
-        **os.environ,
-        "PATH": f"{copy / '.venv/bin'}:{os.environ['PATH']}",  # as `source .venv/bin/activate` leaves it
-        "PYTHONPATH": f"{copy / 'src'}",  # the environment is installed for the project, not for its copy
-        "MAKEFLAGS": "--dry-run",  # .ci/run and test_sweep.py run `make sweep`, tests/browser runs `make ui`
-    }
-    for language, text in blocks():
-        if language != "bash":
-            continue
-        done = subprocess.run(
-            ["bash", "-ec", text], check=False, cwd=copy, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
-    assert (copy / "mlruns/mlflow.db").exists()
+def test_every_command_works(folder):
+    """From the fork server: tests/app/test_wheel.py starts the installed command."""
+    environment = {**os.environ, "MAKEFLAGS": "--dry-run"}  # .ci/run runs `make sweep`, tests/browser runs `make ui`
+    used = set()
+    for line in "".join(text for language, text in blocks() if language == "bash").splitlines():
+        name, *arguments = shlex.split(line, comments=True)
+        used.add(name)
+        if name == "ragsweep":
+            process = Process(COMMAND, arguments, folder, {**os.environ, "RAGSWEEP_PROJECT": str(folder)})
+            stdout, stderr = process.communicate(timeout=300)
+            assert process.returncode == 0, f"{line}\n{stdout}\n{stderr}"
+        else:
+            subprocess.run(["bash", "-ec", line], check=True, cwd=folder, env=environment)
+    assert used == {"ragsweep", "make", "source"}
+    client = MlflowClient(f"sqlite:///{folder}/mlruns/mlflow.db")
+    recorded = {experiment.name for experiment in client.search_experiments()}
+    assert {"cho_manual", "my_manual"} <= recorded
 
 
 def test_the_readme_shows_a_picture_that_is_there():

@@ -21,7 +21,7 @@ NAMES_OF_THE_REFERENCE = {
     "Sparse_Heavy_Hybrid": "0.3",
     "Pure_Sparse_BM25": "0.0",
 }
-LARGE = {"alpha_sensitivity": 11, "chunking": 48, "grid": 25}  # and how many jobs they have
+LARGE = {"alpha_sensitivity": 11, "chunking": 48, "grid": 25, "small_to_big": 48}  # and how many jobs they have
 EXPERIMENTS = sorted(
     {path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml")} - {"strategies"}
 )  # test_strategies.py
@@ -120,6 +120,15 @@ def test_a_large_experiment_lists_its_jobs(experiment):
         config = compose("config", [f"experiment={experiment}"], return_hydra_config=True)
     swept = [f"{name}={values}" for name, values in config.hydra.sweeper.params.items()]
     assert len([*jobs_of(OverridesParser.create().parse_overrides(swept))]) == LARGE[experiment]
+
+
+def test_the_experiment_of_returned_units_runs_at_one_size_and_k(application, dataset):
+    given = [*dataset, "encoder=wordllama", "chunker.size=200", "k=3"]
+    process = application.run("-m", "experiment=small_to_big", *given)
+    assert process.returncode == 0, process.stderr
+    assert {run.info.run_name for run in application.children()} == {
+        f"returns={unit}" for unit in ("passage", "window", "parent", "page")
+    }
 
 
 def test_a_large_experiment_plans_its_jobs(application, tmp_path):

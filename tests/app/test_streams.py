@@ -58,7 +58,7 @@ def test_an_impatient_ctrl_c_leaves_one_line(application, dataset):
     assert {run.info.status for run in application.children()} == {"KILLED"}
 
 
-def test_a_store_that_is_deleted_meanwhile_costs_only_time(tmp_path):
+def test_a_store_that_is_deleted_meanwhile_costs_only_time(tmp_path, times):
     store, ended = Store(str(tmp_path / "store"), max_gb=0.001), threading.Event()
 
     def delete():
@@ -69,7 +69,7 @@ def test_a_store_that_is_deleted_meanwhile_costs_only_time(tmp_path):
     deleting = threading.Thread(target=delete)
     deleting.start()
     try:
-        for number in range(300):
+        for number in range(times(300)):
             [array] = store.get("stage", number % 5, lambda: {"array": np.arange(9)}).values()
             np.testing.assert_array_equal(array, np.arange(9))
     finally:

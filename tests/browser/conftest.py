@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,11 +120,23 @@ def fresh_page(browser: Any) -> Iterator[Any]:
         yield profile.new_page()
 
 
+@pytest.fixture(scope="session")
+def profile(browser: Any) -> Iterator[Any]:
+    """A profile where MLflow has offered its assistant before, which takes a third of the window.
+
+    It has loaded MLflow's scripts before, and nothing else is left of earlier pages.
+    """
+    with browser.new_context(viewport={"width": 1400, "height": 900}) as kept:
+        kept.set_default_timeout(WAIT)
+        kept.add_init_script(f"if (window === top) {{ localStorage.clear(); {ASSISTANT_WAS_HERE} }}")
+        yield kept
+
+
 @pytest.fixture
-def page(fresh_page: Any) -> Any:
-    """A page in a profile where MLflow has offered its assistant before, which takes a third of the window."""
-    fresh_page.add_init_script(ASSISTANT_WAS_HERE)
-    return fresh_page
+def page(profile: Any) -> Iterator[Any]:
+    """A page of that profile."""
+    with closing(profile.new_page()) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Jobs that share a composition get what Hydra would have composed for each of them."""
 
 import copy
+from functools import cache
 
 import hydra
 import pytest
@@ -59,11 +60,17 @@ def loader():
         yield GlobalHydra.instance().config_loader()
 
 
+@pytest.fixture(scope="module")
+def master_of(loader):
+    """The configuration that a sweep with some overrides begins with."""
+    return cache(lambda *overrides: loader.load_configuration("config", [*overrides], RunMode.MULTIRUN))
+
+
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("jobs", SWEEPS.values(), ids=SWEEPS)
-def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, jobs):
+def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, master_of, jobs):
     overrides = ["dataset=pdf"] if any("dataset" in each for each in jobs[0]) else []
-    master = loader.load_configuration("config", overrides, RunMode.MULTIRUN)
+    master = master_of(*overrides)
     sharing = SharingLoader(loader)
     for job in jobs:
         try:
@@ -79,8 +86,8 @@ def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, jobs):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader):
-    master = loader.load_configuration("config", [], RunMode.MULTIRUN)
+def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader, master_of):
+    master = master_of()
     sharing = SharingLoader(loader)
     first = sharing.load_sweep_config(master, ["k=3"])
     before = copy.deepcopy(first)
@@ -89,8 +96,8 @@ def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_jobs_that_differ_in_values_are_composed_once(loader, monkeypatch):
-    master = loader.load_configuration("config", [], RunMode.MULTIRUN)
+def test_jobs_that_differ_in_values_are_composed_once(loader, master_of, monkeypatch):
+    master = master_of()
     sharing, composed = SharingLoader(loader), []
     compose = sharing.load_configuration
     monkeypatch.setattr(sharing, "load_configuration", lambda **call: composed.append(call) or compose(**call))

@@ -21,7 +21,7 @@ from ragsweep.models.encoders import embeddings
 guard()
 Progress.seconds_to_appear = Progress.seconds_between_bars = Progress.seconds_between_lines = 0.05
 embeddings.ENCODED_AT_ONCE = 100
-texts = [f"the passage with the number {number} " * (number % 20 + 1) for number in range(300)]
+texts = [f"the passage with the number {number} " * (number % 3 + 1) for number in range(300)]
 embeddings.embed(SentenceTransformerEncoder(device="cpu"), NO_STORE, texts, "passage")
 print("all is encoded", file=sys.stderr)
 """
@@ -35,9 +35,9 @@ guard()
 Progress.seconds_to_appear = Progress.seconds_between_bars = Progress.seconds_between_lines = 0.05
 with progress("encoding 300 passages", 300):
     time.sleep(0.2)
-    for _ in range(300):
+    for _ in range(60):
         time.sleep(0.01)
-        advance(1)
+        advance(5)
 print("all is encoded", file=sys.stderr)
 """
 

@@ -49,31 +49,36 @@ def test_a_plugin_adds_a_command(ragsweep):
     assert ragsweep("letters", "Iron for two?").stdout == "10 letters\n"
 
 
-def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, shared_application, dataset):
+@pytest.fixture(scope="module")
+def letters_sweep(installed, shared_application, dataset):
+    """A sweep over the group and with the retriever of the plugin."""
     swept = ["-m", *dataset, "retriever=letters", "alphabet=latin,vowels", "k=3"]
     process = shared_application.in_new_interpreter("run", *swept, **installed)
     assert process.returncode == 0, process.stderr
-    runs = shared_application.children()
+    return shared_application
+
+
+def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, letters_sweep, dataset):
+    runs = letters_sweep.children()
     assert {run.data.params["alphabet.letters"] for run in runs} == {"abcdefghijklmnopqrstuvwxyz", "aeiou"}
     assert {run.data.params["retriever"] for run in runs} == {"LettersRetriever"}
-    report = (shared_application.artifacts(shared_application.parents()[0]) / "report.md").read_text()
+    report = (letters_sweep.artifacts(letters_sweep.parents()[0]) / "report.md").read_text()
     assert " of the characters of the questions are vowels." in report
-    refused = shared_application.in_new_interpreter("run", *dataset, "vowels.least=0.9", **installed)
+    sparse = [*dataset, "retriever=sparse"]
+    refused = letters_sweep.in_new_interpreter("run", *sparse, "vowels.least=0.9", **installed)
     assert refused.returncode == 3
     assert "vowels.least does not accept" in refused.stderr
-    wrong = shared_application.in_new_interpreter("run", *dataset, "vowels.least=2", **installed)
+    wrong = letters_sweep.in_new_interpreter("run", *sparse, "vowels.least=2", **installed)
     assert "vowels.least: found 2, expected a number from 0 to 1" in wrong.stderr
 
 
-def test_a_run_of_a_plugin_is_reproduced(installed, shared_application, dataset):
+def test_a_run_of_a_plugin_is_reproduced(installed, letters_sweep, dataset):
     """A record may name the classes of an installed plugin."""
-    run = ["run", *dataset, "retriever=letters", "k=2"]
-    assert shared_application.in_new_interpreter(*run, **installed).returncode == 0
-    run_id = shared_application.runs()[-1].info.run_id
-    again = shared_application.in_new_interpreter("reproduce", run_id, *dataset[2:], "--no-log", **installed)
+    run_id = letters_sweep.children()[0].info.run_id
+    again = letters_sweep.in_new_interpreter("reproduce", run_id, *dataset[2:], "--no-log", **installed)
     assert again.returncode == 0, again.stderr
     assert "identical: " in again.stdout
-    without = shared_application.in_new_interpreter("reproduce", run_id, *dataset[2:], "--no-log")
+    without = letters_sweep.script("reproduce", run_id, *dataset[2:], "--no-log")
     assert without.returncode == 2
     assert "ragsweep_letters.retriever.LettersRetriever may not be built from a record" in without.stderr
 
