@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import lru_cache
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ from warm import Process
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
+    from omegaconf import DictConfig
 
 PROJECT = Path(__file__).resolve().parents[1]
 COMMAND = Path(sys.executable).with_name("ragsweep")
@@ -31,6 +34,20 @@ OF_CLONE = {"RAGSWEEP_PROJECT": str(PROJECT)}
 def _with_defaults(given: Sequence[str], defaults: Mapping[str, object]) -> list[str]:
     """The given arguments, and each default whose name does not appear in them."""
     return [*given, *(f"{name}={value}" for name, value in defaults.items() if not any(name in one for one in given))]
+
+
+def _composed(name: str, overrides: Sequence[str] = ()) -> DictConfig:
+    """What `hydra.compose` returns; composed once as long as no file of the project's own configuration changes."""
+    folder = Path(os.environ["RAGSWEEP_PROJECT"])
+    changed = max((file.stat().st_mtime_ns for file in folder.glob("conf/**/*")), default=0)
+    return copy.deepcopy(_composed_once(name, tuple(overrides), str(folder), changed, Path.cwd()))
+
+
+@lru_cache(maxsize=32)
+def _composed_once(name: str, overrides: Sequence[str], *_: object) -> DictConfig:
+    from hydra.compose import compose
+
+    return compose(name, list(overrides))
 
 
 def _wait_for(process: Process) -> subprocess.CompletedProcess[str]:
@@ -103,7 +120,13 @@ class Application:
 
     def script_here(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Do in this process what `ragsweep NAME` does on this store; for tests that are not about processes."""
-        return in_this_process(self.home, name, *_with_defaults(given, self.places), **OF_CLONE | environment)
+        return self.start_script_here(name, *_with_defaults(given, self.places), **environment)
+
+    def start_script_here(self, name: str, *given: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Do in this process what `ragsweep NAME` does with these arguments alone."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("hydra.compose", _composed)  # this is most of what a command does on a few small runs
+            return in_this_process(self.home, name, *given, **OF_CLONE | environment)
 
     def push(self) -> subprocess.CompletedProcess[str]:
         """Run `ragsweep push` on its outputs."""

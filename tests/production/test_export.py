@@ -113,10 +113,10 @@ def test_the_folder_holds_what_decides_retrieval_and_nothing_of_the_questions(sw
 
 def test_a_single_run_has_no_decision_and_its_index_only_if_asked(sweep, shared_application, tmp_path):
     run = chosen_run(sweep, shared_application)
-    done = shared_application.script("export", run.info.run_id, "--out", str(tmp_path / "one"))
+    done = shared_application.script_here("export", run.info.run_id, "--out", str(tmp_path / "one"))
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "one").iterdir()} == {"retriever.yaml", "check.json", "README.md"}
-    again = shared_application.script("export", run.info.run_id, "--out", str(tmp_path / "one"))
+    again = shared_application.script_here("export", run.info.run_id, "--out", str(tmp_path / "one"))
     assert (again.returncode, len(again.stderr.splitlines())) == (2, 1)
 
 
@@ -127,7 +127,7 @@ def test_a_run_that_cannot_be_made_again_is_not_exported(sweep, shared_applicati
     first, second, *rest = recorded.splitlines(keepends=True)
     try:
         file.write_text("".join([second, first, *rest]))
-        done = shared_application.script("export", run.info.run_id, "--out", str(tmp_path / "one"))
+        done = shared_application.script_here("export", run.info.run_id, "--out", str(tmp_path / "one"))
     finally:
         file.write_text(recorded)
     assert done.returncode == 2
@@ -141,7 +141,7 @@ def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(applic
     [run] = application.runs()
     assert (run.data.params["returns"], run.data.params["returns.chunker.size"]) == ("ParentUnit", "900")
     folder = tmp_path / "retriever"
-    done = application.script("export", run.info.run_id, "--out", str(folder))
+    done = application.script_here("export", run.info.run_id, "--out", str(folder))
     assert (done.returncode, done.stderr) == (0, "")
     retriever = ragsweep.load(folder)
     corpus = yaml.safe_load((folder / "retriever.yaml").read_text())["corpus"]
@@ -152,9 +152,9 @@ def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(applic
     assert all(any(parent in hit.text for parent in parents) for hit in hits)  # one parent, or several
     found = [each.text for each in retriever.passages if each.chunk_id in {hit.passage_id for hit in hits}]
     assert all(any(text in hit.text for hit in hits) for text in found)
-    done = application.script("check", str(folder))
+    done = application.script_here("check", str(folder))
     assert (done.returncode, done.stderr) == (0, "")
-    explained = application.script("explain", run.info.run_id, "1").stdout
+    explained = application.script_here("explain", run.info.run_id, "1").stdout
     assert explained.count("returned for what was found at rank") == 3
 
 
@@ -165,14 +165,14 @@ def test_check_says_what_has_changed(exported, folder, shared_application):
     first = check["questions"][0]["passages"]
     check["questions"][0]["passages"] = [first[1], first[0], *first[2:]]
     (folder / "check.json").write_text(json.dumps(check))
-    done = shared_application.start_script("check", str(folder))
+    done = shared_application.start_script_here("check", str(folder))
     assert done.returncode == 1
     assert f"rank 1 was {first[1]}, is {first[0]}" in done.stdout
-    done = shared_application.start_script("check", str(exported), "retriever.b=0")
+    done = shared_application.start_script_here("check", str(exported), "retriever.b=0")
     assert done.returncode == 1
     for broken in ("{", '{"version": 1, "k": 3, "questions": []}', '{"version": 2, "k": 3, "questions": []}'):
         (folder / "check.json").write_text(broken)
-        done = shared_application.start_script("check", str(folder))
+        done = shared_application.start_script_here("check", str(folder))
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
@@ -274,7 +274,7 @@ def test_documents_outside_the_project_are_named_by_the_user(application, datase
     assert application.run(*dataset, "retriever=sparse", "k=2").returncode == 0
     [run] = application.runs()
     places = dataset[2:]
-    done = application.script("export", run.info.run_id, "--out", str(tmp_path / "small"), *places)
+    done = application.script_here("export", run.info.run_id, "--out", str(tmp_path / "small"), *places)
     assert done.returncode == 0, done.stderr
     documents = places[0].partition("=")[2]
     with pytest.raises(ConfigError, match=r"^corpus\.path: .* outside the project"):
@@ -283,7 +283,7 @@ def test_documents_outside_the_project_are_named_by_the_user(application, datase
         warnings.simplefilter("error")
         [hit, *_] = ragsweep.load(tmp_path / "small", corpus=documents).search("Which test finds malaria?")
     assert (hit.source, hit.page) == ("fever.pdf", "2")
-    done = application.start_script("check", str(tmp_path / "small"), f"corpus.path={documents}")
+    done = application.start_script_here("check", str(tmp_path / "small"), f"corpus.path={documents}")
     assert done.returncode == 0, done.stderr
 
 
@@ -292,7 +292,7 @@ def test_documents_that_another_parser_has_read_are_read_by_it_again(application
     done = application.run(*dataset, "retriever=sparse", "k=2", "dataset.parser=pypdf")
     assert done.returncode == 0, done.stderr
     [run] = application.runs()
-    done = application.script("export", run.info.run_id, "--out", str(tmp_path / "small"), *dataset[2:])
+    done = application.script_here("export", run.info.run_id, "--out", str(tmp_path / "small"), *dataset[2:])
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load((tmp_path / "small" / "retriever.yaml").read_text())["corpus"]["parser"] == "pypdf"
 
@@ -314,7 +314,7 @@ def test_a_rule_of_a_benchmark_is_not_one_of_the_retriever(application, tmp_path
     place = f"dataset.path={tmp_path / 'beir'}"
     assert application.run("dataset=beir", place, "retriever=sparse", "k=2").returncode == 0
     [run] = application.runs()
-    done = application.script("export", run.info.run_id, "--out", str(tmp_path / "out"), place)
+    done = application.script_here("export", run.info.run_id, "--out", str(tmp_path / "out"), place)
     assert done.returncode == 0, done.stderr
     [question] = json.loads((tmp_path / "out" / "check.json").read_text())["questions"]
     assert question["passages"] == ["q1#1/0", "d1#1/0"]
@@ -333,17 +333,17 @@ def small_disk(tmp_path):
 
 def test_an_index_that_finds_no_room_is_a_line_and_leaves_nothing(sweep, shared_application, small_disk):
     out = ["--out", str(small_disk / "retriever")]
-    done = shared_application.script("export", sweep.info.run_id, "--with-index", *out)
+    done = shared_application.script_here("export", sweep.info.run_id, "--with-index", *out)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
     assert "cannot be written (No space left on device)" in done.stderr
     assert [*small_disk.iterdir()] == []
-    assert shared_application.script("export", sweep.info.run_id, *out).returncode == 0
+    assert shared_application.script_here("export", sweep.info.run_id, *out).returncode == 0
 
 
 def test_a_run_within_a_budget_is_refused(application):
     assert application.run("retriever=sparse", "budget=500").returncode == 0
     [run] = application.runs()
-    done = application.script("export", run.info.run_id, "--out", "exported")
+    done = application.script_here("export", run.info.run_id, "--out", "exported")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "measured within a budget; only runs of task=ranking with a k" in done.stderr
 

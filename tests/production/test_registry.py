@@ -158,26 +158,26 @@ def test_a_gate_by_name_promotes_what_passes_and_nothing_else(exported, runs, sh
     def production():
         return str(client.get_registered_model("manual").aliases.get("production"))
 
-    done = shared_application.script("gate", "--candidate", "models:/manual@candidate", *baseline, "--promote")
+    done = shared_application.script_here("gate", "--candidate", "models:/manual@candidate", *baseline, "--promote")
     assert (done.returncode, done.stdout, production()) == (2, "", "None")
     command = re.search(r'python -c "(.*)"$', done.stderr.strip())[1]
-    subprocess.run([sys.executable, "-c", command.replace("VERSION", "1")], check=True)
+    exec(command.replace("VERSION", "1"), {})
     assert production() == "1"
 
-    assert shared_application.script("export", bad, "--register", "manual").returncode == 0
+    assert shared_application.script_here("export", bad, "--register", "manual").returncode == 0
     assert client.get_model_version_by_alias("manual", "candidate").run_id == bad
     done = shared_application.script("gate", "--candidate", "models:/manual@candidate", *baseline, "--promote")
     assert (done.returncode, production()) == (1, "1"), done.stdout
     assert done.stdout.splitlines()[-1] == "not promoted: models:/manual@production stays at version 1"
 
-    assert shared_application.script("export", good, "--register", "manual").returncode == 0
-    done = shared_application.script("gate", "--candidate", good, *baseline)
+    assert shared_application.script_here("export", good, "--register", "manual").returncode == 0
+    done = shared_application.script_here("gate", "--candidate", good, *baseline)
     assert (done.returncode, production()) == (0, "1")
     assert "promoted" not in done.stdout
-    done = shared_application.script("gate", "--candidate", good, *baseline, "--promote")
+    done = shared_application.script_here("gate", "--candidate", good, *baseline, "--promote")
     assert (done.returncode, production()) == (0, "3"), done.stderr
     assert done.stdout.splitlines()[-1] == "promoted: models:/manual@production was version 1, is version 3"
-    done = shared_application.script("gate", "--candidate", "models:/manual@candidate", *baseline, "--promote")
+    done = shared_application.script_here("gate", "--candidate", "models:/manual@candidate", *baseline, "--promote")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "models:/manual@production is version 3 already")
 
 
@@ -263,11 +263,11 @@ def test_a_model_is_written_only_where_artifacts_are_allowed(store, tmp_path):
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_sweep_that_ships_nothing_is_not_registered(runs, shared_application):
-    settings = ["retriever=sparse", "retriever.b=0", "chunker.size=300", "k=3", "decision.require={recall: 1}"]
-    done = shared_application.run("-m", "retriever.k1=1.5,1000", *settings)
+def test_a_sweep_that_ships_nothing_is_not_registered(dataset, shared_application):
+    settings = ["retriever=sparse", "retriever.b=0", "k=1", "decision.require={recall: 1}"]
+    done = shared_application.run("-m", *dataset, "retriever.k1=1.5,1000", *settings)
     sweep = re.search(r"\(sweep ([0-9a-f]{32})\)", done.stdout)[1]
-    done = shared_application.script("export", sweep, "--register", "hopeless")
+    done = shared_application.script_here("export", sweep, "--register", "hopeless")
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert "(requirements)" in line

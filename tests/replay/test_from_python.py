@@ -7,6 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 import pytest
@@ -15,6 +19,7 @@ from mlflow import MlflowClient
 
 import ragsweep
 from ragsweep.core.errors import ConfigError, RagsweepError
+from ragsweep.report.notebook import SweepDecision
 
 pytestmark = pytest.mark.usefixtures("processes")
 
@@ -25,17 +30,32 @@ class Failing(SparseRetriever):
     def rank(self, search, depth):
         raise OSError("gone")
 """
-SWEEP = ["retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
+SWEEP = ["retriever=sparse,failing", "retriever.b=0.3,0.75"]
+
+
+class Swept(NamedTuple):
+    """A sweep run from Python in an empty folder, where half of the jobs fail; its store, and what was said."""
+
+    decision: SweepDecision
+    home: Path
+    out: str
+    err: str
+    warned: str
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory, dataset, empty_database):
-    """A sweep run from Python in an empty folder, and its store."""
     home = tmp_path_factory.mktemp("home")
     shutil.copy(empty_database, home)
-    with pytest.MonkeyPatch.context() as patch:
+    (home / "failing.py").write_text(FAILING)
+    (home / "conf" / "retriever").mkdir(parents=True)
+    (home / "conf/retriever/failing.yaml").write_text("defaults: [sparse]\n_target_: failing.Failing\n")
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setenv("RAGSWEEP_PROJECT", str(home))
-        return ragsweep.sweep([*SWEEP, *dataset], uri=f"sqlite:///{home}/mlflow.db"), home
+        with pytest.warns(UserWarning, match="did not finish: ") as warned:
+            decision = ragsweep.sweep([*SWEEP, *dataset], uri=f"sqlite:///{home}/mlflow.db")
+    return Swept(decision, home, out.getvalue(), err.getvalue(), str(warned[0].message))
 
 
 @pytest.fixture
@@ -47,38 +67,35 @@ def uri(tmp_path, empty_database, monkeypatch):
 
 
 def test_a_sweep_returns_its_decision(swept):
-    decision, home = swept
+    decision, home = swept.decision, swept.home
     [written] = home.glob("outputs/*/summary/decision.json")
-    assert json.loads(written.read_text())["headline"] == decision.record["headline"] == list(decision.headline)
-    assert len(decision.table) == 4
-    assert decision.choice["settings"].keys() == {"retriever.b", "k"}
+    first, *others = json.loads(written.read_text())["headline"]
+    lost, _, decided = first.partition(". ")  # the decision itself is about the finished runs alone
+    assert lost.startswith("2 of 4 runs did not finish")
+    assert [decided, *others] == decision.record["headline"] == list(decision.headline)
+    assert len(decision.table) == 2
+    assert decision.choice["settings"].keys() == {"retriever", "retriever.b"}
 
 
 def test_a_decision_is_shown_as_text_and_as_a_page(swept):
-    decision, _ = swept
+    decision = swept.decision
     assert repr(decision).startswith(decision.headline[0])
     page = decision._repr_html_()
-    assert page.count("<tr>") == 3
+    assert page.count("<tr>") == 2
     assert "<th>NDCG</th>" in page
 
 
-def test_a_sweep_shows_its_jobs_and_leaves_the_summary_to_its_decision(dataset, tmp_path, uri, capsys):
-    (tmp_path / "failing.py").write_text(FAILING)
-    some = ["retriever=sparse,failing", "k=1,2"]
-    (tmp_path / "conf" / "retriever").mkdir(parents=True)
-    (tmp_path / "conf/retriever/failing.yaml").write_text("defaults: [sparse]\n_target_: failing.Failing\n")
-    with pytest.warns(UserWarning, match="did not finish: retriever=failing k=1"):
-        ragsweep.sweep([*some, *dataset], uri=uri)
-    shown = capsys.readouterr()
-    assert [line.split()[0] for line in shown.out.splitlines() if line.strip()] == ["1/4", "2/4"]
-    assert [line.split()[0] for line in shown.err.splitlines() if " FAILED: " in line] == ["3/4", "4/4"]
+def test_a_sweep_shows_its_jobs_and_leaves_the_summary_to_its_decision(swept):
+    assert [line.split()[0] for line in swept.out.splitlines() if line.strip()] == ["1/4", "2/4"]
+    assert [line.split()[0] for line in swept.err.splitlines() if " FAILED: " in line] == ["3/4", "4/4"]
+    assert "did not finish: retriever=failing b=0.3" in swept.warned
 
 
 def test_a_finished_sweep_is_decided_again(swept):
-    decision, home = swept
-    again = ragsweep.decision(decision.sweep_id, "decision.metric=recall", uri=f"sqlite:///{home}/mlflow.db")
+    uri = f"sqlite:///{swept.home}/mlflow.db"
+    again = ragsweep.decision(swept.decision.sweep_id, "decision.metric=recall", uri=uri)
     assert again.record["settings"]["metric"] == "recall"
-    assert again.record["choices"][0]["cutoff"] == 1
+    assert again.record["choices"][0]["cutoff"] == 5
 
 
 def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset):
@@ -127,16 +144,13 @@ def statuses(uri):
 
 def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, uri):
     (tmp_path / "failing.py").write_text(FAILING)
-    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "k=1,2"]
+    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "k=1"]
     with pytest.raises(RagsweepError, match=r"the sweep ended without a decision: (.|\n)*gone"):
         ragsweep.sweep([*failing, *dataset], uri=uri)
 
 
-def test_the_latest_run_of_each_configuration(swept, dataset, monkeypatch):
-    _, home = swept
-    monkeypatch.setenv("RAGSWEEP_PROJECT", str(home))
-    uri = f"sqlite:///{home}/mlflow.db"
-    ragsweep.sweep([*SWEEP[:-1], *dataset, "k=2"], uri=uri)
-    everything, latest = ragsweep.runs(uri=uri), ragsweep.runs(latest=True, uri=uri)
-    assert (len(everything), len(latest)) == (6, 4)
-    assert latest["run_id"].tolist() == everything.drop_duplicates(["retriever.b", "k"], keep="last")["run_id"].tolist()
+def test_the_latest_run_of_each_configuration(copied_sweep, dataset):
+    assert copied_sweep.run(*dataset, "retriever=sparse", "k=1").returncode == 0
+    everything, latest = ragsweep.runs(uri=copied_sweep.uri), ragsweep.runs(latest=True, uri=copied_sweep.uri)
+    assert (len(everything), len(latest)) == (3, 2)
+    assert latest["run_id"].tolist() == everything.drop_duplicates(["k"], keep="last")["run_id"].tolist()

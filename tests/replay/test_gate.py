@@ -11,13 +11,12 @@ from ragsweep.sweeps import Sweep
 
 @pytest.fixture(scope="module")
 def runs(shared_application):
-    """Two runs of the bundled manual that rank alike, one that is far worse, and one at another k."""
+    """Two runs of the bundled manual that rank nearly alike, one that is far worse, and one at another k."""
     for settings in (
         ["retriever.k1=1.5"],
-        ["retriever.k1=1.51"],
+        ["retriever.k1=1.2"],
         ["retriever.k1=1000", "retriever.b=0"],
         ["k=3"],
-        ["retriever.k1=1.2"],
     ):
         process = shared_application.run("retriever=sparse", *settings)
         assert process.returncode == 0, process.stderr
@@ -49,7 +48,7 @@ def test_a_candidate_that_is_worse_fails(gate, runs):
 
 
 def test_a_margin_that_the_queries_cannot_show_is_uncertain(gate, runs):
-    process = gate(runs[4], runs[0], margin="0.000001", metric="ndcg")
+    process = gate(runs[1], runs[0], margin="0.000001", metric="ndcg")
     assert process.returncode == 3, process.stdout
     assert process.stdout.startswith("UNCERTAIN: ")
 

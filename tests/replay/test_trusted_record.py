@@ -385,8 +385,9 @@ def test_whatever_a_record_holds_only_what_is_ours_is_built(logged, today, data)
     with suppress(ConfigError):
         config = OmegaConf.to_container(trusted(changed(logged, *data.draw(changes)), today, {}, ()))
         for group in ("dataset", "chunker", "retriever", "evaluation"):
+            node = OmegaConf.create(config[group])
             for name in settings_of(config[group]):
-                value = OmegaConf.select(OmegaConf.create(config[group]), name)
+                value = OmegaConf.select(node, name)
                 if name.endswith("_target_"):
                     assert value.startswith("ragsweep.")
                 if name.endswith(".model"):

@@ -192,39 +192,40 @@ from ragsweep.retrieval import SparseRetriever, Search, rank
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, Query, RecursiveChunker
 from ragsweep.store.stage_store import Store
 
-store = Store(sys.argv[1])
 document = Document.from_pages("a", [("1", "a#1", "iron iron zinc. " * 40), ("2", "a#2", "zinc tea")])
 collection = Collection("small", "page", (document,), (Query("1", "iron"),), (Judgment("1", "a#1", 1),))
-dataset = Dataset.from_collection(collection, RecursiveChunker(100, 10), store)
-print(len(dataset.passages))
-print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and more"), ("iron",)), 2).scores)
+for store in map(Store, sys.argv[1:]):
+    print(len(Dataset.from_collection(collection, RecursiveChunker(100, 10), store).passages))
+    print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and more"), ("iron",)), 2).scores)
+    print("--")
 """
 
 
+EDITS = {
+    "retrieval/bm25_variants.py": ("tf * (k1 + 1)", "tf * (k1 + 4)"),
+    "datasets/chunkers/pieces.py": ("ruler.length(parts[first][0], parts[last + 1][1]) <= size:", "False:"),
+}
+
+
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize(
-    ("file", "was", "becomes"),
-    [
-        ("retrieval/bm25_variants.py", "tf * (k1 + 1)", "tf * (k1 + 4)"),
-        ("datasets/chunkers/pieces.py", "ruler.length(parts[first][0], parts[last + 1][1]) <= size:", "False:"),
-    ],
-    ids=["bm25", "chunking"],
-)
-def test_a_result_of_code_that_was_edited_is_computed_anew(tmp_path, file, was, becomes):
+def test_a_result_of_code_that_was_edited_is_computed_anew(tmp_path):
     shutil.copytree(PROJECT / "src" / "ragsweep", tmp_path / "ragsweep")
 
-    def printed(store):
-        command = [sys.executable, "-c", RANK, str(tmp_path / store)]
+    def printed(*stores):
+        """What an interpreter finds, by each of these stores: texts that are equal where the results are."""
+        command = [sys.executable, "-c", RANK, *(str(tmp_path / store) for store in stores)]
         environment = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        return done.stdout.split("--\n")[: len(stores)]
 
-    before = printed("store")
-    assert printed("store") == before
-    edited = tmp_path / "ragsweep" / file
-    assert was in edited.read_text()
-    edited.write_text(edited.read_text().replace(was, becomes))
-    assert printed("store") == printed("empty")
-    assert printed("store") != before
+    [before] = printed("store")
+    for name, (was, becomes) in EDITS.items():
+        edited = tmp_path / "ragsweep" / name
+        assert was in edited.read_text()
+        edited.write_text(edited.read_text().replace(was, becomes))
+        found, anew = printed("store", f"empty of {edited.stem}")
+        assert found == anew != before
+        before = found
 
 
 THEIRS = """

@@ -1,9 +1,13 @@
 """The settings of the metrics of spans, as a configuration sets them."""
 
+import copy
+
 import pytest
 import small
+import yaml
 from application import PROJECT
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import register_resolvers
@@ -12,16 +16,26 @@ from ragsweep.experiment import Experiment, checked
 UNPLACED = [("Which test finds malaria?", ["found with a rapid test, given at once"]), *small.SPANS[2:]]
 
 
-@pytest.fixture
-def measured(tmp_path):
-    """The values that a configuration of `evaluation=spans` measures of a small text."""
+@pytest.fixture(scope="module")
+def composed():
+    """A configuration of `evaluation=spans`, without the paths of its data."""
     register_resolvers()
+    chunks = ["chunker.size=60", "chunker.overlap=30", "retriever=sparse", "k=3", "store.enabled=false"]
+    data = ["corpus=text", "questions=spans", "dataset.name=small"]
+    with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+        return compose("config", [*data, *chunks, "evaluation=spans", "evaluation.resamples=100"])
+
+
+@pytest.fixture
+def measured(tmp_path, composed):
+    """The values that this configuration measures of a small text, with some of its settings changed."""
 
     def measure(*overrides, spans=small.SPANS, folder="data"):
-        chunks = ["chunker.size=60", "chunker.overlap=30", "retriever=sparse", "k=3", "store.enabled=false"]
-        data = small.span_arguments(tmp_path / folder, spans)
-        with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
-            config = compose("config", [*data, *chunks, "evaluation=spans", "evaluation.resamples=100", *overrides])
+        config = copy.deepcopy(composed)
+        for override in (*small.span_arguments(tmp_path / folder, spans), *overrides):
+            name, _, value = override.partition("=")
+            if "." in name:
+                OmegaConf.update(config, name, yaml.safe_load(value))
         return Experiment.of(checked(config)).measure()
 
     return measure

@@ -1,6 +1,7 @@
 """No password of an address is kept or printed, and an address that cannot be used is refused soon."""
 
 import os
+import re
 from urllib.parse import quote
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragsweep
-from ragsweep.core.errors import RefusedError
+from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.tracking.address import check_address, check_arguments
+from ragsweep.tracking.tracking_store import open_store
 
 CANARY = "c4n4ry"
 SECRET = {
@@ -220,17 +222,18 @@ UNUSABLE = {
 
 @pytest.mark.timeout(60)  # MLflow itself would try for minutes
 @pytest.mark.parametrize("uri", UNUSABLE)
-def test_what_cannot_be_a_store_is_refused_soon_and_left_alone(application, places, uri):
+def test_what_cannot_be_a_store_is_refused_soon_and_left_alone(places, uri):
     before = {path: path.stat().st_mtime_ns for path in places.rglob("*") if path.is_file()}
-    process = application.run(f"tracking.uri='{uri.format(places)}'", "retriever=sparse")
-    assert_refused(process, application, UNUSABLE[uri])
-    assert "tracking.uri: " in process.stderr
+    with pytest.raises(TrackingError, match=f"^tracking.uri: .*{re.escape(UNUSABLE[uri])}"):
+        open_store(uri.format(places), "new", str(places / "artifacts"))
     assert {path: path.stat().st_mtime_ns for path in places.rglob("*") if path.is_file()} == before
 
 
-def test_a_sweep_is_refused_as_soon(application, places):
-    process = application.run("-m", "k=1,2", f"tracking.uri=sqlite:///{places}/notes.txt")
+@pytest.mark.parametrize("mode", [["-m", "k=1,2"], ["retriever=sparse"]], ids=["sweep", "run"])
+def test_a_run_is_refused_before_any_work(application, places, mode):
+    process = application.run(*mode, f"tracking.uri=sqlite:///{places}/notes.txt")
     assert_refused(process, application, "file is not a database")
+    assert "tracking.uri: " in process.stderr
 
 
 def test_artifacts_need_a_folder(application, places):
@@ -245,17 +248,14 @@ def test_a_folder_that_cannot_be_written_to_is_named(application, tmp_path):
     assert_refused(process, application, "closed cannot be written to")
 
 
-def test_a_relative_address_is_kept_in_full(application, dataset):
+def test_a_relative_address_is_kept_in_full_and_files_beside_the_database_are_left_alone(application, dataset):
+    (application.home / "sub").mkdir()
+    others = [application.home / "sub" / name for name in ("mine.lock", "mine.new")]
+    for other in others:
+        other.write_text("mine")
     process = application.run(*dataset, "retriever=sparse", "tracking.uri=sqlite:///sub/mine.db")
     assert process.returncode == 0, process.stderr
     assert (application.home / "sub" / "mine.db").exists()
     journal = (application.home / "outputs" / "tracking.json").read_text()
     assert f"sqlite:///{application.home}/sub/mine.db" in journal
-
-
-def test_files_beside_a_database_are_left_alone(application, dataset):
-    others = [application.home / name for name in ("mine.lock", "mine.new")]
-    for other in others:
-        other.write_text("mine")
-    assert application.run(*dataset, "retriever=sparse", "tracking.uri=sqlite:///mine.db").returncode == 0
     assert [other.read_text() for other in others] == ["mine", "mine"]

@@ -57,9 +57,10 @@ def listening():
 
 @pytest.mark.parametrize(
     ("place", "mode"),
-    [("file", []), ("path", ["-m"]), ("http", []), ("mlflow-artifacts", ["-m"]), ("s3", []), ("relative", [])],
+    [("file", None), ("path", None), ("http", []), ("mlflow-artifacts", ["-m"]), ("s3", None), ("relative", None)],
 )
 def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, place, mode):
+    """In a run, and where any run or sweep opens its store."""
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     with listening() as (host, heard):
@@ -73,9 +74,14 @@ def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, plac
         }[place]
         make_experiment(application, "taken", location)
         login = {"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
-        process = application.run(*mode, *dataset, *RUN, "tracking.experiment=taken", **login)
-    assert process.returncode == 2, process.stderr
-    [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+        if mode is None:
+            with pytest.raises(RefusedError) as refused:
+                open_store(application.uri, "taken", str(application.home / "artifacts"))
+            line = str(refused.value)
+        else:
+            process = application.run(*mode, *dataset, *RUN, "tracking.experiment=taken", **login)
+            assert process.returncode == 2, process.stderr
+            [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
     assert "experiment 'taken': has its artifacts at " in line
     assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in line
     assert (application.runs(), files(foreign), heard) == ([], [], [])
@@ -92,7 +98,7 @@ def test_a_folder_that_the_user_names_is_allowed(application, dataset, tmp_path)
     assert len(per_query) == 5
     with pytest.raises(TrackingError, match=r"has its artifacts at .*; tracking.artifacts=FOLDER_OR_ADDRESS allows"):
         ragsweep.per_query(run.info.run_id, uri=application.uri)
-    refused = application.script("reproduce", run.info.run_id, "--no-log")
+    refused = application.script_here("reproduce", run.info.run_id, "--no-log")
     assert refused.returncode == 2
     assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in refused.stderr
 
@@ -103,9 +109,9 @@ def move(application, run, location):
 
 
 READERS = {
-    "compare": lambda application, parent, run: application.script("compare", parent.info.run_id),
-    "reproduce": lambda application, parent, run: application.script("reproduce", run.info.run_id, "--no-log"),
-    "explain": lambda application, parent, run: application.script("explain", run.info.run_id, "worms"),
+    "compare": lambda application, parent, run: application.script_here("compare", parent.info.run_id),
+    "reproduce": lambda application, parent, run: application.script_here("reproduce", run.info.run_id, "--no-log"),
+    "explain": lambda application, parent, run: application.script_here("explain", run.info.run_id, "worms"),
 }
 
 

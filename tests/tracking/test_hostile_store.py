@@ -76,8 +76,8 @@ def add(application, like, status="FINISHED", **tags):
     return run.info.run_id
 
 
-def test_a_sweep_goes_on_among_runs_that_say_anything(application, dataset):
-    assert application.run(*SWEEP, *dataset).returncode == 0
+def test_a_sweep_goes_on_among_runs_that_say_anything(copied_sweep, dataset):
+    application = copied_sweep
     [parent], [first, second] = application.parents(), application.children()
     client = application.client()
     client.set_terminated(second.info.run_id, "FAILED")

@@ -68,33 +68,25 @@ def test_a_long_value_ends_in_a_digest_of_the_whole():
     assert one != two
 
 
-@pytest.mark.parametrize(
-    ("override", "expected"),
-    [
-        (
-            "+evaluation.metrics={recall@10: " + METRIC + "}",
-            "found the name 'recall@10', expected at most",
-        ),
-        (f"+evaluation.metrics.k={METRIC}", "found the name 'k', which every run gives to something else"),
-        (f"tracking.experiment={'x' * 600}", "tracking.experiment: found 'xxx"),
-        ("tracking.experiment='two\nlines'", "tracking.experiment: found 'two\\nlines', expected one line"),
-        (f"dataset.name={'x' * 501}", "dataset.name: found 'xxx"),
-        ("dataset.name='\x1b[31mred'", "dataset.name: found '\\x1b[31mred', expected one line"),
-    ],
-)
-def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application, override, expected):
-    assert_refused(application.run("-m", override), application, expected)
+def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application):
+    expected = "dataset.name: found '\\x1b[31mred', expected one line"
+    assert_refused(application.run("-m", "dataset.name='\x1b[31mred'"), application, expected)
+    override = "+evaluation.metrics={recall@10: " + METRIC + "}"
+    assert_refused(application.run("-m", override), application, "found the name 'recall@10', expected at most")
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "query", "outcome"])
+@pytest.mark.parametrize("name", ["x" * 300, "query", "outcome", "k"])
 def test_a_metric_has_a_name_of_its_own(name):
     with pytest.raises(ConfigError, match=f"found the name '{name[:3]}"):
         check_names(OmegaConf.create(), [name], [])
 
 
-def test_an_experiment_has_a_name_without_white_space_around_it():
-    with pytest.raises(ConfigError, match=r"tracking.experiment: found ' x', expected one line"):
-        check_names(OmegaConf.create({"tracking": {"experiment": " x"}}), ["f1"], [])
+@pytest.mark.parametrize("setting", ["tracking.experiment", "dataset.name"])
+@pytest.mark.parametrize(("name", "shown"), [("x" * 501, "'xxx"), ("two\nlines", r"'two\\nlines'"), (" x", "' x'")])
+def test_an_experiment_and_a_dataset_have_names_of_one_line_without_white_space_around_them(setting, name, shown):
+    group, _, last = setting.partition(".")
+    with pytest.raises(ConfigError, match=rf"^{setting}: found {shown}.*, expected one line"):
+        check_names(OmegaConf.create({group: {last: name}}), ["f1"], [])
 
 
 def test_only_as_many_metrics_as_a_table_can_have_are_measured(application):
@@ -128,8 +120,7 @@ def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name)
     assert process.returncode == 0, process.stderr
     assert application.client().get_experiment_by_name(name)
     assert len(application.children()) == 1
-    again = application.run(*sweep, "tracking.resume=true")
-    assert again.stdout.count("(finished before)") == 1
+    assert ": finished, run " in application.run(*sweep, "+dry_run=true").stdout
 
 
 def test_query_types_of_any_kind_are_measured(application, tmp_path):
@@ -177,7 +168,7 @@ def test_queries_without_a_type_are_in_no_table_by_type(application, tmp_path, t
     [parent] = application.parents()
     report = (application.artifacts(parent) / "report.html").read_text()
     assert "None" not in report
-    assert application.script("reproduce", parent.info.run_id, "--no-log", *dataset[2:]).returncode == 0
+    assert application.script_here("reproduce", parent.info.run_id, "--no-log", *dataset[2:]).returncode == 0
 
 
 def refuse(application, having="config.digest"):

@@ -116,7 +116,7 @@ def test_a_store_that_only_a_journal_names_gets_nothing_until_the_user_says_so(h
     command = f"ragsweep push {folder} --uri {application.uri} --artifacts {home}/elsewhere"
     assert line == f"push: {folder}: was made for another store; if you trust that one: {command}"
     assert application.runs() == []
-    process = application.start_script("push", *shlex.split(command)[2:])
+    process = application.start_script_here("push", *shlex.split(command)[2:])
     assert (process.returncode, process.stdout) == (0, "1 run uploaded\n")
     assert not (home / "elsewhere").exists()  # the experiment was there
 
@@ -236,7 +236,7 @@ OLD = {
 @pytest.mark.parametrize("uri", OLD)
 def test_the_password_in_an_old_journal_is_not_printed(home, application, uri):
     waiting_run(home / "outputs" / "0", uri.format("c4n4ry"))
-    process = application.start_script("push", str(home / "outputs"))
+    process = application.start_script_here("push", str(home / "outputs"))
     assert process.returncode == 2
     assert "c4n4ry" not in process.stderr
     assert shlex.join(["--uri", OLD[uri]]) in process.stderr
@@ -275,7 +275,7 @@ def test_a_failed_run_keeps_its_own_error(home, application):
     assert application.runs()[0].data.tags["error"] == "no memory"
 
 
-@pytest.mark.parametrize("sweep", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
+@pytest.mark.parametrize("sweep", [[], ["-m", "k=1"]], ids=["run", "sweep"])
 def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(application, dataset, sweep):
     database = application.home / "mlflow.db"
     with closing(sqlite3.connect(database)) as store:
@@ -285,7 +285,7 @@ def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(applica
     [command] = re.findall(r"(ragsweep push .*) uploads (?:it|them)$", process.stderr, re.MULTILINE)
     with closing(sqlite3.connect(database)) as store:
         store.execute("DROP TRIGGER full")
-    pushed = application.start_script("push", *shlex.split(command)[2:])
+    pushed = application.start_script_here("push", *shlex.split(command)[2:])
     assert pushed.returncode == 0, pushed.stderr
     measured = [run for run in application.runs() if not run.info.run_name.startswith("sweep")]
     assert measured
@@ -311,22 +311,20 @@ def small_disk(application, request):
 
 def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, dataset, small_disk):
     store = f"tracking.uri=sqlite:///{small_disk}/mlflow.db"
-    process = application.run("-m", "k=1,2,3", *dataset, "retriever=sparse", store)
+    process = application.run("-m", "k=1,2", *dataset, "retriever=sparse", store)
     assert process.returncode == 1
-    assert process.stdout.count(" ndcg=") == 3
+    assert process.stdout.count(" ndcg=") == 2
     assert "Traceback" not in process.stderr
     _, line = process.stderr.splitlines()  # the first is about the dataset
     assert "not in the tracking store: " in line
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
     command = line.removesuffix(" uploads them").partition(": ragsweep push ")[2]
-    pushed = application.start_script("push", *shlex.split(command))
+    pushed = application.start_script_here("push", *shlex.split(command))
     assert (pushed.returncode, pushed.stderr) == (0, "")
     client = MlflowClient(f"sqlite:///{small_disk}/mlflow.db")
     [experiment] = [each.experiment_id for each in client.search_experiments() if each.name == "small"]
     measured = [run for run in client.search_runs([experiment]) if "f1" in run.data.metrics]
-    assert sorted((run.info.run_name, run.info.status) for run in measured) == [
-        (f"k={k}", "FINISHED") for k in (1, 2, 3)
-    ]
+    assert sorted((run.info.run_name, run.info.status) for run in measured) == [(f"k={k}", "FINISHED") for k in (1, 2)]
 
 
 @pytest.mark.parametrize("small_disk", [300, 700, 1100], indirect=True)

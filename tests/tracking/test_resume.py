@@ -5,14 +5,15 @@ import random
 import re
 import shlex
 import socket
-import subprocess
-import sys
 import time
 
 import pytest
 from application import PROJECT, Application
 from held import ENVIRONMENT, held_by
+from omegaconf import OmegaConf
 from small import QUERIES, write_queries
+
+from ragsweep.tracking import close_orphans
 
 SMALLER = ["-m", "retriever=sparse", "k=1,2"]  # the sweep of `copied_sweep`
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
@@ -105,33 +106,15 @@ def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(copied_
     assert json.loads(file.read_text())["uploaded"]
 
 
-def test_the_next_start_leaves_a_living_run_alone_and_closes_what_a_killed_process_left_open(application, dataset):
-    wait = application.home / "wait"
-    wait.touch()
-    process = application.start("-m", *dataset, *held_by(wait), "k=1,2", **ENVIRONMENT)
-    running(application, [process])
-    [parent] = application.parents()
-    assert application.run(*dataset, "retriever=sparse").returncode == 0
-    assert application.client().get_run(parent.info.run_id).info.status == "RUNNING"
-    process.kill()
-    process.communicate()
-    assert application.run(*dataset, "retriever=sparse", "k=1").returncode == 0
-    assert "RUNNING" not in {run.info.status for run in application.runs()}
-    parent = application.client().get_run(parent.info.run_id)
-    assert parent.info.status == "KILLED"
-    assert parent.data.tags["error"] == "the process ended without closing the run"
-
-
 def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
     failed = copied_sweep.children()[1]
     copied_sweep.client().set_terminated(failed.info.run_id, "FAILED")
     journals = (copied_sweep.home / "outputs").glob("*/tracking.json")
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
+    asked = [*SMALLER, *dataset, "tracking.resume=true", "+dry_run=true"]
+    assert copied_sweep.run(*asked).stdout.count(": would run") == 1
     assert copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}").returncode == 0
-    resumed = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
-    assert resumed.returncode == 0, resumed.stderr
-    assert len(names(resumed)[1]) == 2
-    assert [run.info.status for run in copied_sweep.parents()] == ["FINISHED", "FINISHED"]
+    assert copied_sweep.run(*asked).stdout.count(": finished, run ") == 2
 
 
 def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undisturbed):
@@ -158,9 +141,8 @@ def test_without_resume_and_for_other_data_everything_runs_again(copied_sweep, d
     (tmp_path / "data").mkdir()
     others = [(text.replace("What clears", "Which drug clears"), *rest) for text, *rest in QUERIES]
     queries = write_queries(tmp_path / "data" / "questions.json", others)
-    given = [*SMALLER, *dataset[:-1], f"dataset.queries={queries}", "tracking.resume=true"]
-    ran, found = names(copied_sweep.run(*given))
-    assert (len(ran), len(found)) == (2, 0)
+    given = [*SMALLER, *dataset[:-1], f"dataset.queries={queries}", "+dry_run=true"]
+    assert copied_sweep.run(*given).stdout.count(": would run") == 2
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, processes):
@@ -211,25 +193,39 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     sweep = ["-m", *dataset, *held_by(wait), "k=1,2"]
     first = application.start(*sweep, **ENVIRONMENT)
     running(application, [first])
-    for _ in range(2):
-        first.kill()
-        first.communicate()
-        starts = [application.start(*sweep, "tracking.resume=true", **ENVIRONMENT) for _ in range(2)]
-        first = running(application, starts)
-        for other in starts:
-            if other is not first:
-                out, err = other.communicate()
-                assert (other.returncode, out) == (2, "")
-                [line] = [line for line in err.splitlines() if "without text" not in line]
-                own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
-                what_to_do = "wait until it has ended, or end that process"
-                assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
+    first.kill()
+    first.communicate()
+    starts = [application.start(*sweep, "tracking.resume=true", **ENVIRONMENT) for _ in range(2)]
+    first = running(application, starts)
+    [other] = [each for each in starts if each is not first]
+    out, err = other.communicate()
+    assert (other.returncode, out) == (2, "")
+    [line] = [line for line in err.splitlines() if "without text" not in line]
+    own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
+    what_to_do = "wait until it has ended, or end that process"
+    assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
+    assert_only_a_dead_sweep_is_closed(application, dataset, first)
     wait.unlink()
-    _, err = first.communicate()
-    assert first.returncode == 0, err
+    resumed = application.run(*sweep, "tracking.resume=true", **ENVIRONMENT)
+    assert resumed.returncode == 0, resumed.stderr
     assert statuses(application) == ["FINISHED"] * 2
     assert len({run.info.run_name for run in application.children()}) == 2
-    assert [run.info.status for run in application.parents()] == ["FINISHED"]
+    assert [run.info.status for run in application.parents()] == ["FINISHED"] * 2
+
+
+def assert_only_a_dead_sweep_is_closed(application, dataset, process):
+    """What a run does as it starts leaves the runs of a living process alone, and closes those of a killed one."""
+    [parent] = application.parents()
+    tracking = {"uri": application.uri, "experiment": "small", "artifacts": f"{application.home}/artifacts"}
+    close_orphans(OmegaConf.create(tracking | {"upgrade": False}))
+    assert application.client().get_run(parent.info.run_id).info.status == "RUNNING"
+    process.kill()
+    process.communicate()
+    assert application.run(*dataset, "retriever=sparse", "k=1").returncode == 0
+    assert "RUNNING" not in {run.info.status for run in application.runs()}
+    parent = application.client().get_run(parent.info.run_id)
+    assert parent.info.status == "KILLED"
+    assert parent.data.tags["error"] == "the process ended without closing the run"
 
 
 def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_run_is_closed(copied_sweep, dataset):
@@ -242,7 +238,9 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     [line] = [line for line in refused.stderr.splitlines() if "without text" not in line]
     assert "this sweep is being run by process 1 on elsewhere since ?" in line
     _, command = line.split("close its run: python ")
-    subprocess.run([sys.executable, *shlex.split(command)], check=True)
+    option, code = shlex.split(command)
+    assert option == "-c"
+    exec(code, {})
     resumed = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.count("(finished before)") == 2
@@ -253,13 +251,12 @@ def test_a_pipeline_is_finished_on_another_cpu_unless_one_of_its_two_encoders_di
     (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)
     given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1", "tracking.resume=true"]
     tests = {"PYTHONPATH": str(PROJECT / "tests")}
-    other_cpu = {"ATEN_CPU_CAPABILITY": "default"}
-    for changed, cpu in (([], {}), (["retriever.dense.encoder.fingerprint=changed"], {}), ([], other_cpu)):
-        process = application.run(*given, *changed, **tests, **cpu)
-        assert process.returncode == 0, process.stderr
-    assert process.stdout.count("(finished before)") == 1  # the third sweep is the first one again
-    digests = [run.data.tags["config.digest"] for run in application.children()]
-    assert len(digests) == len(set(digests)) == 2
-    params = application.children()[-1].data.params
-    assert params["retriever.dense.encoder.fingerprint"] == "changed"
-    assert params["retriever.sparse.encoder.fingerprint"] == "other"
+    first = application.run(*given, **tests)
+    assert first.returncode == 0, first.stderr
+    [child] = application.children()
+    assert child.data.params["retriever.dense.encoder.fingerprint"] == "one"
+    assert child.data.params["retriever.sparse.encoder.fingerprint"] == "other"
+    found = application.run(*given, "+dry_run=true", **tests, ATEN_CPU_CAPABILITY="default")  # another CPU
+    assert found.stdout.startswith(f"retriever=two k=1: finished, run {child.info.run_id}")
+    changed = "retriever.dense.encoder.fingerprint=changed"
+    assert ": would run" in application.run(*given, changed, "+dry_run=true", **tests).stdout

@@ -13,16 +13,19 @@ from ragsweep.core.errors import TrackingError
 from ragsweep.tracking import retriever_spans
 
 
-@pytest.fixture
-def uri(tmp_path, empty_database, processes):
-    """A store with a trace of a retriever within a chain, and one without a retriever."""
-    shutil.copy(empty_database, tmp_path / "mlflow.db")
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory, empty_database, processes):
+    """A store with two traces of a retriever within a chain, each followed by one without a retriever."""
+    folder = tmp_path_factory.mktemp("traced")
+    shutil.copy(empty_database, folder / "mlflow.db")
+    uri = f"sqlite:///{folder / 'mlflow.db'}"
     mlflow.set_tracking_uri(uri)
     mlflow.set_experiment("app")
-    write()
-    yield uri
+    for _ in range(2):
+        write()
+    mlflow.flush_trace_async_logging()
     mlflow.set_tracking_uri(None)
+    return uri
 
 
 def write():
@@ -31,13 +34,12 @@ def write():
         span.set_outputs([Document("Albendazole.", {"doc_uri": "m.pdf", "page": 3}, "d7")])
     with mlflow.start_span("chat", span_type="LLM"):
         pass
-    mlflow.flush_trace_async_logging()
 
 
 def test_all_spans_of_the_traces_with_a_retriever_are_fetched(uri):
     listed = tracking.list_traces(uri, "app")
-    assert (len(listed.ids), listed.elsewhere, listed.cut) == (1, 0, False)
-    spans = [*tracking.fetch_spans(uri, listed.ids)]
+    assert (len(listed.ids), listed.elsewhere, listed.cut) == (2, 0, False)
+    spans = [*tracking.fetch_spans(uri, listed.ids[:1])]
     by_name = {each["name"]: each for each in spans}
     assert {*by_name} == {"chain", "search"}
     search = by_name["search"]
@@ -47,7 +49,6 @@ def test_all_spans_of_the_traces_with_a_retriever_are_fetched(uri):
 
 
 def test_the_newest_traces_are_listed_where_there_are_too_many(uri, monkeypatch):
-    write()
     newest = tracking.list_traces(uri, "app").ids
     monkeypatch.setattr(retriever_spans, "MOST_TRACES", 1)
     monkeypatch.setattr(retriever_spans, "PAGE", 1)
@@ -56,9 +57,10 @@ def test_the_newest_traces_are_listed_where_there_are_too_many(uri, monkeypatch)
 
 def test_no_trace_says_where_its_spans_are_fetched_from(uri, tmp_path):
     """Anybody who can write to the store could name a file of this machine, or a server that gets its login."""
-    with sqlite3.connect(tmp_path / "mlflow.db") as database:
+    changed = shutil.copy(uri.removeprefix("sqlite:///"), tmp_path)
+    with sqlite3.connect(changed) as database:
         database.execute("UPDATE trace_tags SET value = 'ARTIFACT_REPO' WHERE key = 'mlflow.trace.spansLocation'")
-    assert tracking.list_traces(uri, "app") == ((), 1, False)
+    assert tracking.list_traces(f"sqlite:///{changed}", "app") == ((), 2, False)
 
 
 def test_a_store_or_an_experiment_that_is_not_there_is_named(uri, tmp_path):

@@ -1,6 +1,5 @@
 """Where runs are kept, before any of them is opened."""
 
-import shutil
 import socket
 import sqlite3
 import ssl
@@ -29,13 +28,10 @@ from ragsweep.tracking.client import Client
 from ragsweep.tracking.mlflow_variables import name_unused_variables
 
 
-@pytest.mark.parametrize("kind", ["nobody listens", "nobody answers"])
-def test_a_server_that_cannot_be_reached_is_said_before_any_work(application, kind):
+def test_a_server_that_cannot_be_reached_is_said_before_any_work(application):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         uri = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        if kind == "nobody answers":
-            listening.listen()
         process = application.run("-m", "k=3,5", "tracking=server", f"tracking.uri={uri}")
     assert process.returncode == 2
     [line] = process.stderr.splitlines()
@@ -43,21 +39,28 @@ def test_a_server_that_cannot_be_reached_is_said_before_any_work(application, ki
     assert process.stdout == ""
 
 
-def test_a_moved_folder_finds_its_artifacts(application, dataset, tmp_path):
-    sweep = ["-m", *dataset, "retriever=sparse", "k=1,2"]
-    assert application.run(*sweep).returncode == 0
-    copy = type(application)(tmp_path / "copy", application.cache)
-    shutil.copytree(application.home, copy.home, ignore=shutil.ignore_patterns("copy"))
-    shutil.rmtree(application.home / "artifacts")
-    run, *_ = copy.children()
-    again = copy.script("reproduce", run.info.run_id, "--no-log", *dataset[2:])
-    assert again.returncode == 0, again.stderr
-    process = copy.run(*sweep, "tracking.resume=true")
+def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(store, "SECONDS_TO_ANSWER", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        uri = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(TrackingError, match=f"^tracking.uri: {uri} cannot be opened .*timed out"):
+            store.open_store(uri, "new", None)
+
+
+def test_a_moved_folder_finds_its_artifacts(copied_sweep, dataset, tmp_path):
+    moved = type(copied_sweep)(tmp_path / "moved", copied_sweep.cache)
+    copied_sweep.home.rename(moved.home)
+    [parent] = moved.parents()
+    assert parent.info.artifact_uri.startswith(copied_sweep.home.as_uri())
+    process = moved.run("-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true")
     assert process.returncode == 0, process.stderr
     assert process.stdout.count("(finished before)") == 2
-    [parent] = copy.parents()
-    assert parent.info.artifact_uri.startswith(copy.home.as_uri())
-    assert (copy.artifacts(parent) / "report.md").exists()
+    [parent] = moved.parents()
+    assert parent.info.artifact_uri.startswith(moved.home.as_uri())
+    assert (moved.artifacts(parent) / "report.md").exists()
+    run, *_ = moved.children()
+    again = moved.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
+    assert again.returncode == 0, again.stderr
 
 
 def of_database(kind):

@@ -128,7 +128,8 @@ def test_no_metric_is_left_for_mlflow_to_draw_by_itself(swept, shared_applicatio
 
 
 def test_what_was_swept_under_another_name_shows_the_settings_that_differ(application, dataset):
-    assert application.run("-m", "experiment=retrieval_methods", *dataset, "dataset.name=small").returncode == 0
+    named = ["experiment=retrieval_methods", "configuration=Pure_Dense_FAISS,Pure_Sparse_BM25"]
+    assert application.run("-m", *named, "encoder=wordllama", *dataset).returncode == 0
     [(_, _, state)] = views(application)["small"]
     assert state["selectedColumns"][:2] == ["tags.`decision`", "params.`retriever.alpha`"]
     assert len(state["selectedColumns"]) == 2 + len(METRICS) + len(COSTS)

@@ -22,7 +22,7 @@ from ragsweep.config.options import own_copy, referenced_groups
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.hydra_versions import IS_1_4
 
-MOST_COMPOSED_KEPT = 16
+MOST_COMPOSED_KEPT = 64  # a sweep composes each of its jobs twice: while it is checked, and when it runs
 # The method of Hydra's loader that sets what overrides name in the composed configuration.
 OVERRIDES_METHOD = "_apply_overrides_to_config"
 TRIED_HYDRA_VERSIONS = "1.3 and 1.4"

@@ -76,7 +76,7 @@ def test_the_numbers_of_traces_are_those_of_the_same_ranking(traced, shared_appl
 
 def test_a_run_of_traces_is_compared_by_what_they_told(traced, shared_application, dataset):
     [run] = [each for each in runs(shared_application) if each.data.params["retriever"] == "TracesRetriever"]
-    again = shared_application.script("reproduce", run.info.run_id, "--no-log", *dataset[2:])
+    again = shared_application.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
     assert again.returncode == 0, again.stderr
     assert "by what the system had returned" in again.stdout
     assert "identical: " in again.stdout
