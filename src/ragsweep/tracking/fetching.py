@@ -25,6 +25,7 @@ from ragsweep.tracking.sweep_runs import (
     Swept,
     finished_runs,
     job_result,
+    runs_of_jobs,
     swept_values,
     unreadable,
 )
@@ -117,20 +118,22 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
     """Finished runs by their ids, each once, in the order given. The id of a sweep stands for all its finished runs.
 
     Returns:
-        The runs; and the names of runs of a sweep whose results cannot be read, with the reason.
+        The runs; and the names of runs of a sweep that did not finish, or that cannot be read, with the reason.
 
     Raises:
         TrackingError: The store cannot be reached; or a run is not finished, has no finished runs in it, or has results
             that cannot be read.
     """
     found: dict[str, Outcome] = {}
-    damaged: dict[str, str] = {}
+    lost: dict[str, str] = {}
     for run_id in run_ids:
         with reading(tracking, run_id) as client:
-            of_sweep = finished_runs(client, run_id)
+            jobs = runs_of_jobs(client, run_id)
+            of_sweep = [job for job in jobs if job.run.info.status == "FINISHED"]
             run = client.get_run(run_id)
             if not of_sweep and run.info.status != "FINISHED":
                 raise TrackingError(f"{run_id}: this run is {run.info.status}, not FINISHED")
+            lost |= {job.name: job.run.info.status for job in jobs if job not in of_sweep}
             for sweep_run in of_sweep or [SweepRun(0, run.info.run_name, {}, run)]:
                 if sweep_run.run_id not in found:
                     try:
@@ -139,8 +142,8 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
                         if not of_sweep:
                             raise
                         name = sweep_run.name
-                        damaged[f"{name} ({sweep_run.run_id[:8]})" if name in damaged else name] = unreadable(error)
-    return list(found.values()), damaged
+                        lost[f"{name} ({sweep_run.run_id[:8]})" if name in lost else name] = unreadable(error)
+    return list(found.values()), lost
 
 
 @contextmanager

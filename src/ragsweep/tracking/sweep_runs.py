@@ -151,11 +151,16 @@ def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[Swee
                     _leave_out(f"run {run.info.run_id}", error)
 
 
-def finished_runs(client: MlflowClient, parent_run_id: str) -> list[SweepRun]:
-    """The finished runs of a sweep, one per job, in the order of the jobs. No two have the same name."""
+def runs_of_jobs(client: MlflowClient, parent_run_id: str) -> list[SweepRun]:
+    """The runs of a sweep, one per job, the finished one if there is one, in their order. No two have the same name."""
     every = told_apart(list(sweep_runs(client, parent_run_id)))
-    finished = {each.number: each for each in every if each.run.info.status == "FINISHED"}
-    return [finished[number] for number in sorted(finished)]
+    jobs = {each.number: each for each in sorted(every, key=lambda each: each.run.info.status == "FINISHED")}
+    return [jobs[number] for number in sorted(jobs)]
+
+
+def finished_runs(client: MlflowClient, parent_run_id: str) -> list[SweepRun]:
+    """The finished runs of a sweep, as `runs_of_jobs` returns them."""
+    return [each for each in runs_of_jobs(client, parent_run_id) if each.run.info.status == "FINISHED"]
 
 
 def _leave_out(what: str, error: MalformedError) -> None:
