@@ -5,6 +5,7 @@ from functools import cache
 
 import hydra
 import pytest
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import OmegaConf
@@ -99,8 +100,8 @@ def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader, mast
 def test_jobs_that_differ_in_values_are_composed_once(loader, master_of, monkeypatch):
     master = master_of()
     sharing, composed = SharingLoader(loader), []
-    compose = sharing.load_configuration
-    monkeypatch.setattr(sharing, "load_configuration", lambda **call: composed.append(call) or compose(**call))
+    compose = ConfigLoaderImpl.load_sweep_config
+    monkeypatch.setattr(ConfigLoaderImpl, "load_sweep_config", lambda *job: composed.append(job) or compose(*job))
     for alpha in (0, 0.5, 1):
         sharing.load_sweep_config(master, [f"retriever.alpha={alpha}", "retriever=hybrid"])
     assert len(composed) == 1
