@@ -65,7 +65,7 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
         patch.setattr("sys.path", [*sys.path])
         for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
             patch.setattr(*changed, getattr(*changed))  # to be put back
-        for variable, value in environment.items():
+        for variable, value in ({"RAGSWEEP_PROJECT": str(folder)} | environment).items():  # else it sets this one
             patch.setenv(variable, value)
         patch.chdir(folder)
         with pytest.raises(SystemExit) as ended:
