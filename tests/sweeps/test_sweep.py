@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from application import PROJECT
 from outcomes import FACTS, SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
 from ragsweep.report.decision_charts import draw_by_cutoff
@@ -372,6 +373,7 @@ def test_the_runs_of_one_sweep_keep_what_it_calls_them():
         ("returns", ["WindowUnit", "PageUnit"], ["window", "page"]),
         ("retriever", ["SparseRetriever", "FusedRetriever"], ["sparse", "FusedRetriever"]),  # of several options
         ("returns", ["PageUnit", "theirs.PageUnit"], ["page", "theirs.PageUnit"]),
+        (str(PROJECT / "conf/returns"), ["PageUnit", "WindowUnit"], ["PageUnit", "WindowUnit"]),  # no group
     ],
 )
 def test_runs_side_by_side_are_named_by_options_as_they_are_chosen(name, kinds, shown):

@@ -80,6 +80,8 @@ def option_of_class(group: str, kind: str) -> str:
         group: The group; another name has no options.
         kind: The name of the class, as `name_of` returns it.
     """
+    if not group.isidentifier():  # a record may name any path
+        return kind
     target = re.compile(rf"^_target_: *(?:\S+\.)?{re.escape(kind)}(?:\s|$)", re.MULTILINE)
     files = {name: option_file(group, name) for name in options_of(group)}
     found = [name for name, file in files.items() if file and target.search(file.read_text("utf-8", errors="replace"))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,7 +133,7 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
             run = client.get_run(run_id)
             if not of_sweep and run.info.status != "FINISHED":
                 raise TrackingError(f"{run_id}: this run is {run.info.status}, not FINISHED")
-            lost |= {job.name: job.run.info.status for job in jobs if job not in of_sweep}
+            lost |= {_unlike(job, lost): job.run.info.status for job in jobs if job not in of_sweep}
             for sweep_run in of_sweep or [SweepRun(0, run.info.run_name, {}, run)]:
                 if sweep_run.run_id not in found:
                     try:
@@ -141,9 +141,13 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
                     except UNREADABLE as error:
                         if not of_sweep:
                             raise
-                        name = sweep_run.name
-                        lost[f"{name} ({sweep_run.run_id[:8]})" if name in lost else name] = unreadable(error)
+                        lost[_unlike(sweep_run, lost)] = unreadable(error)
     return list(found.values()), lost
+
+
+def _unlike(job: SweepRun, others: Collection[str]) -> str:
+    """The name of a run, with its id where a run of another sweep has that name."""
+    return f"{job.name} ({job.run_id[:8]})" if job.name in others else job.name
 
 
 @contextmanager
