@@ -32,6 +32,8 @@ BAD_SETTINGS = {
     "query.passages=3": "query.passages: this setting is only there with query=prf",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "routed, run_file, sparse, three_way",
+    f"questions={__file__}": f"a path is a setting of beir or spans or table (questions.path={__file__})",
+    "retriever.model=d": "(retriever has alpha, candidates, fusion, score_threshold; did you mean encoder.model?)",
     "dataset=pdf": "no value; set it with dataset.",
     "+retriever.gamma=1": "retriever.gamma: no such setting (retriever has dense, sparse, alpha, candidates, fusion",
     "k": "k: cannot be read as name=value; write it without spaces",

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +64,10 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
     """
     text = " ".join(str(error).split())
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
-        group, _, option = error.missing_cfg_file.rpartition("/")
-        return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, list(error.options))}"
+        group, _, option = error.missing_cfg_file.partition("/")  # an option may be meant as a path
+        if group not in groups() or group == "hydra":  # which has groups of its own
+            group, _, option = error.missing_cfg_file.rpartition("/")
+        return f"{group}={option}: expected one of {', '.join(error.options)}{_meant(group, option, error.options)}"
     if isinstance(error, OverrideParseException):
         name, is_set, value = error.override.partition("=")
         hint = "put a value with special characters into quotes, \"name='value'\""
@@ -92,6 +94,15 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
     return f"{type(error).__name__}: {text}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
 
 
+def _meant(group: str, option: str, options: Sequence[str]) -> str:
+    """What may be meant by an option that there is not: one of nearly this name, or a path that some option reads."""
+    readers = {setting: _options_with(group, setting, " ???") for setting in ("documents", "path")}
+    if option and Path(option).exists() and any(readers.values()):
+        each = (f"{' or '.join(have)} ({group}.{setting}={option})" for setting, have in readers.items() if have)
+        return f"; a path is a setting of {', '.join(each)}"
+    return nearest(option, options)
+
+
 def _unknown_setting(name: str, config: str) -> str:
     group, _, setting = name.partition(".")
     known = _known_settings(name, config)
@@ -110,14 +121,14 @@ def _unknown_setting(name: str, config: str) -> str:
     return f"{name}: no such setting{nearest(name, known)}; {listed} lists them"
 
 
-def _options_with(group: str, setting: str) -> list[str]:
-    """The options of a group that have a setting."""
+def _options_with(group: str, setting: str, value: str = "") -> list[str]:
+    """The options of a group that have a setting, of this value."""
     folders = [conf / group for conf in conf_folders()] if group.isidentifier() and setting else []
     files = {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
     return [
         option
         for option, file in sorted(files.items())
-        if any(line.startswith(f"{setting}:") for line in file.read_text("utf-8", errors="replace").splitlines())
+        if any(line.startswith(f"{setting}:{value}") for line in file.read_text("utf-8", errors="replace").splitlines())
     ]
 
 

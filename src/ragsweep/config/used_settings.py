@@ -171,12 +171,13 @@ def _written(value: Any) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """' (did you mean ...?)' for the known name most like `word`, else the names in its group, else nothing."""
+    """' (did you mean ...?)' for the known name most like `word`, or the names of its group, or both."""
     group, _, last = word.rpartition(".")
     known = [name for name in known if not name.endswith("_")]  # not _target_ and its like
     beside = [name for name in known if name.rpartition(".")[0] == group]
-    for names, cutoff in ((beside, 0.6), (known, 0.75)):  # names of other groups must be more alike
+    has = f"{group} has {', '.join(name.rpartition('.')[2] for name in beside)}" if group and beside else ""
+    for names, cutoff, before in ((beside, 0.7, ""), (known, 0.75, has)):  # of other groups must be more alike
         by_last = {name.rpartition(".")[2].casefold(): name for name in names}
         if close := difflib.get_close_matches(last.casefold(), list(by_last), n=1, cutoff=cutoff):
-            return f" (did you mean {by_last[close[0]]}?)"
-    return f" ({group} has {', '.join(name.rpartition('.')[2] for name in beside)})" if group and beside else ""
+            return f" ({before}{'; ' if before else ''}did you mean {by_last[close[0]]}?)"
+    return has and f" ({has})"
