@@ -18,15 +18,14 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.config.checking import build, build_around, check
 from ragsweep.config.components import digests_of_others, parameters_of
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.config.used_settings import declared, effective_settings, short_paths, used_components
+from ragsweep.config.used_settings import settings_of_task, short_paths
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable
 from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import say_once
-from ragsweep.store.code import digest_of_code, kind_of
-from ragsweep.store.key_capabilities import LimitsSettings
+from ragsweep.store.code import digest_of_code
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
@@ -123,7 +122,10 @@ class Experiment:
         if config.get("returns") is not None and "returns" not in parameters_of(config.task, config):
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         check_decision(decision, [*task.metrics, *some], measures, cutoff_of(task), config.get("budget"))
-        settings, paths = _settings(config, task)
+        settings, parts = settings_of_task(config, task)
+        paths = varying(config, parts)
+        if not paths or settings.get(SETTING) == 1:
+            settings.pop(SETTING, None)
         items = _items(config, task)
         if isinstance(task, ChecksItems):
             task.check(items)
@@ -261,38 +263,3 @@ def _items(config: DictConfig, task: Task) -> Items:
             _loaded.pop(next(iter(_loaded)))
         _loaded[key] = task.load()
     return _loaded[key]
-
-
-def _kept_by(task: Task, name: str) -> Any:
-    """An argument of the task that is a component or a group of settings."""
-    try:
-        return getattr(task, name)
-    except AttributeError as error:
-        raise ConfigError(
-            f"task: {kind_of(task)} has no attribute {name}; it must keep its argument of this name"
-        ) from error
-
-
-def _settings(config: DictConfig, task: Task) -> tuple[dict[str, Any], list[str]]:
-    """The settings that were used, by their paths, with those that may not be smaller than another one checked.
-
-    Also the paths of the components whose results vary. Without any, or with one repeat, `repeats` is not used.
-    """
-    without_effect = ("store", *declared(task, "without_effect", (tuple, list, set, frozenset), ()))
-    taken = [name for name in parameters_of(config.task, config) if name in config and name not in without_effect]
-    groups = {name: _kept_by(task, name) for name in taken if OmegaConf.is_config(config[name])}
-    own = effective_settings(config, {"task": task})
-    settings = effective_settings(config, groups) | {name: own[name] for name in own.keys() - {"task"}}
-    settings |= {name: config[name] for name in taken if name not in groups}
-    settings = {path: value for path, value in settings.items() if path not in without_effect}
-    shown = short_paths(settings, config)
-    for path, _, part in used_components(config, groups):
-        limits = declared(part, "at_least", (dict,), {}) if isinstance(part, LimitsSettings) else {}
-        for name, other in limits.items():
-            value, least = settings.get(f"{path}.{name}"), settings.get(other)
-            if isinstance(value, int) and isinstance(least, int) and value < least:
-                raise ConfigError(f"{shown[f'{path}.{name}']}: found {value}, expected at least {other} ({least})")
-    paths = varying(config, {**groups, "task": task})
-    if not paths or settings.get(SETTING) == 1:
-        settings.pop(SETTING, None)
-    return settings, paths

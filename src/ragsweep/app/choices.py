@@ -7,8 +7,8 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from ragsweep.app.groups import OF_EVERY_RUN, groups, references_of, users_of
 from ragsweep.config.components import parameters_of
+from ragsweep.config.groups import OF_EVERY_RUN, groups, references_of, users_of
 from ragsweep.core.plugins import check_groups
 from ragsweep.core.project import option_file, options_of
 

@@ -13,10 +13,10 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
+from ragsweep.config.groups import name_unused, refuse_unused
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.progress import Progress, progress

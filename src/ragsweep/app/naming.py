@@ -17,7 +17,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.groups import refuse_unused
+from ragsweep.config.groups import refuse_unused
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.project import sweep_id
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from ragsweep.app.groups import groups
+from ragsweep.config.groups import groups
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import option_file
 

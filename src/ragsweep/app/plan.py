@@ -14,11 +14,11 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.groups import name_unused, refuse_unused
 from ragsweep.app.job import check_server
 from ragsweep.app.naming import Shown, as_given, name_and_settings, values_shown
 from ragsweep.app.option_values import expanded
 from ragsweep.config.composing import sharing
+from ragsweep.config.groups import name_unused, refuse_unused
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
 

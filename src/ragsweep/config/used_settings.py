@@ -14,10 +14,11 @@ from typing import Any
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue
 
+from ragsweep.config.components import parameters_of
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import options_of, portable
 from ragsweep.store.code import kind_of, name_of
-from ragsweep.store.key_capabilities import HasFingerprint
+from ragsweep.store.key_capabilities import HasFingerprint, LimitsSettings
 
 STORE = "ragsweep.store.stage_store.Store"
 HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
@@ -47,6 +48,39 @@ def leaves(config: Mapping[Any, Any] | DictConfig, prefix: str = "") -> Iterator
             yield from leaves(value, f"{name}.")
         else:
             yield name, value
+
+
+def settings_of_task(config: DictConfig, task: object) -> tuple[dict[str, Any], dict[str, object]]:
+    """The settings that a run of a task uses, by their paths; and the objects that they were read from, by their nodes.
+
+    Raises:
+        ConfigError: The task does not keep one of its arguments, or a setting is smaller than the one that limits it.
+    """
+    without_effect = ("store", *declared(task, "without_effect", (tuple, list, set, frozenset), ()))
+    taken = [name for name in parameters_of(config.task, config) if name in config and name not in without_effect]
+    groups = {name: _kept_by(task, name) for name in taken if OmegaConf.is_config(config[name])}
+    own = effective_settings(config, {"task": task})
+    settings = effective_settings(config, groups) | {name: own[name] for name in own.keys() - {"task"}}
+    settings |= {name: config[name] for name in taken if name not in groups}
+    settings = {path: value for path, value in settings.items() if path not in without_effect}
+    shown = short_paths(settings, config)
+    for path, _, part in used_components(config, groups):
+        limits = declared(part, "at_least", (dict,), {}) if isinstance(part, LimitsSettings) else {}
+        for name, other in limits.items():
+            value, least = settings.get(f"{path}.{name}"), settings.get(other)
+            if isinstance(value, int) and isinstance(least, int) and value < least:
+                raise ConfigError(f"{shown[f'{path}.{name}']}: found {value}, expected at least {other} ({least})")
+    return settings, {**groups, "task": task}
+
+
+def _kept_by(task: object, name: str) -> Any:
+    """An argument of the task that is a component or a group of settings."""
+    try:
+        return getattr(task, name)
+    except AttributeError as error:
+        raise ConfigError(
+            f"task: {kind_of(task)} has no attribute {name}; it must keep its argument of this name"
+        ) from error
 
 
 def effective_settings(config: DictConfig, built: Mapping[str, object]) -> dict[str, Any]:

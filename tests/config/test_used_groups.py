@@ -4,7 +4,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ragsweep.app.commands import composed
-from ragsweep.app.groups import name_unused, refuse_unused, unused_groups
+from ragsweep.config.groups import name_unused, refuse_unused, unused_groups
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF
 
@@ -70,7 +70,7 @@ def test_the_user_of_a_group_is_read_from_the_configuration(monkeypatch, tmp_pat
     for name, text in {"mine/one.yaml": "a: 1\n", "task/own.yaml": "defaults:\n  - /mine: one\n"}.items():
         (tmp_path / "conf" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "conf" / name).write_text(text)
-    monkeypatch.setattr("ragsweep.app.groups.conf_folders", lambda: [CONF, tmp_path / "conf"])
+    monkeypatch.setattr("ragsweep.config.groups.conf_folders", lambda: [CONF, tmp_path / "conf"])
     assert "task=own" in refused(["mine=one"], monkeypatch)
 
 
