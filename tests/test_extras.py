@@ -1,14 +1,12 @@
 """The environment of the README has no extras: no test may need one without saying so by its mark."""
 
 import os
-import re
 import subprocess
 import sys
-import tomllib
 
 import pytest
 from application import PROJECT
-from extras import OF_README, brought_by_extras, installed
+from extras import brought_by_extras, installed
 
 IMPORT = """
 import sys
@@ -50,12 +48,6 @@ def test_every_test_module_can_be_imported_without_an_extra():
         cwd=tests, env={**os.environ, "PYTHONPATH": "../scripts"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (process.stdout, process.returncode) == ("", 0), process.stderr
-
-
-def test_every_extra_is_installed_for_the_tests_that_need_one():
-    listed = re.search(r"^\$\(VENV\)/\.extras: EXTRAS = (\S+)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    assert {*listed[1].split(",")} == project["optional-dependencies"].keys() - {*OF_README}
 
 
 def test_an_extra_that_does_not_exist_is_an_error_and_not_a_skip():

@@ -77,6 +77,8 @@ INF, NAN = float("inf"), float("nan")
             [{"x": [{"y": "b"}]}, {"x": {"y": "a"}}],
         ),
         (Literal[1], "1", [1], [True, 1.0]),
+        (list, "a list", [["a", 1]], ["a", {"a": 1}]),
+        (dict, "a mapping of names", [{"a": 1}], [["a"], "a"]),
     ],
 )
 def test_a_rule_says_and_checks_the_same(hint, words, accepted, refused):
@@ -86,7 +88,7 @@ def test_a_rule_says_and_checks_the_same(hint, words, accepted, refused):
     assert not any(map(rule.accepts, refused))
 
 
-@pytest.mark.parametrize("hint", [list, int | object, object, dict, "unresolved"])
+@pytest.mark.parametrize("hint", [tuple, int | object, object, "unresolved"])
 def test_other_annotations_say_nothing(hint):
     assert rule_of(hint) is None
 
@@ -119,7 +121,13 @@ def test_a_parameter_may_have_its_own_default_whatever_its_annotation_says():
 def their_function(judged, k: int, *, level: bool): ...
 
 
-def cannot_be_resolved(depth: "Nowhere"): ...  # noqa: F821
+def cannot_be_resolved(depth: "Nowhere", size: "int"): ...  # noqa: F821
+
+
+@dataclass
+class OfUnknownType(TheirBase):
+    path: "Nowhere"  # noqa: F821
+    size: "int"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +136,8 @@ def cannot_be_resolved(depth: "Nowhere"): ...  # noqa: F821
         (Theirs, {"depth", "mode"}),
         (TheirData, {"depth"}),
         (their_function, {"k", "level"}),
-        (cannot_be_resolved, set()),
+        (cannot_be_resolved, {"size"}),
+        (OfUnknownType, {"depth", "size"}),
         (dict, set()),
     ],
 )

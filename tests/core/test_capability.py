@@ -91,12 +91,15 @@ def test_a_misspelt_member_is_named(kind, typo, meant):
     assert f"Mine.{typo}: did you mean {meant}?" in misspelt(component)
 
 
-def test_a_task_refuses_a_stage_with_a_misspelt_member():
+def test_a_task_refuses_a_stage_or_a_dataset_with_a_misspelt_member():
     class Mine(Ranks):
         feedback_change = method
 
     with pytest.raises(ConfigError, match=r"Mine\.feedback_change: did you mean feedback_changes\?"):
         RankingTask(None, None, FusedRetriever({"mine": Mine()}), None, 3, 0, NO_STORE)
+    dataset = type("Mine", (), {"load": method, "with_judgements": method})()
+    with pytest.raises(ConfigError, match=r"Mine\.with_judgements: did you mean with_judgments\?"):
+        RankingTask(dataset, None, Ranks(), None, 3, 0, NO_STORE)
 
 
 def test_settings_and_private_names_are_no_misspellings():

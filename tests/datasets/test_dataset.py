@@ -309,6 +309,11 @@ def spans(*references, **changes):
     return replace(SMALL, unit="passage", judgments=(), references=references, **changes)
 
 
+def test_a_reference_whose_characters_are_no_whole_numbers_is_refused():
+    with pytest.raises(DatasetError, match=r"found characters 0\.0 to 2\.0, expected whole numbers"):
+        chunked(spans(Reference("q1", "a.pdf", 0.0, 2.0)))
+
+
 @given(st.data())
 def test_a_passage_is_relevant_if_it_shares_a_character_with_a_reference(data):
     document = documents("aa bb cc dd ee ff", "gg hh ii jj kk")[0]

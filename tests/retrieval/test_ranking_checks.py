@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from letters import LetterEncoder
 
 from ragsweep.app.commands import composed
-from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError, Terminated
+from ragsweep.core.errors import ConfigError, DatasetError, EncoderError, RetrieverError, Terminated
+from ragsweep.datasets import PageChunker
 from ragsweep.experiment import Experiment
 from ragsweep.models.encoders.returned import check_embeddings
 from ragsweep.retrieval import (
@@ -25,7 +27,10 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
+from ragsweep.retrieval.indexes.engine import ranked_by_engine
+from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.ranking_checks import checked_ranking
+from ragsweep.store.stage_store import NO_STORE
 
 SEARCH = Search(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
 DEPTH = 3
@@ -313,6 +318,34 @@ def test_queries_and_passages_have_one_number_of_dimensions(store):
         DenseRetriever(SimpleNamespace(fingerprint="two", encode=encode), store).rank(SEARCH, DEPTH)
 
 
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        (SimpleNamespace(open=lambda *_: None), "opened NoneType, expected a function of queries and depth"),
+        (
+            SimpleNamespace(
+                name="halves",
+                open_corpus=lambda corpus: (
+                    lambda queries, depth: ranked_by_engine(
+                        lambda asked, most: np.full((len(asked), most), 0.5), corpus.embeddings, queries, depth
+                    )
+                ),
+            ),
+            "the engine returned float64, expected the numbers of passages",
+        ),
+    ],
+)
+def test_an_index_that_finds_something_else_is_refused(index, said, store):
+    with pytest.raises(RetrieverError, match=said):
+        DenseRetriever(LetterEncoder(), store, index=index).rank(SEARCH, DEPTH)
+
+
+@pytest.mark.parametrize("loaded", [None, (1, 2), []])
+def test_a_dataset_that_loads_something_else_is_refused(loaded):
+    with pytest.raises(DatasetError, match=rf"\.load\(\) returned {type(loaded).__name__}, expected a Collection"):
+        dataset_of(SimpleNamespace(load=lambda: loaded), PageChunker(), None, NO_STORE)
+
+
 THEIRS = """
 import sys
 import numpy as np
@@ -358,7 +391,8 @@ def test_a_run_with_a_broken_ranking_is_refused_and_leaves_nothing(theirs, appli
 def test_a_run_whose_retriever_gives_up_is_failed(theirs, application):
     process = theirs("raises")
     assert process.returncode == 1
-    said = ["ragsweep: KeyError: 'their bug' (-v shows where)"]
+    line = THEIRS.splitlines().index('            raise KeyError("their bug")') + 1
+    said = [f"ragsweep: KeyError: 'their bug', in theirs.py, line {line} (-v shows where)"]
     assert process.stderr.splitlines()[1:] == said  # the first is of the dataset
     assert [run.info.status for run in application.runs()] == ["FAILED"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -91,7 +92,23 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return "an argument has a number of thousands of digits"
     if isinstance(error, OSError) and error.filename and _is_from_hydra(error):
         return f"hydra.run.dir, hydra.sweep.dir: {error.filename} cannot be made ({error.strerror})"
-    return f"{type(error).__name__}: {text}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
+    return (
+        f"{type(error).__name__}: {text}{_in_users_code(error)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
+    )
+
+
+def _in_users_code(error: BaseException) -> str:
+    """', in FILE, line N' for the last line of a user's own class that ragsweep called; empty if it called none."""
+    frames = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    is_ours = [any(file.is_relative_to(folder) for folder in our_folders()) for file, _ in frames]
+    called = frames[is_ours.index(True) :] if True in is_ours else []
+    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
+    theirs = [
+        (file, line)
+        for file, line in called
+        if file.is_file() and not any(file.is_relative_to(folder) for folder in (*our_folders(), *installed))
+    ]
+    return f", in {theirs[-1][0].name}, line {theirs[-1][1]}" if theirs else ""
 
 
 def _meant(group: str, option: str, options: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pkgutil import resolve_name
+from types import SimpleNamespace
 from typing import Any, NamedTuple, get_type_hints
 
 from omegaconf import DictConfig, OmegaConf
@@ -83,15 +84,26 @@ def signature_of(target: Callable[..., Any] | None) -> Signature:
     if inspect.isclass(target):  # the class whose `__init__` is called, and its fields where they make it
         made_by = next(each for each in target.__mro__ if "__init__" in vars(each))
         annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
-    hints: Mapping[str, object] = {}
-    with suppress(Exception):  # an annotation can be any code; one that cannot be resolved is ignored
-        hints = get_type_hints(annotated, include_extras=True)
+    hints = _hints_of(annotated)
     named = [each for each in found if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     parameters = {
         name: Parameter(hints.get(name), default, rule_of(hints.get(name)))
         for name, default in ((each.name, each.default) for each in named)
     }
     return Signature(parameters, any(each.kind is each.VAR_KEYWORD for each in found))
+
+
+def _hints_of(annotated: Any) -> Mapping[str, object]:
+    """The annotations of a class or function; one that cannot be resolved, as it can be any code, is left out."""
+    with suppress(Exception):
+        return get_type_hints(annotated, include_extras=True)
+    hints: dict[str, object] = {}
+    for each in reversed(annotated.__mro__) if inspect.isclass(annotated) else [inspect.unwrap(annotated)]:
+        names = vars(sys.modules[each.__module__]) if each.__module__ in sys.modules else {}
+        for name, hint in inspect.get_annotations(each).items():
+            with suppress(Exception):
+                hints |= get_type_hints(SimpleNamespace(__annotations__={name: hint}), names, include_extras=True)
+    return hints
 
 
 def parameters_of(node: Any, config: Container[object]) -> dict[str, object]:

@@ -104,15 +104,16 @@ def _read(hint: object) -> tuple[str, Any] | None:
         expected = " or ".join(each[0] for each in inner if each) + (", or null" if null else "")
         kinds = Union[tuple(each[1] for each in inner if each)] if all(inner) else None  # noqa: UP007
         return kinds and (expected, kinds | None if null else kinds)
-    if origin in (Mapping, dict, Sequence, list, tuple):
+    collection = origin or hint  # `list` means any list
+    if collection in (Mapping, dict, Sequence, list, tuple):
         several = [kind for kind in arguments if kind is not ...]
-        if origin is tuple and len(several) != 1:
+        if collection is tuple and len(several) != 1:
             return None
-        expected, kind = _read(several[-1]) or ("", Any)
+        expected, kind = (_read(several[-1]) if several else None) or ("", Any)
         expected = expected and f", each {expected}"
-        if origin in (Mapping, dict):
+        if collection in (Mapping, dict):
             return f"a mapping of names{expected}", dict[str, kind]  # type: ignore[valid-type]
-        return f"a list{expected}", Sequence[kind]  # type: ignore[valid-type]
+        return f"a list{expected}", list[kind] | tuple[kind, ...]  # type: ignore[valid-type]
     if is_component(hint):
         name = getattr(hint, "__name__", "")
         expected = f"the settings of a{'n' if name[:1] in 'AEIOU' else ''} {name}: _target_ and its arguments"

@@ -40,9 +40,15 @@ def leaves(config: Mapping[Any, Any] | DictConfig, prefix: str = "") -> Iterator
             missing = re.search(r"[Mm]issing mandatory value: (\S+)", str(error))
             if missing:
                 raise ConfigError(f"{missing.group(1)}: no value; set it with {missing.group(1)}=VALUE") from error
-            group = re.fullmatch(r"Interpolation key '([^'.]+)' not found", first_line(error))
-            if group and (options := options_of(group[1])):
-                raise ConfigError(f"{group[1]}: nothing is chosen; expected one of {', '.join(options)}") from error
+            absent = re.fullmatch(r"Interpolation key '(([^'.]+)[^']*)' not found", first_line(error))
+            if absent and (options := options_of(absent[2])):
+                if absent[1] == absent[2]:
+                    raise ConfigError(
+                        f"{absent[1]}: nothing is chosen; expected one of {', '.join(options)}"
+                    ) from error
+                raise ConfigError(
+                    f"{absent[1]}: {name} is made of it, but what is chosen has no such setting"
+                ) from error
             raise ConfigError(f"{name}: {first_line(error)}") from error
         if isinstance(value, dict | DictConfig):
             yield from leaves(value, f"{name}.")

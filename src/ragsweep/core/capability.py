@@ -56,6 +56,11 @@ def offered_with(*methods: str) -> Callable[[C], C]:
     return register
 
 
+def offered() -> dict[str, list[type]]:
+    """The capabilities by the method of the kind that may offer them; empty for any component."""
+    return dict(_offered)
+
+
 @cache
 def members(capability: type) -> frozenset[str]:
     """The names of the members of a protocol."""

@@ -25,6 +25,7 @@ from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.datasets.model.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference
 from ragsweep.datasets.model.dataset import Dataset, Passage, Qrels
 from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.selecting import Selecting
 
 __all__ = [
     "Asked",
@@ -56,6 +57,7 @@ __all__ = [
     "Questions",
     "RecursiveChunker",
     "Reference",
+    "Selecting",
     "SemanticChunker",
     "SentenceChunker",
     "SpanQuestions",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.digest import digest, digest_texts
-from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
@@ -109,6 +109,9 @@ class DenseRetriever(Thresholded):
             find = searched.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
         else:
             find = searched.open(passages, keep)
+        if not callable(find):
+            expected = "expected a function of queries and depth"
+            raise RetrieverError(f"index: {kind_of(searched)} opened {type(find).__name__}, {expected}")
         with progress(searching(passages, queries), len(queries)):
             found = checked_ranking(find(queries, depth), search, depth, kind_of(searched))
 

@@ -105,7 +105,8 @@ class AnswersTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        check_stages(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k, self.answerer)
+        stages = (self.query, self.reranker, self.dynamic_k)
+        check_stages(self.retriever, self.ingest, *stages, self.dataset, self.chunker, self.answerer)
         expect_method(self.answerer, "answer", "answerer")
 
     @property

@@ -89,6 +89,7 @@ class EngineContract(ComponentContract):
         emptied.
         """
         files = [file for file in (Path(store.path) / "engines" / engine.name).rglob("*") if file.is_file()]
+        assert files, f"nothing of it is in engines/{engine.name} of the store, so override `damage`"
         max(files, key=lambda file: file.stat().st_blocks).write_bytes(b"")
 
     @pytest.fixture

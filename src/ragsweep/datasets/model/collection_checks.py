@@ -94,6 +94,8 @@ def _check_references(collection: Collection) -> None:
             problem = "the query does not exist"
         elif source not in lengths:
             problem = "the document does not exist"
+        elif not (isinstance(start, Integral) and isinstance(end, Integral)):
+            problem = f"found characters {start!r} to {end!r}, expected whole numbers"
         elif start == end == 0 and plain_words(text):
             continue
         elif not 0 <= start < end <= lengths[source]:

@@ -98,7 +98,9 @@ def ranked_by_engine(ask: Ask, passages: Embeddings, queries: Embeddings, depth:
     rows = np.arange(len(queries))  # a query is asked again by itself: its ranking must not depend on the others
     while len(rows):
         wanted = min(2 * wanted if wanted > depth else depth + 1, len(passages))
-        found = ask(queries[rows], wanted)
+        found = np.asarray(ask(queries[rows], wanted))
+        if found.dtype.kind not in "iu":
+            raise RetrieverError(f"index: the engine returned {found.dtype}, expected the numbers of passages")
         if found.shape != (len(rows), wanted):
             raise RetrieverError(
                 f"index: the engine returned passages of shape {list(found.shape)}, expected {[len(rows), wanted]}; "

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError
-from ragsweep.datasets import Chunker, Dataset, DatasetFormat, Document, Passage
+from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsHeadings
 from ragsweep.retrieval.ranking_checks import expect_method
@@ -52,6 +52,9 @@ def dataset_of(
         how: Further arguments of that.
     """
     collection = dataset.load()
+    if not isinstance(collection, Collection):
+        found = type(collection).__name__
+        raise DatasetError(f"dataset: {kind_of(dataset)}.load() returned {found}, expected a Collection")
     items = Dataset.from_collection(collection, chunker, store, **how)
     if keep_documents:
         items = replace(items, documents=collection.documents)

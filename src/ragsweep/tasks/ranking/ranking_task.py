@@ -93,7 +93,7 @@ class RankingTask:
 
     def __post_init__(self) -> None:
         self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        check_stages(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k)
+        check_stages(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k, self.dataset, self.chunker)
 
     @property
     def loads(self) -> Sequence[str]:
