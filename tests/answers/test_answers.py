@@ -377,6 +377,7 @@ class Marked:
         return [f"{each.text} indexed alone: {each.chunk_id}" for each in passages]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_an_answerer_reads_the_passages_themselves_whatever_is_indexed(files):
     read = []
 

@@ -153,6 +153,7 @@ def test_a_component_that_is_kept_under_another_name_counts_by_its_target():
     assert settings["retriever.parts.0"] == "theirs.Part"
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
     config = check(asking(composed), GROUPS_OF_NO_TASK)
     task = build_around(config, "task")
@@ -195,6 +196,7 @@ def test_k_may_be_as_large_as_the_candidates(composed, overrides):
     Experiment.of(composed(*overrides.split()))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once(composed):
     passage, window, page = (Experiment.of(composed(f"returns={name}")).items for name in ("passage", "window", "page"))
     assert window is page

@@ -58,6 +58,7 @@ def test_what_is_added_or_deleted_in_vain_is_refused(override, said, monkeypatch
     assert refused([override], monkeypatch).startswith(said)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_something_refers_to_or_asks_for_no_run_can_be_added():
     for overrides in (["+cutoff=7", "k=${cutoff}"], ["+dry_run=true"], ["~evaluation.metrics.mrr"]):
         parsed = OverridesParser.create().parse_overrides(overrides)

@@ -300,6 +300,7 @@ def test_the_command_offers_every_format():
     assert {*TO} == {*FORMATS, MLFLOW}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_came(tmp_path, dataset):
     (tmp_path / "conf/chunker").mkdir(parents=True)
     mine = "_target_: ragsweep.datasets.FixedChunker\nsize: 77\noverlap: 0\nunit: characters\n"
@@ -330,6 +331,7 @@ def test_the_command_writes_what_it_says(tmp_path, cache):
     assert len(asked.read(TrecCorpus(str(tmp_path / "made/here/corpus.jsonl")).read()).queries) == 133
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path, dataset):
     process = in_this_process(tmp_path, "convert", *dataset, "--to", "trec", "--out", "it's {a}, $b")
     assert process.returncode == 0, process.stderr

@@ -195,6 +195,7 @@ def test_a_service_that_asks_for_hours_is_not_waited_for(serve):
     assert failure_of(server) == "status 503, and asks to wait more than 1,000 h"
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("reply", [Reply(b"{}", after_s=2), Reply(b"[" + b" " * 40 + b"]", dripping=True)])
 def test_a_slow_answer_ends_at_its_time_limit_and_is_asked_again(serve, reply):
     server = serve(always(reply, json_of(ONE)))
@@ -225,6 +226,7 @@ def test_no_redirect_is_followed(serve):
     assert other.asked == []
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_large_answer_and_one_that_unpacks_to_a_large_one_are_refused(serve):
     large = Reply(b"[" + b" " * (LARGEST_RESPONSE_MB * MB) + b"]")
     bomb = Reply(gzip.compress(b"[" + b" " * (100 * MB) + b"]"), headers={"Content-Encoding": "gzip"})
@@ -236,6 +238,7 @@ def test_a_large_answer_and_one_that_unpacks_to_a_large_one_are_refused(serve):
         )
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_a_bomb_unpacks_to_is_never_held(serve):
     bomb = gzip.compress(b"[" + b" " * (200 * MB) + b"]")
     server = serve(always(Reply(bomb, headers={"Content-Encoding": "gzip"})))

@@ -184,6 +184,7 @@ def slow_parts(spans, order, *, joined):
     return parts
 
 
+@pytest.mark.usefixtures("long_work")
 @settings(deadline=None, max_examples=300)
 @given(found_spans(), st.booleans())
 def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):

@@ -58,6 +58,7 @@ def test_drawn_at_random_it_is_the_number_that_makes_it_better_in_half_of_the_dr
     assert share(found.at_random - 1) <= 0.55
 
 
+@pytest.mark.usefixtures("long_work")
 @given(SCORES)
 def test_costs_and_scores_are_alike_turned_round(scores):
     best, *others = best_first(scores)

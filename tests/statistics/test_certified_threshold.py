@@ -60,6 +60,7 @@ def test_the_promise_is_kept_for_scores_of_which_many_are_equal():
     assert broken <= at_most(0.05, SETS) * SETS
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_luckiest_of_several_configurations_keeps_its_promise_if_it_is_corrected():
     rng, broken = np.random.default_rng(1), np.zeros(2)
     for sets in rng.normal(size=(SETS, 6, 100)):

@@ -74,6 +74,7 @@ def test_a_flip_by_group_is_the_permutation_test_of_group_sums():
     assert compare_with_reference(scores, 1, groups=groups).p[0] == pytest.approx(theirs.pvalue)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_intervals_are_those_of_drawn_groups():
     """By hand: draw groups, put their queries together, take the mean."""
     scores, groups = in_groups(np.random.default_rng(3), alike(1), UNEQUAL)
@@ -149,6 +150,7 @@ def everything(scores, groups, types):
     }
 
 
+@pytest.mark.usefixtures("long_work")
 def test_copies_of_each_query_in_a_group_change_nothing():
     scores = sweep(configurations=4, queries=40, seed=3)
     copied, groups = np.repeat(scores, 3, axis=1), Groups(np.repeat(np.arange(40), 3))

@@ -193,6 +193,7 @@ def test_wilsons_intervals_cover_a_share(questions, repeats, spread):
     assert 0.93 <= np.mean((found[:, 0] <= 0.6) & (found[:, 1] >= 0.6)) <= 0.975
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("parts", [(1, 0, 1), (1, 0.02, 1), (1, 0.2, 1)])
 def test_two_equal_configurations_are_called_different_in_one_of_twenty_sets(parts):
     rng = np.random.default_rng(3)

@@ -53,6 +53,7 @@ def judge(data, tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_simulated_judge_decides_and_the_decision_is_computed_again(judge, corpus):
     status, said = judge("--from", str(corpus / "judgments.qrels"))
     assert status == 0
@@ -133,6 +134,7 @@ def test_a_table_is_handed_out_and_taken_back(judge, tmp_path):
     assert left_blank == '"3"'
 
 
+@pytest.mark.usefixtures("long_work")
 def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
     given = ["--strategy", "pooling", "--from", str(corpus / "judgments.qrels"), "--out", "judged.json"]
     status, said = judge(*given)
@@ -216,6 +218,7 @@ def test_a_login_that_cannot_be_written_is_refused_before_a_journal_is_begun(jud
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_budget_ends_it_undecided(judge, corpus):
     status, said = judge("--from", str(corpus / "judgments.qrels"), "--budget", "2")
     assert status == 1
@@ -235,6 +238,7 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         judge("--from", "other.qrels")
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -95,6 +95,7 @@ def test_the_capital_is_that_of_a_slow_loop():
         assert race._against_best == pytest.approx(capital, abs=1e-9)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("seed", range(8))
 def test_over_all_orders_of_a_small_race_the_best_drops_out_no_more_often_than_the_level(seed):
     """Exact: the probability of each order of draws is the product of its chances."""

@@ -16,6 +16,7 @@ def composed(*overrides):
         return compose("config", list(overrides))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("choice", "name"),
     [

@@ -100,6 +100,7 @@ def test_a_query_that_takes_too_long_is_named(ask):
     assert time.perf_counter() - started < 20
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_time_of_a_call_is_not_that_of_reading_what_it_returned(ask):
     def read(answer):
         time.sleep(0.6)
