@@ -1,5 +1,6 @@
 """Standard streams that are closed or full, an impatient Ctrl-C, and a store that somebody deletes meanwhile."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from held import ENVIRONMENT, held_by
 
+from ragsweep.app.messages import in_one_line
 from ragsweep.store.stage_store import Store
 
 pytestmark = pytest.mark.usefixtures("processes")
@@ -39,6 +41,11 @@ def test_what_cannot_be_printed_is_said_and_is_no_success(tmp_path):
     done = command("--version", redirected=">/dev/full", folder=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "ragsweep: not everything could be printed (No space left on device)\n"
+
+
+def test_a_full_disk_is_no_error_of_ours():
+    said = in_one_line(OSError(errno.ENOSPC, "No space left on device"))
+    assert said == "No space left on device: the store, the outputs, or the folder of temporary files"
 
 
 def test_an_impatient_ctrl_c_leaves_one_line(application, dataset):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -92,6 +93,8 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return "an argument has a number of thousands of digits"
     if isinstance(error, OSError) and error.filename and _is_from_hydra(error):
         return f"hydra.run.dir, hydra.sweep.dir: {error.filename} cannot be made ({error.strerror})"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{error.strerror}: {error.filename or 'the store, the outputs, or the folder of temporary files'}"
     return (
         f"{type(error).__name__}: {text}{_in_users_code(error)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
     )
