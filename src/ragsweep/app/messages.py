@@ -91,13 +91,20 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return text
     if "integer string conversion" in text:
         return "an argument has a number of thousands of digits"
-    if isinstance(error, OSError) and error.filename and _is_from_hydra(error):
-        return f"hydra.run.dir, hydra.sweep.dir: {error.filename} cannot be made ({error.strerror})"
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{error.strerror}: {error.filename or 'the store, the outputs, or the folder of temporary files'}"
+    if isinstance(error, OSError) and (said := _about_files(error)):
+        return said
     return (
         f"{type(error).__name__}: {text}{_in_users_code(error)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
     )
+
+
+def _about_files(error: OSError) -> str:
+    """What an error of the file system means, if it is one of the user's disk."""
+    if error.filename and _is_from_hydra(error):
+        return f"hydra.run.dir, hydra.sweep.dir: {error.filename} cannot be made ({error.strerror})"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{error.strerror}: {error.filename or 'the store, the outputs, or the folder of temporary files'}"
+    return ""
 
 
 def _in_users_code(error: BaseException) -> str:
