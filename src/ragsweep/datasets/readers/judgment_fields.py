@@ -24,10 +24,10 @@ EXPECTED = 'a list like ["34"], or grades like {"34": 2}'
 def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
     """The judgments in a field: grades by the keys of pages or documents.
 
-    The field is a list of keys, grades by key like `{"34": 2}`, or one key. A key in a list is a text or a whole number
-    like `"34"` or `34`, which get grade 1, or has fields, like `{"source": "manual.pdf", "page": 34, "grade": 2}`. The
-    items of lists of texts count as those of one list. A text is one of these as JSON or as Python writes it, or keys
-    that are separated by semicolons. It may be null.
+    The field is a list of keys, grades by key like `{"34": 2}`, of which null is none, or one key. A key in a list is a
+    text or a whole number like `"34"` or `34`, which get grade 1, or has fields, like
+    `{"source": "manual.pdf", "page": 34, "grade": 2}`. The items of lists of texts count as those of one list. A text
+    is one of these as JSON or as Python writes it, or keys that are separated by semicolons. It may be null.
 
     Raises:
         DatasetError: The entry lacks the field, or it is none of these, or two grades of a key differ.
@@ -38,8 +38,11 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
         found = _of_text(found.strip(), where)
     if found is None:
         return {}
+    if isinstance(found, list) and found and all(isinstance(item, tuple) for item in found):
+        found = dict(found)  # a map of Parquet
     if isinstance(found, dict) and not (found.keys() <= {*KNOWN, *REMARKS} and found.keys() & {*SOURCE, *PAGE}):
-        return _grades(((str(key), _grade(grade, str(key), where)) for key, grade in found.items()), where)
+        graded = {str(key): grade for key, grade in found.items() if grade is not None}  # null if another row has it
+        return _grades(((key, _grade(grade, key, where)) for key, grade in graded.items()), where)
     items = found if isinstance(found, list) else [found]
     if all(isinstance(item, list) and item and all(isinstance(each, str) for each in item) for item in items):
         items = [each for item in items for each in item]  # as AutoRAG writes alternatives
