@@ -140,7 +140,7 @@ QUESTIONS = [
         "the grade of '' is \"high\"; expected a whole number",
     ),
     ("q.csv", "query,relevant_docs\ncafé,1\n".encode("latin-1"), "not UTF-8 (line 2); save it as UTF-8"),
-    ("q.csv", 'query,relevant_docs\nq,"1, m#1"\n', "(there are 'm'; write a number alone, and semicolons between several)"),
+    ("q.csv", 'query,relevant_docs\nq,"1, m#1"\n', "(there are 'm'; write a number alone, and semicolons"),
     ("q.csv", 'query,relevant_docs\nq,"8, 9"\n', "(m has pages 1 to 1)"),
     ("q.csv", "query,relevant_docs,,\nq,1,,lost\n", "line 2: column 4 has no name, but the text 'lost'"),
     ("q.csv", "query;relevant_docs\nq;r;1\n", "a text that contains a semicolon into double quotes"),
