@@ -49,6 +49,7 @@ def test_pages_in_another_notation_are_refused_with_the_right_one(tmp_path, writ
         ([{"file": "book.pdf", "page": 3, "relevance": 2.0}], [("book.pdf#3", 2)]),
         ([{"doc": "note.pdf"}], [("note.pdf#1", 1)]),
         ({"document": "book.pdf", "page": 4, "rel": "2"}, [("book.pdf#4", 2)]),
+        ([{"filename": "book.pdf", "source": "book.pdf", "page_number": 4}], [("book.pdf#4", 1)]),
         ([{"doc_id": "book.pdf", "page": 1, "score": -1, "reason": "it says so"}], [("book.pdf#1", -1)]),
         ([{"source": None, "page": 2}, 3, "4", 5.0], [(f"book.pdf#{page}", 1) for page in (2, 3, 4, 5)]),
         ([{"source": "book.pdf#6"}], [("book.pdf#6", 1)]),
@@ -311,9 +312,14 @@ def test_the_name_of_a_document_may_end_in_a_number_sign(tmp_path, relevant):
     assert in_json(tmp_path, relevant, (BOOK, document), unit="document") == [("C#", 1)]
 
 
+@pytest.mark.parametrize("row", ["book.pdf,,2", ",book.pdf,2.0", "book.pdf,book.pdf,[2]"])
+def test_the_columns_of_a_judgment_have_the_names_of_langchain_and_llama_index(tmp_path, row):
+    assert judged(tmp_path, f"question,source,file_name,page_number\nwhat,{row}\n", TWO) == [("1", "book.pdf#2", 1)]
+
+
 def test_a_document_of_several_pages_is_not_enough_for_a_page(tmp_path):
     with pytest.raises(DatasetError, match=r"'book\.pdf' is judged without a page \(book\.pdf has pages 1 to 6\)"):
-        judged(tmp_path, "question,file,page_number\nwhat,book.pdf,2\n")
+        judged(tmp_path, "question,file,sheet\nwhat,book.pdf,2\n")
 
 
 def test_a_row_may_list_its_documents(tmp_path):
