@@ -322,6 +322,58 @@ def test_merged_cells_keep_their_columns_and_tables_in_cells_their_text(tmp_path
     assert rows == [["r0c0", "r0c1"], ["", "r1c1"], ["r2c0", "r2c1 one, two"]]
 
 
+WORD_SPACES = " ".join(
+    f'xmlns:{prefix}="{address}"'
+    for prefix, address in {
+        "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+        "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+        "wps": "http://schemas.microsoft.com/office/word/2010/wordprocessingShape",
+        "v": "urn:schemas-microsoft-com:vml",
+    }.items()
+)
+CONTENT = "<w:txbxContent><w:p><w:r><w:t>Iron</w:t></w:r></w:p></w:txbxContent>"
+BOX, OLD_BOX = f"<wps:txbx>{CONTENT}</wps:txbx>", f"<w:pict><v:textbox>{CONTENT}</v:textbox></w:pict>"
+DRAWN = f"<mc:Choice><w:drawing>{BOX}</w:drawing></mc:Choice>"
+
+
+@pytest.mark.extra("documents")
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<w:dir w:val="rtl"><w:bdo w:val="rtl"><w:r><w:t>Iron</w:t></w:r></w:bdo></w:dir>',
+        "<w:fldSimple><w:r><w:t>Iron</w:t></w:r></w:fldSimple>",
+        "<w:r><w:ruby><w:rt><w:r><w:t>Fe</w:t></w:r></w:rt>"
+        "<w:rubyBase><w:r><w:t>Iron</w:t></w:r></w:rubyBase></w:ruby></w:r>",
+        f"<w:r><w:drawing>{BOX}</w:drawing></w:r>",
+        f"<w:r><mc:AlternateContent>{DRAWN}<mc:Fallback><w:drawing/></mc:Fallback></mc:AlternateContent></w:r>",
+        f"<w:r><mc:AlternateContent>{DRAWN}<mc:Fallback>{OLD_BOX}</mc:Fallback></mc:AlternateContent></w:r>",
+    ],
+    ids=["direction", "field", "reading", "box", "box or picture", "box or old box"],
+)
+def test_the_text_of_a_word_document_is_read_once_whatever_is_around_it(tmp_path, inside):
+    import docx
+    from docx.oxml import parse_xml
+
+    document = docx.Document()
+    document.add_paragraph("Before ")._p.append(parse_xml(f"<w:p {WORD_SPACES}>{inside}</w:p>")[0])
+    document.save(tmp_path / "a.docx")
+    [found] = TextCorpus(str(tmp_path / "a.docx")).read()
+    assert found.text.split() == ["Before", "Iron"]
+
+
+@pytest.mark.extra("documents")
+def test_a_line_break_of_a_word_document_separates_words(tmp_path):
+    import docx
+    from docx.oxml import OxmlElement
+
+    document = docx.Document()
+    run = document.add_paragraph("Iron").runs[0]
+    run._r.append(OxmlElement("w:cr"))
+    run.add_text("tablets")
+    document.save(tmp_path / "a.docx")
+    assert TextCorpus(str(tmp_path / "a.docx")).read()[0].text.split() == ["Iron", "tablets"]
+
+
 @pytest.mark.extra("documents")
 def test_what_is_dropped_of_a_word_document_is_counted_and_named(tmp_path, capsys):
     import docx

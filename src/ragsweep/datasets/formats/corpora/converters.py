@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Literal, NamedTuple
 
 from ragsweep.datasets.formats.corpora.html_tables import flatten_tables
-from ragsweep.datasets.formats.corpora.word import ignored_elements, with_equations
+from ragsweep.datasets.formats.corpora.word import as_readable, ignored_elements
 
 HtmlParser = Literal["markdownify", "trafilatura"]
 WordParser = Literal["mammoth", "docx2python"]
@@ -57,7 +57,7 @@ def body_as_markdown(document: bytes) -> Converted:
     """The body of a Word document, as Markdown with its tables. Macros are not run, images and links not followed."""
     import mammoth
 
-    document, dropped = with_equations(document)
+    document, dropped = as_readable(document)
     converted = mammoth.convert_to_html(BytesIO(document), convert_image=lambda _: [])
     dropped += ignored_elements([message.message for message in converted.messages])
     return Converted(all_as_markdown(converted.value), dropped)
