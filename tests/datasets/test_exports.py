@@ -562,6 +562,22 @@ def test_a_benchmark_is_read_from_the_folders_of_the_hub(tmp_path):
         BeirDataset("hub", str(tmp_path), split="dev").load()
 
 
+def test_one_language_of_a_benchmark_has_a_path(tmp_path):
+    for language in ("de", "sw"):
+        for part, table in (
+            ("corpus", pd.DataFrame({"_id": ["d1"], "title": [""], "text": [language]})),
+            ("queries", pd.DataFrame({"_id": ["q1"], "text": ["who"]})),
+            ("qrels", pd.DataFrame({"query-id": ["q1"], "corpus-id": ["d1"], "score": [1]})),
+        ):
+            (tmp_path / f"{language}-{part}").mkdir()
+            table.to_parquet(tmp_path / f"{language}-{part}" / "dev-00000-of-00001.parquet", index=False)
+    found = BeirDataset("hub", str(tmp_path / "sw"), split="dev").load()
+    assert [document.text for document in found.documents] == ["sw"]
+    assert [tuple(judgment) for judgment in found.judgments] == [("q1", "d1", 1)]
+    with pytest.raises(DatasetError, match=r"there are the subsets 'de', 'sw', and .*de is the path of one"):
+        BeirDataset("hub", str(tmp_path)).load()
+
+
 # Topics
 
 WEB = """<?xml version="1.0"?>
