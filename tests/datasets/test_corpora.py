@@ -362,6 +362,20 @@ def test_the_text_of_a_word_document_is_read_once_whatever_is_around_it(tmp_path
 
 
 @pytest.mark.extra("documents")
+def test_a_text_box_within_another_one_is_read_once(tmp_path):
+    import docx
+    from docx.oxml import parse_xml
+
+    inside = "<w:t>Iron</w:t>"
+    for _ in range(40):  # as many copies of each as of what is around it would be 2^40
+        inside = f"<w:drawing><w:txbxContent><w:p><w:r>{inside}</w:r></w:p></w:txbxContent></w:drawing>"
+    document = docx.Document()
+    document.add_paragraph()._p.append(parse_xml(f"<w:r {WORD_SPACES}>{inside}</w:r>"))
+    document.save(tmp_path / "a.docx")
+    assert TextCorpus(str(tmp_path / "a.docx")).read()[0].text == "Iron"
+
+
+@pytest.mark.extra("documents")
 def test_a_line_break_of_a_word_document_separates_words(tmp_path):
     import docx
     from docx.oxml import OxmlElement

@@ -74,7 +74,8 @@ def _readable_in(parent: ElementTree.Element) -> Iterator[ElementTree.Element]:
         if child.tag in AROUND_TEXT:
             yield from _readable_in(child)
         elif child.tag == f"{W}ruby":  # a word, and how it is read
-            yield from (each for base in child.iter(f"{W}rubyBase") for each in _readable_in(base))
+            base = child.find(f"{W}rubyBase")
+            yield from () if base is None else _readable_in(base)
         elif child.tag == f"{W}cr":
             yield ElementTree.Element(f"{W}br")
         elif boxes := _unread_boxes(child):
@@ -87,10 +88,23 @@ def _readable_in(parent: ElementTree.Element) -> Iterator[ElementTree.Element]:
 
 def _unread_boxes(element: ElementTree.Element) -> list[ElementTree.Element]:
     """The texts of the text boxes of a drawing that older programs do not get in another form."""
-    old_form = element.find(f"{COMPATIBLE}Fallback")
-    if element.tag not in (f"{W}drawing", f"{COMPATIBLE}AlternateContent"):
+    drawn: ElementTree.Element | None = element
+    if element.tag == f"{COMPATIBLE}AlternateContent":
+        old_form = element.find(f"{COMPATIBLE}Fallback")
+        is_read = old_form is not None and next(_boxes(old_form), None) is not None
+        drawn = None if is_read else element.find(f"{COMPATIBLE}Choice")
+    elif element.tag != f"{W}drawing":
         return []
-    return [] if old_form is not None and old_form.find(f".//{TEXT_BOX}") is not None else [*element.iter(TEXT_BOX)]
+    return [] if drawn is None else [*_boxes(drawn)]
+
+
+def _boxes(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    """The outermost text boxes."""
+    for child in element:
+        if child.tag == TEXT_BOX:
+            yield child
+        else:
+            yield from _boxes(child)
 
 
 def ignored_elements(messages: list[str]) -> Counter[str]:
