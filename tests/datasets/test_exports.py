@@ -400,8 +400,11 @@ def test_grades_by_document_by_question_are_questions(tmp_path, indent):
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_object_may_be_around_the_list(tmp_path, indent):
-    text = json.dumps({"test_cases": [{"query": "what", "relevant_docs": ["2"]}]}, indent=indent)
-    assert judged(tmp_path, text, name="q.json") == [("1", "book.pdf#2", 1)]
+    rows = [{"query": "what", "relevant_docs": ["2"]}]
+    for around in ({"cases": rows}, {"version": 2, "tags": ["a"], "questions": rows}):
+        assert judged(tmp_path, json.dumps(around, indent=indent), name="q.json") == [("1", "book.pdf#2", 1)]
+    entry = json.dumps({"query": "what", "relevant_docs": [{"page": 2}]})
+    assert judged(tmp_path, entry, name="q.json") == [("1", "book.pdf#2", 1)]
 
 
 @pytest.mark.parametrize(

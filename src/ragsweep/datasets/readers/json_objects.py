@@ -11,6 +11,7 @@ from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 
 Entry = dict[str, Any]
 
+LISTS = ("questions", "queries", "test_cases", "tests", "data", "rows", "records", "items", "examples", "documents")
 OF_LLAMA_INDEX = {"queries", "corpus", "relevant_docs"}  # fields of its EmbeddingQAFinetuneDataset
 
 
@@ -23,7 +24,9 @@ def is_table(value: Mapping[str, Any]) -> bool:
     if any(value.keys() >= names for names in (OF_LLAMA_INDEX, {"columns", "data"}, {"schema", "data"})):
         return True
     columns = [*value.values()]
-    if _is_graded(value) or (len(columns) == 1 and _are_objects(columns[0])):
+    if _is_graded(value) or any(
+        _are_objects(each) and (len(value) == 1 or name in LISTS) for name, each in value.items()
+    ):
         return True
     if len(columns) > 1 and all(isinstance(one, list) and len(one) == len(columns[0]) > 0 for one in columns):
         return True
