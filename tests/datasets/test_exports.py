@@ -604,6 +604,7 @@ def asked(tmp_path, text, field):
 
 
 CLEF = "<topics><topic lang='en'><identifier>7</identifier><title>blue &amp; whales</title></topic></topics>"
+EHEALTH = "<queries>\n<query>\n<id> 7 </id>\n<title>blue &amp; whales</title>\n</query>\n</queries>"
 NAMED = "qid\tquery\n7\tblue & whales\n"
 LITERAL = "<topics><topic number='7'><title><![CDATA[blue & whales]]></title></topic></topics>"
 WITH_TYPE = "topic_id\ttype\tquery\n7\tsea\tblue & whales\n"
@@ -619,6 +620,7 @@ FIRST_OF_TREC = "<top>\n<num> Number: 007\n<title> Topic: blue &amp; whales\n</t
         (CLINICAL, "topic"),
         (CLEF, "title"),
         (NAMED, "title"),
+        (EHEALTH, "title"),
         (LITERAL, "title"),
         (WITH_TYPE, "title"),
         (FIRST_OF_TREC, "title"),
@@ -633,7 +635,7 @@ def test_topics_of_later_tracks_are_read_by_the_name_of_a_field(tmp_path, text, 
     ("name", "text"),
     [
         ("topics.jsonl", '{"id": 7, "text": "blue & whales", "type": "sea"}\n'),
-        ("topics.csv", "qid,query,type\n7,blue & whales,sea\n"),
+        ("topics.csv", "question_id,query,type\n7,blue & whales,sea\n"),
         ("topics.tsv", WITH_TYPE),
     ],
 )

@@ -25,7 +25,7 @@ ANY_TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w.-]{0,40})(?:\s[^<>]*)?>",
 XML_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,40})((?:\s[^<>]*)?)>|<!--")
 NUMBER = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"'<>]*)[\"']", re.IGNORECASE)
 NUMBER_FIELDS = ("num", "number", "qid", "id", "identifier")
-IDS = ("qid", "query_id", "query-id", "topic_id", "topic", "id", "_id")  # names of columns
+IDS = ("qid", "query_id", "query-id", "topic_id", "question_id", "topic", "number", "id", "_id")  # names of columns
 TEXTS = ("query", "text", "title", "question")
 WHOLE = "topic"  # the field of a topic in XML that has a text and no fields
 
@@ -50,7 +50,7 @@ def topics_in(path: Path, lines: list[tuple[int, str]], field: str) -> Iterator[
         return _of_sgml(path, text, field)
     if re.search(r"<topic[\s>]", text, re.IGNORECASE):
         return _of_xml(path, text, field, "topic")
-    if re.search(r"<query>\s*<qid>", text, re.IGNORECASE):  # the topics of NTCIR
+    if re.search(rf"<query>\s*<(?:{'|'.join(NUMBER_FIELDS)})>", text, re.IGNORECASE):  # NTCIR, CLEF eHealth, Indri
         return _of_xml(path, text, field, "query")
     return _of_sgml(path, text, field)
 
