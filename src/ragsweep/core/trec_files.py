@@ -54,7 +54,8 @@ def trec_lines(
             characters += max(len(line), LEAST_COUNTED_OF_TREC_LINE)
             if characters > LARGEST_TREC_MB * MB:
                 raise MalformedError(f"larger than {LARGEST_TREC_MB:,} MB")
-            cells = line.split()
+            has_tabs = line.count("\t") == len(columns) - 1  # then an id or a tag can have spaces
+            cells = [cell.strip() for cell in line.split("\t")] if has_tabs else line.split()
             if columns is RUN and len(cells) != len(RUN):
                 cells = _run_cells(cells)
             complete = len(cells) == len(columns)
