@@ -130,7 +130,14 @@ def test_sgml_loses_no_text(tmp_path, sgml, expected):
 
 @pytest.mark.parametrize(
     "content",
-    ['{"id": "a", "contents": "Iron"}\n', "a\tIron\n", "\n\na\tIron\n\n", "docno\ttext\na\tIron\n"],
+    [
+        '{"id": "a", "contents": "Iron", "title": "unread"}\n',
+        '{"docid": "a", "title": null, "text": "Iron"}\n',
+        '{"pid": "a", "passage": "Iron", "docid": "of another kind"}\n',
+        "a\tIron\n",
+        "\n\na\tIron\n\n",
+        "docno\ttext\na\tIron\n",
+    ],
 )
 def test_the_first_character_tells_the_format_of_a_collection(tmp_path, content):
     (tmp_path / "collection").write_text(content)

@@ -27,8 +27,8 @@ SECTIONS = "|".join(("HEADLINE", "HEAD", "HL", "TITLE", "TTL", *BODIES))  # what
 # These patterns read each character a bounded number of times: a file can be made of millions of tags without an end.
 SECTION = re.compile(rf"<(/?)({SECTIONS})(?:\s[^<>]*)?>", re.IGNORECASE)
 UNREAD = re.compile(r"<(/?)(DOCNO|DOCHDR|SCRIPT|STYLE)(?:\s[^<>]*)?>", re.IGNORECASE)
-IDS = ("id", "_id", "docno", "docid", "doc_id", "pid", "document_id")  # names of columns
-TEXTS = ("text", "contents", "content", "passage", "body", "document")
+IDS = ("id", "_id", "docno", "pid", "docid", "doc_id", "document_id")  # names of columns and fields
+TEXTS = ("contents", "text", "content", "passage", "body", "document")
 DOCNO = re.compile(r"<(/?)DOCNO>", re.IGNORECASE)
 BEGIN = re.compile(r"\s*<DOC(?:\s[^<>]*)?>", re.IGNORECASE)
 END = re.compile(r"</DOC\s*>\s*\Z", re.IGNORECASE)
@@ -43,7 +43,8 @@ class TrecCorpus:
     - SGML: `<DOC> <DOCNO>id</DOCNO> <TEXT>...</TEXT> </DOC>`. The text is that of the headlines and of `<TEXT>`, or of
       the whole document if it has no `<TEXT>`, as in collections of web pages and abstracts. It is without tags, which
       separate words unless they are those of a font; the header of a web page, scripts and styles are left out.
-    - JSON lines: `{"id": ..., "contents": ...}`, as Pyserini reads them; for other fields, use `TableCorpus`.
+    - JSON lines: `{"id": ..., "contents": ...}`, as Pyserini reads them, or an id, a title and a text, as
+      MIRACL, BEIR and MS MARCO name them; for other fields, use `TableCorpus`.
     - Tab-separated lines: id and text, as in MS MARCO's `collection.tsv`, with or without a line of names.
 
     Attributes:
@@ -165,7 +166,9 @@ def _of_json(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str
         if line.strip():
             where = f"{path}, line {number}"
             _, entry = json_object(line, where)
-            yield where, id_of(entry, "id", where), text_of(entry, "contents", where) or ""
+            name, field = (next((each for each in known if each in entry), known[0]) for known in (IDS, TEXTS))
+            title = text_of(entry, "title", where) if "title" in entry and field != TEXTS[0] else None
+            yield where, id_of(entry, name, where), " ".join(filter(None, (title, text_of(entry, field, where))))
 
 
 def _of_tabs(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str, str]]:
