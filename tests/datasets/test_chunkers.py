@@ -24,6 +24,7 @@ from ragsweep.datasets import (
     SemanticChunker,
     SentenceChunker,
 )
+from ragsweep.datasets.chunkers.markdown import headings_in
 from ragsweep.datasets.chunkers.rulers import Tokens
 from ragsweep.retrieval import ModelTokenizer, SentenceTransformerEncoder
 from ragsweep.text.sentences import sentences_of
@@ -147,6 +148,16 @@ def test_passages_begin_at_headings():
         "Tea\n---\n> # quoted",
         "# Last",
     ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_fields_before_a_text_are_a_section_and_no_heading(end):
+    fields, body = f"---{end}title: Iron{end}# a comment{end}tags: [a]{end}---", f"It is a metal.{end}{end}## Ores"
+    assert texts(MarkdownChunker(), f"{fields}{end}{end}# Metals{end}{body}{end}x") == [
+        fields, f"# Metals{end}It is a metal.", f"## Ores{end}x"
+    ]  # fmt: skip
+    assert [level for _, _, level in headings_in(f"{fields}{end}{body}")] == [2]
+    assert [level for _, _, level in headings_in(f"---{end}Iron{end}---{end}")] == [2]  # a rule and a heading
 
 
 def test_a_level_says_which_headings_begin_a_passage():

@@ -107,20 +107,47 @@ def test_sgml_is_read_as_headline_and_text_without_tags(tmp_path):
         ("<DOC >\n<DOCNO>a</DOCNO><TEXT>Iron</TEXT>\n</DOC >\n", "Iron"),
         ('<doc id="1">\n<docno>a</docno><text lang="en">Iron</text>\n</doc>\n', "Iron"),
         ("<DOC>\n<DOCNO>a</DOCNO><TITLE>Iron</TITLE><TEXT>tablets\n</DOC>\n", "Iron\ntablets"),
-        ("<DOC>\n<DOCNO>a</DOCNO><TEXT>I<TEXT>ro</TEXT>n</TEXT>\n</DOC>\n", "Iron"),
+        ("<DOC>\n<DOCNO>a</DOCNO><TEXT>I<TEXT>ro</TEXT>n</TEXT>\n</DOC>\n", "I ro n"),
         ("<DOC>\n<DOCNO>a</DOCNO><TEXT>Iron<!-- <P> --> <!-- no end</TEXT>\n</DOC>\n", "Iron <!-- no end"),
         ("<?xml version='1.0'?>\n<DOCS>\n<DOC>\n<DOCNO>a</DOCNO>Iron</DOC>\n</DOCS>\n", "Iron"),
+        # Without a <TEXT>, all is read: abstracts have other names, and web pages a <head> and a <title>.
+        ("<DOC>\n<DOCNO>a</DOCNO><TITLE>Iron</TITLE><ABSTRACT>tablets</ABSTRACT>\n</DOC>\n", "Iron tablets"),
+        (
+            "<DOC>\n<DOCNO>a</DOCNO><DOCHDR>http://x 1997</DOCHDR><html><head><title>Iron</title><style>p{}</style>"
+            "<script>f(1)</script></head><body>tablets</body></html></DOC>\n",
+            "Iron tablets",
+        ),
+        ("<DOC>\n<DOCNO>a</DOCNO><STYLE>p{}</STYLE>Iron<SCRIPT>f(1)\n</DOC>\n", "Iron"),
+        ("<DOC>\n<DOCNO>a</DOCNO><TEXT><P>Iron</P><P>tab<b>le</b>ts</P></TEXT>\n</DOC>\n", "Iron tablets"),
+        ("<DOC>\n<DOCNO>a</DOCNO><TEXT><![CDATA[Iron & tea]]></TEXT>\n</DOC>\n", "Iron & tea"),
     ],
 )
 def test_sgml_loses_no_text(tmp_path, sgml, expected):
     (tmp_path / "ap.sgml").write_text(sgml)
-    assert texts(TrecCorpus(str(tmp_path / "ap.sgml"))) == {"a": expected}
+    [(name, text)] = texts(TrecCorpus(str(tmp_path / "ap.sgml"))).items()
+    assert (name, " ".join(text.split())) == ("a", " ".join(expected.split()))
 
 
-@pytest.mark.parametrize("content", ['{"id": "a", "contents": "Iron"}\n', "a\tIron\n", "\n\na\tIron\n\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"id": "a", "contents": "Iron", "title": "unread"}\n',
+        '{"docid": "a", "title": null, "text": "Iron"}\n',
+        '{"pid": "a", "passage": "Iron", "docid": "of another kind"}\n',
+        "a\tIron\n",
+        "\n\na\tIron\n\n",
+        "docno\ttext\na\tIron\n",
+    ],
+)
 def test_the_first_character_tells_the_format_of_a_collection(tmp_path, content):
     (tmp_path / "collection").write_text(content)
     assert texts(TrecCorpus(str(tmp_path / "collection"))) == {"a": "Iron"}
+
+
+def test_a_table_with_further_columns_is_no_collection_of_trec(tmp_path):
+    (tmp_path / "psgs.tsv").write_text("id\ttext\ttitle\n1\tIron\tTea\n")
+    with pytest.raises(DatasetError, match="line 1: has the names of 3 columns; corpus=table"):
+        TrecCorpus(str(tmp_path / "psgs.tsv")).read()
 
 
 def test_a_collection_is_every_file_of_a_folder(tmp_path):
@@ -152,6 +179,19 @@ def test_a_web_page_becomes_markdown_without_scripts_and_links(tmp_path):
     page += "<p>With <b>lemon</b>&nbsp;<a href='http://example.org/x'>water</a>.<img src='x.png'></p></body></html>"
     (tmp_path / "iron.html").write_text(page)
     assert texts(TextCorpus(str(tmp_path / "iron.html"))) == {"iron.html": "## Iron\n\nWith lemon\xa0water."}
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<?xml version='1.0' encoding='utf-8'?><!DOCTYPE html><html><body><p>Iron</p></body></html>", "Iron"),
+        ("<p>set max_dose to 2*3</p>", "set max_dose to 2*3"),
+        ("<p><ruby>鉄<rp>(</rp><rt>てつ</rt><rp>)</rp>分<rt>ぶん</rt></ruby></p>", "鉄分"),
+    ],
+)
+def test_the_words_of_a_web_page_stay_whole(tmp_path, page, expected):
+    (tmp_path / "page.xhtml").write_text(page)
+    assert texts(TextCorpus(str(tmp_path))) == {"page.xhtml": expected}
 
 
 @pytest.mark.parametrize(
@@ -287,6 +327,72 @@ def test_merged_cells_keep_their_columns_and_tables_in_cells_their_text(tmp_path
     [found] = TextCorpus(str(tmp_path / "a.docx")).read()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.text.splitlines() if "c" in line]
     assert rows == [["r0c0", "r0c1"], ["", "r1c1"], ["r2c0", "r2c1 one, two"]]
+
+
+WORD_SPACES = " ".join(
+    f'xmlns:{prefix}="{address}"'
+    for prefix, address in {
+        "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+        "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+        "wps": "http://schemas.microsoft.com/office/word/2010/wordprocessingShape",
+        "v": "urn:schemas-microsoft-com:vml",
+    }.items()
+)
+CONTENT = "<w:txbxContent><w:p><w:r><w:t>Iron</w:t></w:r></w:p></w:txbxContent>"
+BOX, OLD_BOX = f"<wps:txbx>{CONTENT}</wps:txbx>", f"<w:pict><v:textbox>{CONTENT}</v:textbox></w:pict>"
+DRAWN = f"<mc:Choice><w:drawing>{BOX}</w:drawing></mc:Choice>"
+
+
+@pytest.mark.extra("documents")
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<w:dir w:val="rtl"><w:bdo w:val="rtl"><w:r><w:t>Iron</w:t></w:r></w:bdo></w:dir>',
+        "<w:fldSimple><w:r><w:t>Iron</w:t></w:r></w:fldSimple>",
+        "<w:r><w:ruby><w:rt><w:r><w:t>Fe</w:t></w:r></w:rt>"
+        "<w:rubyBase><w:r><w:t>Iron</w:t></w:r></w:rubyBase></w:ruby></w:r>",
+        f"<w:r><w:drawing>{BOX}</w:drawing></w:r>",
+        f"<w:r><mc:AlternateContent>{DRAWN}<mc:Fallback><w:drawing/></mc:Fallback></mc:AlternateContent></w:r>",
+        f"<w:r><mc:AlternateContent>{DRAWN}<mc:Fallback>{OLD_BOX}</mc:Fallback></mc:AlternateContent></w:r>",
+    ],
+    ids=["direction", "field", "reading", "box", "box or picture", "box or old box"],
+)
+def test_the_text_of_a_word_document_is_read_once_whatever_is_around_it(tmp_path, inside):
+    import docx
+    from docx.oxml import parse_xml
+
+    document = docx.Document()
+    document.add_paragraph("Before ")._p.append(parse_xml(f"<w:p {WORD_SPACES}>{inside}</w:p>")[0])
+    document.save(tmp_path / "a.docx")
+    [found] = TextCorpus(str(tmp_path / "a.docx")).read()
+    assert found.text.split() == ["Before", "Iron"]
+
+
+@pytest.mark.extra("documents")
+def test_a_text_box_within_another_one_is_read_once(tmp_path):
+    import docx
+    from docx.oxml import parse_xml
+
+    inside = "<w:t>Iron</w:t>"
+    for _ in range(40):  # as many copies of each as of what is around it would be 2^40
+        inside = f"<w:drawing><w:txbxContent><w:p><w:r>{inside}</w:r></w:p></w:txbxContent></w:drawing>"
+    document = docx.Document()
+    document.add_paragraph()._p.append(parse_xml(f"<w:r {WORD_SPACES}>{inside}</w:r>"))
+    document.save(tmp_path / "a.docx")
+    assert TextCorpus(str(tmp_path / "a.docx")).read()[0].text == "Iron"
+
+
+@pytest.mark.extra("documents")
+def test_a_line_break_of_a_word_document_separates_words(tmp_path):
+    import docx
+    from docx.oxml import OxmlElement
+
+    document = docx.Document()
+    run = document.add_paragraph("Iron").runs[0]
+    run._r.append(OxmlElement("w:cr"))
+    run.add_text("tablets")
+    document.save(tmp_path / "a.docx")
+    assert TextCorpus(str(tmp_path / "a.docx")).read()[0].text.split() == ["Iron", "tablets"]
 
 
 @pytest.mark.extra("documents")

@@ -36,6 +36,12 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
 # Judgments with fields
 
 
+@pytest.mark.parametrize("written", ["1-3", "p. 1", "1, 2", "1\n2", "1 & 2", "book.pdf#1-3"])
+def test_pages_in_another_notation_are_refused_with_the_right_one(tmp_path, written):
+    with pytest.raises(DatasetError, match="write a number alone, and semicolons between several"):
+        in_json(tmp_path, written)
+
+
 @pytest.mark.parametrize(
     ("relevant", "expected"),
     [
@@ -43,6 +49,7 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
         ([{"file": "book.pdf", "page": 3, "relevance": 2.0}], [("book.pdf#3", 2)]),
         ([{"doc": "note.pdf"}], [("note.pdf#1", 1)]),
         ({"document": "book.pdf", "page": 4, "rel": "2"}, [("book.pdf#4", 2)]),
+        ([{"filename": "book.pdf", "source": "book.pdf", "page_number": 4}], [("book.pdf#4", 1)]),
         ([{"doc_id": "book.pdf", "page": 1, "score": -1, "reason": "it says so"}], [("book.pdf#1", -1)]),
         ([{"source": None, "page": 2}, 3, "4", 5.0], [(f"book.pdf#{page}", 1) for page in (2, 3, 4, 5)]),
         ([{"source": "book.pdf#6"}], [("book.pdf#6", 1)]),
@@ -52,6 +59,24 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
 )
 def test_a_judgment_may_name_its_document_page_and_grade(tmp_path, relevant, expected):
     assert in_json(tmp_path, relevant) == expected
+
+
+def test_a_grade_that_only_other_rows_have_is_null(tmp_path):
+    """The datasets library gives all rows all keys, and Parquet has maps."""
+    import pyarrow
+    from pyarrow import parquet
+
+    of_all = [
+        {"query": "a", "relevant_docs": {"1": 2, "3": None}},
+        {"query": "b", "relevant_docs": {"1": None, "3": 1}},
+    ]
+    expected = [("1", "book.pdf#1", 2), ("2", "book.pdf#3", 1)]
+    assert judged(tmp_path, json.dumps(of_all), name="q.json") == expected
+    grades = pyarrow.array([[("1", 2)], [("3", 1)]], pyarrow.map_(pyarrow.string(), pyarrow.int64()))
+    for column in (pyarrow.array([row["relevant_docs"] for row in of_all]), grades):
+        parquet.write_table(pyarrow.table({"query": ["a", "b"], "relevant_docs": column}), tmp_path / "q.parquet")
+        found = read_strictly(TableQuestions(str(tmp_path / "q.parquet")), (BOOK,))
+        assert [tuple(each) for each in found.judgments] == expected
 
 
 @pytest.mark.parametrize(
@@ -287,9 +312,14 @@ def test_the_name_of_a_document_may_end_in_a_number_sign(tmp_path, relevant):
     assert in_json(tmp_path, relevant, (BOOK, document), unit="document") == [("C#", 1)]
 
 
+@pytest.mark.parametrize("row", ["book.pdf,,2", ",book.pdf,2.0", "book.pdf,book.pdf,[2]"])
+def test_the_columns_of_a_judgment_have_the_names_of_langchain_and_llama_index(tmp_path, row):
+    assert judged(tmp_path, f"question,source,file_name,page_number\nwhat,{row}\n", TWO) == [("1", "book.pdf#2", 1)]
+
+
 def test_a_document_of_several_pages_is_not_enough_for_a_page(tmp_path):
     with pytest.raises(DatasetError, match=r"'book\.pdf' is judged without a page \(book\.pdf has pages 1 to 6\)"):
-        judged(tmp_path, "question,file,page_number\nwhat,book.pdf,2\n")
+        judged(tmp_path, "question,file,sheet\nwhat,book.pdf,2\n")
 
 
 def test_a_row_may_list_its_documents(tmp_path):
@@ -347,12 +377,15 @@ def test_a_dataset_of_llama_index_is_a_corpus_and_questions_with_ids(tmp_path, i
 
 @pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
 def test_a_table_of_pandas_is_read_however_it_is_oriented(tmp_path, orient):
-    for indent in (0, 2):
-        text = FRAME.to_json(orient=orient, indent=indent)
-        expected = [("1", "book.pdf#1", 1), ("2", "book.pdf#2", 1)]
-        if orient in ("index", "table") and not indent:  # in one line, it could be one entry
-            continue
-        assert judged(tmp_path, text, name="q.json") == expected
+    for frame in (FRAME, FRAME.set_axis([3, 7])):  # the rows that a filter leaves keep their numbers
+        for indent in (0, 2):
+            text = frame.to_json(orient=orient, indent=indent)
+            assert judged(tmp_path, text, name="q.json") == [("1", "book.pdf#1", 1), ("2", "book.pdf#2", 1)]
+
+
+def test_a_table_of_pandas_may_have_one_row(tmp_path):
+    for orient in ("columns", "index", "table"):
+        assert judged(tmp_path, FRAME[:1].to_json(orient=orient), name="q.json") == [("1", "book.pdf#1", 1)]
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -367,8 +400,11 @@ def test_grades_by_document_by_question_are_questions(tmp_path, indent):
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_object_may_be_around_the_list(tmp_path, indent):
-    text = json.dumps({"test_cases": [{"query": "what", "relevant_docs": ["2"]}]}, indent=indent)
-    assert judged(tmp_path, text, name="q.json") == [("1", "book.pdf#2", 1)]
+    rows = [{"query": "what", "relevant_docs": ["2"]}]
+    for around in ({"cases": rows}, {"version": 2, "tags": ["a"], "questions": rows}):
+        assert judged(tmp_path, json.dumps(around, indent=indent), name="q.json") == [("1", "book.pdf#2", 1)]
+    entry = json.dumps({"query": "what", "relevant_docs": [{"page": 2}]})
+    assert judged(tmp_path, entry, name="q.json") == [("1", "book.pdf#2", 1)]
 
 
 @pytest.mark.parametrize(
@@ -383,6 +419,19 @@ def test_an_object_may_be_around_the_list(tmp_path, indent):
 def test_a_file_in_no_known_format_is_refused_with_those_that_are(tmp_path, name, content):
     with pytest.raises(DatasetError, match=rf"{name}.*expected a JSON, CSV, TSV or Parquet file of queries"):
         judged(tmp_path, content, name=name)
+
+
+def test_a_cell_between_tabs_has_quotes_where_pandas_writes_them(tmp_path):
+    frame = pd.DataFrame({"query": ['say "hi"', 'a 3" nail'], "relevant_docs": [json.dumps(["1"]), json.dumps(["2"])]})
+    text = frame.to_csv(sep="\t", index=False) + '"as it is" 1"\t3\n'
+    assert judged(tmp_path, text, name="q.tsv") == [(str(n), f"book.pdf#{n}", 1) for n in (1, 2, 3)]
+    queries = TableQuestions(str(tmp_path / "q.tsv")).read((BOOK,)).queries
+    assert [query.text for query in queries] == ['say "hi"', 'a 3" nail', '"as it is" 1"']
+
+
+def test_spaces_after_a_comma_are_no_part_of_a_cell(tmp_path):
+    assert judged(tmp_path, 'relevant_docs, query\n1, "what, when"\n') == [("1", "book.pdf#1", 1)]
+    assert TableQuestions(str(tmp_path / "q.csv")).read((BOOK,)).queries[0].text == "what, when"
 
 
 def test_a_table_of_r_between_tabs_has_quotes(tmp_path):
@@ -412,6 +461,10 @@ def write_qrels(path, kind):
         path.write_text(
             json.dumps({query: {name: int(grade) for name, grade in of.items()} for query, of in grades.items()})
         )
+    elif kind == "columns.json":
+        path.write_text(json.dumps(TABLE.to_dict("list")))
+    elif kind == "null.json":
+        path.write_text('{"q1": {"d1": 1, "d 2": 0}, "q2": {"d1": 2, "d 2": null}}')
     elif kind == "ranx.parquet":
         TABLE.to_parquet(path)
     elif kind == "pandas.csv":
@@ -423,7 +476,10 @@ def write_qrels(path, kind):
     return path
 
 
-@pytest.mark.parametrize("kind", ["mteb.jsonl", "ranx.json", "ranx.parquet", "pandas.csv", "beir.tsv", "trec.tsv"])
+@pytest.mark.parametrize(
+    "kind",
+    ["mteb.jsonl", "ranx.json", "columns.json", "null.json", "ranx.parquet", "pandas.csv", "beir.tsv", "trec.tsv"],
+)
 def test_qrels_are_read_as_programs_write_them(tmp_path, kind):
     found = read_qrels(write_qrels(tmp_path / kind, kind), "questions.qrels")
     assert sorted(tuple(judgment) for _, judgment in found) == sorted(QRELS)
@@ -509,6 +565,22 @@ def test_a_benchmark_is_read_from_the_folders_of_the_hub(tmp_path):
         BeirDataset("hub", str(tmp_path), split="dev").load()
 
 
+def test_one_language_of_a_benchmark_has_a_path(tmp_path):
+    for language in ("de", "sw"):
+        for part, table in (
+            ("corpus", pd.DataFrame({"_id": ["d1"], "title": [""], "text": [language]})),
+            ("queries", pd.DataFrame({"_id": ["q1"], "text": ["who"]})),
+            ("qrels", pd.DataFrame({"query-id": ["q1"], "corpus-id": ["d1"], "score": [1]})),
+        ):
+            (tmp_path / f"{language}-{part}").mkdir()
+            table.to_parquet(tmp_path / f"{language}-{part}" / "dev-00000-of-00001.parquet", index=False)
+    found = BeirDataset("hub", str(tmp_path / "sw"), split="dev").load()
+    assert [document.text for document in found.documents] == ["sw"]
+    assert [tuple(judgment) for judgment in found.judgments] == [("q1", "d1", 1)]
+    with pytest.raises(DatasetError, match=r"there are the subsets 'de', 'sw', and .*de is the path of one"):
+        BeirDataset("hub", str(tmp_path)).load()
+
+
 # Topics
 
 WEB = """<?xml version="1.0"?>
@@ -532,7 +604,11 @@ def asked(tmp_path, text, field):
 
 
 CLEF = "<topics><topic lang='en'><identifier>7</identifier><title>blue &amp; whales</title></topic></topics>"
+EHEALTH = "<queries>\n<query>\n<id> 7 </id>\n<title>blue &amp; whales</title>\n</query>\n</queries>"
 NAMED = "qid\tquery\n7\tblue & whales\n"
+LITERAL = "<topics><topic number='7'><title><![CDATA[blue & whales]]></title></topic></topics>"
+WITH_TYPE = "topic_id\ttype\tquery\n7\tsea\tblue & whales\n"
+FIRST_OF_TREC = "<top>\n<num> Number: 007\n<title> Topic: blue &amp; whales\n</top>\n"
 
 
 @pytest.mark.parametrize(
@@ -544,11 +620,42 @@ NAMED = "qid\tquery\n7\tblue & whales\n"
         (CLINICAL, "topic"),
         (CLEF, "title"),
         (NAMED, "title"),
+        (EHEALTH, "title"),
+        (LITERAL, "title"),
+        (WITH_TYPE, "title"),
+        (FIRST_OF_TREC, "title"),
     ],
 )
 def test_topics_of_later_tracks_are_read_by_the_name_of_a_field(tmp_path, text, field):
     [query] = asked(tmp_path, text, field)
     assert (query.query_id, query.text) == ("7", "blue & whales")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("topics.jsonl", '{"id": 7, "text": "blue & whales", "type": "sea"}\n'),
+        ("topics.csv", "question_id,query,type\n7,blue & whales,sea\n"),
+        ("topics.tsv", WITH_TYPE),
+    ],
+)
+def test_topics_may_be_a_table(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    (tmp_path / "qrels").write_text("7 0 book.pdf 1\n")
+    [query] = read_strictly(TrecQuestions(str(tmp_path / name), str(tmp_path / "qrels")), (BOOK,)).queries
+    assert (query.query_id, query.text, query.fields) == ("7", "blue & whales", (("type", "sea"),))
+
+
+def test_a_third_column_is_never_part_of_a_query(tmp_path):
+    with pytest.raises(DatasetError, match=r"line 1: found .*, 3 columns"):
+        asked(tmp_path, "7\tblue whales\tsea\n", "title")
+
+
+def test_a_topic_keeps_its_zeros_where_the_qrels_have_them(tmp_path):
+    (tmp_path / "topics").write_text("051\ta\n52\tb\n0053\tc\n53\td\n")
+    (tmp_path / "qrels").write_text("051 0 book.pdf 1\n52 0 book.pdf 1\n53 0 book.pdf 1\n")
+    found = read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels")), (BOOK,)).queries
+    assert [query.query_id for query in found] == ["051", "52", "0053", "53"]
 
 
 def test_another_field_of_a_topic_is_without_tags_and_the_rest_are_fields(tmp_path):

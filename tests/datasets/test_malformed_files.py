@@ -137,7 +137,12 @@ BINARY = [  # reader, file, content, what is said
     (TableCorpus, "a.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
     (TableCorpus, "a.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
     (TrecCorpus, "a.bin", b"\x00\x01", "line 1: found '\\x00\\x01', expected an id, a tab and a text"),
-    (TrecCorpus, "a.jsonl", b'{"id": "a", "text": "x"}', "line 1: the field 'contents' is missing; found 'id', 'text'"),
+    (
+        TrecCorpus,
+        "a.jsonl",
+        b'{"id": "a", "value": "x"}',
+        "line 1: the field 'contents' is missing; found 'id', 'value'",
+    ),
     (TrecCorpus, "a.sgml", b"<html></html>", "contains no documents"),
     (TrecCorpus, "a.sgml", b"<html>x</html>", "line 1: found '<html>x</html>' outside of a document, expected <DOC>"),
 ]

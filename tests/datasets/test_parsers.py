@@ -59,6 +59,21 @@ def columns(tmp_path):
     return tmp_path / "columns.pdf"
 
 
+def test_what_is_entered_into_a_form_is_read(tmp_path):
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(tmp_path / "form.pdf"), invariant=1)
+    canvas.drawString(72, 750, "Warranty")
+    form = canvas.acroForm
+    form.textfield(name="a", x=72, y=700, width=300, height=20, value="seventeen months", relative=False)
+    form.choice(name="b", x=72, y=600, options=["car", "bicycle"], value="bicycle")
+    form.textfield(name="c", x=72, y=500, width=300, height=20, value="unseen", annotationFlags="hidden")
+    canvas.showPage()
+    canvas.drawString(72, 750, "Signatures")
+    canvas.save()
+    assert pages("pdfium", tmp_path / "form.pdf") == ["Warranty\nseventeen months\nbicycle", "Signatures"]
+
+
 @pytest.mark.parametrize("parser", ALL)
 def test_each_parser_reads_what_was_drawn(parser, columns):
     both, table = pages(parser, columns)

@@ -244,6 +244,14 @@ def test_a_reference_gets_the_offsets_of_its_only_place_or_keeps_its_text(tmp_pa
     assert read_strictly(spans(tmp_path, row), DOCUMENTS).references == (expected,)
 
 
+def test_references_may_be_a_list_of_python_and_offsets_texts(tmp_path):
+    row = references((0, 6), (7, 13))
+    listed = [{**each, "start_index": str(each["start_index"]), "end_index": float(each["end_index"])}
+              for each in json.loads(row["references"])]  # fmt: skip
+    found = read_strictly(spans(tmp_path, row | {"references": str(listed)}), DOCUMENTS).references
+    assert found == (Reference("1", "n.txt", 0, 6), Reference("1", "n.txt", 7, 13))
+
+
 def test_a_reference_without_offsets_needs_words(tmp_path):
     with pytest.raises(DatasetError, match=r"line 2: found the reference '\.\.\.'; expected some words"):
         read_strictly(spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}), DOCUMENTS)

@@ -90,6 +90,23 @@ def test_lines_are_in_the_order_of_trec_eval(scores):
     assert [documents[each] for each in order] == sorted(documents, key=lambda each: -ranks[each]["recip_rank"])
 
 
+def test_scores_that_rise_from_line_to_line_are_said_to_look_like_distances(capsys):
+    best_first = {f"q{query}": {f"d{rank}": rank / 10 for rank in range(8)} for query in range(2)}
+    judgments = {"q0": ["d0"], "q1": ["d0"]}
+    assert ragsweep.evaluate(best_first, judgments, k=1).means["mrr"] == 0
+    assert "if they are distances" in capsys.readouterr().err
+    falling = {query: {name: -score for name, score in of.items()} for query, of in best_first.items()}
+    assert ragsweep.evaluate(falling, judgments, k=1).means["mrr"] == 1
+    assert not capsys.readouterr().err
+
+
+def test_between_tabs_an_id_has_spaces(tmp_path):
+    names = NAMES._replace(units=("m 1", "m 1", "m#2", "a@b#1"))
+    search = Search(("one", "two", "three", "four"), ("first", "second"), lambda: names)
+    lines = ["q 2\tQ0\tm#2\t1\t0.9\tmy system", "q 2\tQ0\tm 1\t2\t0.8\tmy system 2"]
+    assert found(tmp_path, *lines, search=search)[1] == [2, 0]
+
+
 def test_ties_across_the_cutoff_are_counted(tmp_path):
     search, path = SEARCH, tmp_path / "ties.trec"
     path.write_text("\n".join(WITH_TIES))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ragsweep.core.errors import DatasetError, first_line
 from ragsweep.core.parsing import MB, MalformedError, read_lines
+from ragsweep.core.terminal import say_once
 
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS = ("query", "0", "document", "grade")
@@ -26,6 +27,7 @@ TAG = "ragsweep"  # of our own runs, whose names are escaped
 LONGEST_LINE_MB = 1
 LARGEST_TREC_MB = 10_000  # unzipped; a run of 7 million lines has 300
 LEAST_COUNTED_OF_TREC_LINE = 20  # characters that a line counts for: a small zipped file can have a billion empty ones
+LEAST_RISES = 10  # of scores in a file before they could be distances
 SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
@@ -52,7 +54,8 @@ def trec_lines(
             characters += max(len(line), LEAST_COUNTED_OF_TREC_LINE)
             if characters > LARGEST_TREC_MB * MB:
                 raise MalformedError(f"larger than {LARGEST_TREC_MB:,} MB")
-            cells = line.split()
+            has_tabs = line.count("\t") == len(columns) - 1  # then an id or a tag can have spaces
+            cells = [cell.strip() for cell in line.split("\t")] if has_tabs else line.split()
             if columns is RUN and len(cells) != len(RUN):
                 cells = _run_cells(cells)
             complete = len(cells) == len(columns)
@@ -106,6 +109,20 @@ def trec_eval_order(
     names = {name: place for place, name in enumerate(sorted(set(documents), key=str.encode, reverse=True))}
     places = np.array([names[name] for name in documents], dtype=np.int64)
     return np.lexsort((places, -in_single_precision(scores), queries))
+
+
+def say_if_distances(name: str, queries: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> None:
+    """Say so if the scores rise from line to line within every query, as distances do: what is listed first is last.
+
+    Args:
+        name: What has the lines.
+        queries: A number for the query of each line, shape [lines]; negative for one that does not count.
+        scores: Shape [lines].
+    """
+    steps = np.diff(scores)[(queries[1:] == queries[:-1]) & (queries[1:] >= 0)]
+    if (steps >= 0).all() and (steps > 0).sum() >= LEAST_RISES:
+        found = "the scores rise from line to line within every query, and the highest one counts as the best"
+        say_once(f"{name}: {found}; if they are distances, change their sign")
 
 
 def in_single_precision(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -23,6 +23,7 @@ from ragsweep.core.trec_files import (
     TAG,
     in_single_precision,
     number_of,
+    say_if_distances,
     strictly_falling,
     trec_eval_order,
     trec_lines,
@@ -212,6 +213,7 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
             for column, value in zip(columns, (query, *place, score, number), strict=True):
                 column.append(value)
     lines = _Lines(*map(np.array, columns))
+    say_if_distances(path, lines.queries, lines.scores)
     if as_trec_eval:
         order = trec_eval_order(lines.queries, lines.scores, documents)
         lines = lines._replace(scores=in_single_precision(lines.scores))

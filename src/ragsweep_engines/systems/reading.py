@@ -19,6 +19,7 @@ MOST_IN_LIST = 100  # entries of a list in a field; a longer one is an embedding
 LISTS = (  # fields that have the results
     *("documents", "docs", "source_documents", "source_nodes", "nodes", "results", "hits", "matches", "points"),
     *("passages", "chunks", "contexts", "context", "retrieved_contexts", "items", "data", "value", "ids"),
+    "objects",  # of Weaviate
 )
 WITHIN = (
     *("", "node", "metadata", "meta", "node.metadata", "payload", "_source", "properties", "entity", "fields"),

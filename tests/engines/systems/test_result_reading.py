@@ -54,6 +54,7 @@ def llama_like(text, score, **metadata):
         ([{"id": "d1", "score": 3}], [Result(("d1",), score=3)]),
         ([{"_id": "d1", "_source": {"text": "t"}, "_score": 3.5}], [Result(("d1",), text="t", score=3.5)]),
         ({"results": [{"docno": "d1"}]}, [Result(("d1",))]),
+        (SimpleNamespace(objects=[SimpleNamespace(properties={"text": "t"}, uuid=7)]), [Result(text="t")]),
         (
             {"answer": "42", "source_documents": [langchain_like("t", source="a.pdf", page=3)]},
             [Result((), "a.pdf", "3", "t")],

@@ -85,6 +85,20 @@ def test_what_came_back_twice_takes_two_ranks_and_is_said():
     assert "10 results came back twice" in answered.ranker.sentences[0]
 
 
+def test_a_text_that_stands_on_several_pages_is_the_first_unless_the_result_says_which_and_that_is_said():
+    copies = (DOCUMENT, Document.from_pages("n.pdf", [("1", "n.pdf#1", TEXTS[0]), ("2", "n.pdf#2", "And so on.")]))
+    judged = (Judgment("1", "n.pdf#1", 1),)
+    dataset = Dataset.from_collection(Collection("copies", "page", copies, QUERIES, judged), PageChunker())
+    answered, _, units = found(System(lambda _: [Result(text=TEXTS[0])]), dataset)
+    assert units[0] == ["m.pdf#1"]
+    [said] = answered.ranker.sentences
+    assert said.startswith("1 result without a known id or page")
+    assert "'m.pdf#1'" in said
+    answered, _, units = found(System(lambda _: [Result(source="n.pdf", text=TEXTS[0])]), dataset)
+    assert units[0] == ["n.pdf#1"]
+    assert not answered.ranker.sentences
+
+
 @pytest.mark.parametrize(
     "results",
     [

@@ -15,6 +15,9 @@ from ragsweep.datasets.chunkers.sized import SizedChunker
 from ragsweep.text.tokens import Span
 
 LINE_END = re.compile(r"\r\n?|\n")  # as markdown-it sees it
+# Fields in YAML before the text, as static sites and Obsidian have them; for CommonMark a rule and a heading.
+FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(?=[A-Za-z_][\w -]*:)(?:.*\n)*?---[ \t]*(?:\r?\n|\Z)")
+NOT_LINE_END = re.compile(r"[^\r\n]")
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class MarkdownChunker(SizedChunker):
 
     A heading with nothing below it but a further heading stays with that. A section that is longer than `size` is split
     as by `RecursiveChunker`. No passage has the text of two sections. Headings are CommonMark's, so that a line of code
-    that begins with # is none.
+    that begins with # is none. Fields in YAML before the text are a section.
 
     Attributes:
         size, overlap, unit, across_pages, tokenizer: See `SizedChunker`.
@@ -66,7 +69,8 @@ def headings_in(text: str) -> Iterator[tuple[int, int, int]]:
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])  # what is within a line does not matter
     lines = [0, *(found.end() for found in LINE_END.finditer(text)), len(text)]
-    for token in parser.parse(text):
+    fields = FRONT_MATTER.match(text)
+    for token in parser.parse(NOT_LINE_END.sub(" ", fields[0]) + text[fields.end() :] if fields else text):
         if token.type == "heading_open" and token.level == 0 and token.map:
             first, after = token.map
             yield lines[first], lines[min(after, len(lines) - 1)], int(token.tag[1:])

@@ -1,6 +1,7 @@
 """Reads benchmarks in the layout of BEIR: `corpus.jsonl`, `queries.jsonl`, `qrels/SPLIT.tsv`, optionally gzipped.
 
-Copies on the Hugging Face hub, such as those of MTEB, have the same tables as Parquet files in folders.
+Copies on the Hugging Face hub, such as those of MTEB, have the same tables as Parquet files in folders. Where there are
+several languages, the names of the folders begin with theirs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MalformedError, from_json, read_lines
-from ragsweep.datasets.formats.beir_files import files_of, qrels_files, without_qrels
+from ragsweep.datasets.formats.beir_files import files_of, part_of, qrels_files, without_qrels
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
 from ragsweep.datasets.formats.own import Asked, Corpus
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
@@ -41,7 +42,7 @@ class BeirDataset(Selecting):
 
     Attributes:
         name: Name of the dataset and of its experiment in MLflow.
-        path: The folder.
+        path: The folder. Of a copy with a folder `de-corpus`, `FOLDER/de` is the path of what is in German.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
         type: The field of a query by which results are broken down; None if there is none.
         leave_out: As of `BeirQuestions`.
@@ -64,7 +65,7 @@ class BeirDataset(Selecting):
     def load(self) -> Collection:
         """Read the corpus, the qrels, and the queries that have judgments."""
         root = Path(self.path)
-        if (found := what_is(root)) != "a folder":
+        if (found := what_is(root)) != "a folder" and not (found is None and what_is(part_of(root, "corpus"))):
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
         questions = BeirQuestions(self.path, self.split, self.type, self.leave_out)
@@ -129,7 +130,8 @@ class BeirQuestions:
             unjudged = f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score"
         units = {composed(judgment.unit) for judgment in judgments}
         if judgments and not any(composed(document.source) in units for document in documents):
-            raise DatasetError(f"{root}: none of the documents in {qrels.relative_to(root)} is in the corpus")
+            within = qrels.relative_to(root) if qrels.is_relative_to(root) else qrels
+            raise DatasetError(f"{root}: none of the documents in {within} is in the corpus")
         judged = {composed(judgment.query_id) for judgment in judgments}
         faults = Faults(qrels)
         excluded: list[Unranked] = []

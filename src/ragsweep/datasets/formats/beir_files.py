@@ -27,14 +27,20 @@ def files_of(root: Path, part: str, split: str) -> list[Path]:
     for ending in ENDINGS:
         if what_is(root / f"{part}{ending}"):
             return [root / f"{part}{ending}"]
-    found = _files_in(root / part, ENDINGS)
+    folder = part_of(root, part)
+    found = _files_in(folder, ENDINGS)
     tables = _by_table(found, ENDINGS)
     chosen = tables.get(split) or (found if len(tables) == 1 else [])
     if not chosen and tables:
-        raise DatasetError(f"{root / part}: has the tables {listed(tables)}; expected one, or one called {split!r}")
+        raise DatasetError(f"{folder}: has the tables {listed(tables)}; expected one, or one called {split!r}")
     if not chosen:
         plain = root / f"{part}.jsonl"
-        raise DatasetError(f"{plain} does not exist, nor does {plain.name}.gz, nor a folder {part} of Parquet files")
+        others = [each.name.removesuffix(f"-{part}") for each in sorted(root.glob(f"*-{part}"))]
+        subsets = (
+            f"; there are the subsets {listed(others)}, and {root / others[0]} is the path of one" if others else ""
+        )
+        missing = f"{plain} does not exist, nor does {plain.name}.gz, nor a folder {part} of Parquet files"
+        raise DatasetError(f"{missing}{subsets}")
     return chosen
 
 
@@ -46,7 +52,7 @@ def qrels_files(root: Path, split: str) -> list[Path]:
     """
     splits: dict[str, None] = {}
     for name in QRELS_FOLDERS:
-        folder = root / name
+        folder = part_of(root, name)
         for ending in QRELS_ENDINGS:
             if what_is(folder / f"{split}{ending}"):
                 return [folder / f"{split}{ending}"]
@@ -63,6 +69,11 @@ def without_qrels(root: Path, split: str) -> str:
     """Says that a split has no judgments."""
     plain = root / "qrels" / f"{split}.tsv"
     return f"{plain} does not exist, nor does {plain.name}.gz, nor one as JSON lines or Parquet"
+
+
+def part_of(root: Path, part: str) -> Path:
+    """The folder of a part. Of several languages, `ROOT/de` is the path of `ROOT/de-corpus` and the like."""
+    return root / part if what_is(root) else root.with_name(f"{root.name}-{part}")
 
 
 def _files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
@@ -36,7 +36,10 @@ class ReadsPages(Protocol):
 
 
 class Pdfium:
-    """PDFium, which Chrome shows PDF files with. Words that a hyphen breaks at the end of a line are joined."""
+    """PDFium, which Chrome shows PDF files with. Words that a hyphen breaks at the end of a line are joined.
+
+    What is entered into a form and what is written on top of a page come after its text.
+    """
 
     libraries = ("pypdfium2",)
 
@@ -45,9 +48,27 @@ class Pdfium:
         import pypdfium2
 
         with pypdfium2.PdfDocument(path) as pdf:
+            pdf.init_forms()
             for index in range(len(pdf)):
-                text = with_unix_lines(pdf[index].get_textpage().get_text_range())
+                text = with_unix_lines(_filled_in(pdf, index).get_textpage().get_text_range())
                 yield text.replace(f"{HYPHEN}\n", "").replace(HYPHEN, "")
+
+
+def _filled_in(pdf: Any, index: int) -> Any:
+    """A page as a reader sees it: what is written into fields of a form and on top of the page is part of it."""
+    from pypdfium2 import raw
+
+    page = pdf[index]
+    written = (raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_STAMP)
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, number)
+        kind = raw.FPDFAnnot_GetSubtype(annotation)
+        raw.FPDFPage_CloseAnnot(annotation)
+        if kind in written:
+            raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)
+            page.close()
+            return pdf[index]
+    return page
 
 
 class PyPdf:

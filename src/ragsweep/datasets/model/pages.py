@@ -20,6 +20,7 @@ PageOrDocument = Literal["page", "document"]
 
 SHOWN_UNITS = 3  # documents or pages in a message
 MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null")  # what pandas writes for a missing value
+PARTS = re.compile(r"[\s,/|&\u2013-]+")  # what people write between pages: 1-3, p. 1, 1, 2
 WITH_DECIMALS = re.compile(r"[0-9]{1,15}\.0+")  # a whole number in a column where another one is missing
 
 
@@ -126,8 +127,8 @@ class Pages:
                 f"write {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
-        parts = [part.strip() for part in key.split(",")]
-        several = "; write semicolons between several" if any(map(self._is_known, parts)) else ""
+        parts = PARTS.split(key)
+        several = "; write a number alone, and semicolons between several" if any(map(self._is_known, parts)) else ""
         raise DatasetError(
             f"{where}: {self._unit_kind} {key[:SHOWN_CHARACTERS]!r} is not in the documents "
             f"({self._instead(key)}{from_0}{several})"

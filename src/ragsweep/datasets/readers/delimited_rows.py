@@ -31,8 +31,9 @@ def rows_of(
     """The rows of a table with this delimiter, by the names in its first one.
 
     If CSV has no comma between the names, but semicolons, tabs or bars, these are the delimiter, as spreadsheets write
-    it; so is what a line `sep=;` before the names says. Between tabs of a TSV file, there are no quotes, unless all
-    names are in quotes, as R writes them.
+    it; so is what a line `sep=;` before the names says. Spaces after a delimiter are left out. Between tabs of a TSV
+    file, there are no quotes, unless all names are in quotes, as R writes them, or a cell has the quotes and doubled
+    quotes of CSV.
 
     Rows of empty cells are left out, and so are columns without a name: the first if it numbers the rows, as in tables
     of pandas, and those whose cells are empty, as spreadsheets write them after the last column.
@@ -44,7 +45,7 @@ def rows_of(
     first_line, delimiter, quoted, texts = _opened(lines, delimiter)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     try:
-        reader = csv.reader(texts, delimiter=delimiter, quoting=quoting, strict=True)
+        reader = csv.reader(texts, delimiter=delimiter, quoting=quoting, skipinitialspace=True, strict=True)
     except (TypeError, ValueError) as error:
         raise DatasetError(f"{path}, line 1: {delimiter!r} cannot be between the columns of a table") from error
     header: list[str] = []
@@ -65,7 +66,7 @@ def rows_of(
                 advice = QUOTES.get(delimiter, "put a text that contains the delimiter into double quotes")
                 raise DatasetError(f"{where}: {found}; {advice}")
             else:
-                yield where, _by_name(header, row, where)
+                yield where, _by_name(header, row if quoted else [*map(_without_quotes, row)], where)
     except csv.Error as error:
         raise DatasetError(f"{path}, line {line}: not CSV ({error})") from error
     if not header:
@@ -88,6 +89,13 @@ def _opened(lines: Iterator[tuple[int, str]], delimiter: str) -> tuple[int, str,
     if delimiter == "," and before:
         delimiter = next((each for each in QUOTES if each in before[-1]), ",")
     return first_line, delimiter, quoted, chain(before, (text for _, text in lines))
+
+
+def _without_quotes(cell: str) -> str:
+    """A cell between tabs as it is, unless it is in quotes and all quotes in it are doubled, as pandas writes JSON."""
+    inside = cell[1:-1].replace('""', "")
+    is_quoted = len(cell) > 3 and cell[0] == cell[-1] == '"' and '""' in cell[1:-1] and '"' not in inside
+    return cell[1:-1].replace('""', '"') if is_quoted else cell
 
 
 def _by_name(header: Sequence[str], row: Sequence[str], where: str) -> Entry:

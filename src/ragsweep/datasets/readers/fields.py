@@ -13,6 +13,7 @@ QUERY_TYPE = "query_type"  # the field of the types of queries; a file need not 
 LARGEST_GRADE = 10**9  # gains of higher grades are not exact
 LARGEST_WHOLE = 2**53  # above it, numbers with decimals are not exact
 GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as 1.0 if some are missing
+CDATA = re.compile(r"<!\[CDATA\[|\]\]>")  # around text that is taken as it is
 NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and line ends
 # Names that pandas gives to the numbers of its rows, once they are written as a column and read again.
 ROW_NUMBERS = re.compile(r"Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")
@@ -79,7 +80,7 @@ def flaw_of_name(name: object) -> str | None:
 
 
 def without_entities(text: str, where: str) -> str:
-    """A text of SGML with its entities replaced, such as `&amp;`.
+    """A text of SGML or XML with its entities replaced, such as `&amp;`, and without the marks of CDATA.
 
     Args:
         text: The text.
@@ -89,6 +90,6 @@ def without_entities(text: str, where: str) -> str:
         DatasetError: An entity is a number of thousands of digits.
     """
     try:
-        return html.unescape(text)
+        return html.unescape(CDATA.sub("", text))
     except ValueError as error:
         raise DatasetError(f"{where}: an entity is a number with thousands of digits") from error

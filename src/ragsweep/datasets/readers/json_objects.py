@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 
 Entry = dict[str, Any]
 
+LISTS = ("questions", "queries", "test_cases", "tests", "data", "rows", "records", "items", "examples", "documents")
 OF_LLAMA_INDEX = {"queries", "corpus", "relevant_docs"}  # fields of its EmbeddingQAFinetuneDataset
 
 
@@ -20,12 +21,18 @@ class Named(Entry):
 
 def is_table(value: Mapping[str, Any]) -> bool:
     """Whether an object is a whole file of entries, and not a single one."""
-    if any(value.keys() >= names for names in (OF_LLAMA_INDEX, {"columns", "data"})):
+    if any(value.keys() >= names for names in (OF_LLAMA_INDEX, {"columns", "data"}, {"schema", "data"})):
         return True
     columns = [*value.values()]
-    if _is_graded(value) or (len(columns) == 1 and _are_objects(columns[0])):
+    if _is_graded(value) or any(
+        _are_objects(each) and (len(value) == 1 or name in LISTS) for name, each in value.items()
+    ):
         return True
-    return bool(columns) and all(isinstance(one, dict) and one and [*one] == _numbers(len(one)) for one in columns)
+    if len(columns) > 1 and all(isinstance(one, list) and len(one) == len(columns[0]) > 0 for one in columns):
+        return True
+    if not columns or not all(isinstance(one, dict) and one and one.keys() == columns[0].keys() for one in columns):
+        return False
+    return len(columns) > 1 or _are_numbers(value) or _are_numbers(columns[0])
 
 
 def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> Iterator[tuple[str, Any]]:
@@ -61,7 +68,7 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
         rows = objects[0]
     elif value and len(mappings) == len(value) and len({tuple(each) for each in mappings.values()}) == 1:
         first = next(iter(mappings.values()))
-        if [*first] == _numbers(len(first)):
+        if _are_numbers(first) and not _are_numbers(value):  # those of the rows
             rows = [{name: column[number] for name, column in mappings.items()} for number in first]
         else:
             rows = [*mappings.values()]
@@ -86,8 +93,8 @@ def _is_graded(value: Mapping[str, Any]) -> bool:
     )
 
 
-def _numbers(length: int) -> list[str]:
-    return [str(number) for number in range(length)]
+def _are_numbers(names: Iterable[str]) -> bool:
+    return all(name.isdecimal() for name in names)
 
 
 def _of_llama_index(value: Mapping[str, Any], contents: str, path: Path) -> Iterator[tuple[str, Named]]:

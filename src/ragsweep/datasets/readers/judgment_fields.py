@@ -12,8 +12,9 @@ from ragsweep.datasets.readers.entry_files import value_of
 from ragsweep.datasets.readers.fields import LARGEST_GRADE, listed, shown_value, whole
 from ragsweep.datasets.readers.python_values import from_python
 
-SOURCE = ("source", "file", "doc", "document", "doc_id", "document_id")  # fields of a judgment that name its document
-PAGE = ("page",)
+# Fields of a judgment that name its document, and its page.
+SOURCE = ("source", "file", "filename", "file_name", "doc", "document", "doc_id", "document_id")
+PAGE = ("page", "page_number")
 GRADE = ("grade", "score", "relevance", "rel")
 KNOWN = (*SOURCE, *PAGE, *GRADE)
 REMARKS = ("reason", "comment")  # fields of a judgment that people read
@@ -24,10 +25,10 @@ EXPECTED = 'a list like ["34"], or grades like {"34": 2}'
 def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
     """The judgments in a field: grades by the keys of pages or documents.
 
-    The field is a list of keys, grades by key like `{"34": 2}`, or one key. A key in a list is a text or a whole number
-    like `"34"` or `34`, which get grade 1, or has fields, like `{"source": "manual.pdf", "page": 34, "grade": 2}`. The
-    items of lists of texts count as those of one list. A text is one of these as JSON or as Python writes it, or keys
-    that are separated by semicolons. It may be null.
+    The field is a list of keys, grades by key like `{"34": 2}`, of which null is none, or one key. A key in a list is a
+    text or a whole number like `"34"` or `34`, which get grade 1, or has fields, like
+    `{"source": "manual.pdf", "page": 34, "grade": 2}`. The items of lists of texts count as those of one list. A text
+    is one of these as JSON or as Python writes it, or keys that are separated by semicolons. It may be null.
 
     Raises:
         DatasetError: The entry lacks the field, or it is none of these, or two grades of a key differ.
@@ -38,8 +39,11 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
         found = _of_text(found.strip(), where)
     if found is None:
         return {}
+    if isinstance(found, list) and found and all(isinstance(item, tuple) for item in found):
+        found = dict(found)  # a map of Parquet
     if isinstance(found, dict) and not (found.keys() <= {*KNOWN, *REMARKS} and found.keys() & {*SOURCE, *PAGE}):
-        return _grades(((str(key), _grade(grade, str(key), where)) for key, grade in found.items()), where)
+        graded = {str(key): grade for key, grade in found.items() if grade is not None}  # null if another row has it
+        return _grades(((key, _grade(grade, key, where)) for key, grade in graded.items()), where)
     items = found if isinstance(found, list) else [found]
     if all(isinstance(item, list) and item and all(isinstance(each, str) for each in item) for item in items):
         items = [each for item in items for each in item]  # as AutoRAG writes alternatives
@@ -60,9 +64,9 @@ def judgment_columns(row: Mapping[str, object]) -> list[str]:
 
 
 def document_of_row(row: Mapping[str, object]) -> str:
-    """What the only column of a row says that names a document; empty if there is none, or there are several."""
-    names = [str(row[name]).strip() for name in SOURCE if not _is_blank(row.get(name))]
-    return names[0] if len(names) == 1 else ""
+    """What the columns of a row say that name a document; empty if there is none, or they differ."""
+    names = {str(row[name]).strip() for name in SOURCE if not _is_blank(row.get(name))}
+    return names.pop() if len(names) == 1 else ""
 
 
 def grades_of_row(row: Entry, where: str) -> dict[str, int]:
@@ -74,14 +78,15 @@ def grades_of_row(row: Entry, where: str) -> dict[str, int]:
     fields = {name: row[name] for name in judgment_columns(row)}
     if all(_is_blank(fields[name]) for name in fields if name not in GRADE):
         return {}
-    if _is_blank(fields.get(PAGE[0])):
+    paged = next((name for name in PAGE if not _is_blank(fields.get(name))), None)
+    if paged is None:
         several = next((name for name in SOURCE if isinstance(fields.get(name), list)), None)
         rows = [{**fields, several: each} for each in fields[several]] if several else [fields]
         return _grades((_judgment(each, where) for each in rows), where)
     has_grade = not all(_is_blank(fields[name]) for name in grade_columns(row))
     judged = (
-        (page, grade, *_judgment({**fields, PAGE[0]: page}, where))
-        for page, grade in grades_in(row, PAGE[0], where).items()
+        (page, grade, *_judgment({**fields, paged: page}, where))
+        for page, grade in grades_in(row, paged, where).items()
     )
     return _grades(((key, of_row if has_grade else grade) for _, grade, key, of_row in judged), where)
 
@@ -149,9 +154,9 @@ def _judgment(item: object, where: str) -> tuple[str, int]:
 
 
 def _only(fields: Mapping[str, object], names: Iterable[str], where: str) -> object:
-    """The value of the only one of these fields that has one; None if none has."""
+    """The value of those of these fields that have one, which must be the same; None if none has."""
     given = [name for name in names if not _is_blank(fields.get(name))]
-    if len(given) > 1:
+    if any(fields[name] != fields[given[0]] for name in given):
         raise DatasetError(f"{where}: a judgment has the fields {listed(given)}; expected one of them")
     return fields[given[0]] if given else None
 

@@ -98,10 +98,10 @@ def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
 
 
 def _graded(grades: dict[str, Any] | list[Any], where: str) -> Iterable[tuple[str, Any]]:
-    """The documents of a query with their grades, which are 1 for those in a list."""
-    return (
-        grades.items() if isinstance(grades, dict) else dict.fromkeys((_text(one, where) for one in grades), 1).items()
-    )
+    """The documents of a query with their grades, which are 1 for those in a list; null is no grade."""
+    if isinstance(grades, list):
+        grades = dict.fromkeys((_text(one, where) for one in grades), 1)
+    return ((document, grade) for document, grade in grades.items() if grade is not None)
 
 
 def _one_mapping(path: Path, setting: str) -> Entry | None:
@@ -113,7 +113,8 @@ def _one_mapping(path: Path, setting: str) -> Entry | None:
         entries = read_entries(path, "judgments", setting=setting)
         (_, value), *others = [*islice(entries, 2)] or [("", {})]
         value = None if others else value
-    return value if value and all(map(_is_of_query, value.values())) else None
+    is_table = value is not None and all(_named(value, known) for known in COLUMNS)  # with a list for each column
+    return value if value and not is_table and all(map(_is_of_query, value.values())) else None
 
 
 def _is_of_query(value: object) -> bool:

@@ -161,6 +161,7 @@ class _Passages:
         self._unit = items.unit
         self._unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
         self._repeated = 0
+        self._ambiguous: Counter[str] = Counter()
         self._numbers: dict[tuple[object, ...], int] = {}
         self._names: Counter[str] = Counter()
 
@@ -177,6 +178,8 @@ class _Passages:
             self.by[place.by] += 1
             if place.by == "nothing":
                 self.strangers[_name(result)] += 1
+            if place.others:
+                self._ambiguous[place.units[0]] += 1
             key = (result._replace(score=None), place)
             seen[key] += 1
             same_text = result.text not in ("", *result.ids)  # chunks of a page, or of a document, can share its id
@@ -203,6 +206,13 @@ class _Passages:
             said.append(
                 f"{strangers:,} of {counted(self.by.total(), 'result')} are {self._unknown} "
                 f"({some_of(self.strangers)}): they count as not relevant."
+            )
+        if self._ambiguous:
+            where = "places" if self._unit == "passage" else f"{self._unit}s"
+            said.append(
+                f"{counted(self._ambiguous.total(), 'result')} without a known id or page have a text that stands in "
+                f"several {where}, of which the first counts ({some_of(self._ambiguous)}): set retriever.id, or "
+                "retriever.source and retriever.page, if there are fields that say which one it is."
             )
         if self._repeated:
             said.append(f"{counted(self._repeated, 'result')} came back twice for a query: each takes a rank.")

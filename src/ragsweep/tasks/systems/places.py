@@ -27,6 +27,7 @@ class Place(NamedTuple):
         source: Its document; empty if that is not known.
         start: Offset of its first character in the text of the document; 0 if that is not known.
         end: Offset after its last character; 0 if that is not known.
+        others: In how many other pages or documents its text stands as well; the result does not say which one it is.
     """
 
     units: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class Place(NamedTuple):
     source: str = ""
     start: int = 0
     end: int = 0
+    others: int = 0
 
 
 class _Page(NamedTuple):
@@ -116,7 +118,8 @@ class Places:
         spots = self._texts.spots(result.text, self.matching.fuzzy_threshold, source)
         found = [Place(self._units_at(spot), "text", *spot) for spot in spots]
         named = {name for each in self._sources(result.source) for name in self._names(each, result.page)}
-        return next((each for each in found if named & {*each.units}), found[0] if found else Place())
+        first = found[0]._replace(others=len({each.units for each in found}) - 1) if found else Place()
+        return next((each for each in found if named & {*each.units}), first)
 
     def _units_at(self, spot: Spot) -> tuple[str, ...]:
         pages = self._pages[spot.source]

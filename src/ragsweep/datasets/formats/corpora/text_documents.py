@@ -31,7 +31,7 @@ from ragsweep.datasets.readers.files import files_at, what_is
 
 LARGEST_DOCUMENT_MB = 100  # of a file, unzipped
 LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
-PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm"), ".docx"
+PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm", ".xhtml"), ".docx"
 KINDS = ", ".join((*PLAIN, *PAGES, WORD))
 UNREADABLE = "cannot be read as a Word document"
 USUAL = {"html_parser": "markdownify", "word_parser": "mammoth"}

@@ -1,17 +1,25 @@
-"""What is done to a Word document before it is converted: its equations become text, and what is dropped is counted."""
+"""What is done to a Word document before it is converted: what the converter cannot read becomes what it can read.
+
+These are equations, text boxes, and text in elements that it does not know. What is dropped is counted.
+"""
 
 from __future__ import annotations
 
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from xml.etree import ElementTree
 
 MAIN = "word/document.xml"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+V = "{urn:schemas-microsoft-com:vml}"
+COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+TEXT_BOX = f"{W}txbxContent"
+AROUND_TEXT = tuple(f"{W}{name}" for name in ("bdo", "dir", "fldSimple"))  # a direction of writing, a field
+REWRITTEN = (b"oMath", b":bdo", b":dir>", b":dir ", b":fldSimple", b":ruby>", b":cr/>", b":cr ", b"txbxContent")
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 PARTS = {  # what the parts of a document are that no converter reads, by the pattern of their names
     "header": re.compile(r"word/header\d*\.xml"),
@@ -25,8 +33,8 @@ PARTS_WITH_TEXT = {"header", "footer", "file of comments"}  # of these, only par
 IGNORED = re.compile(r"An unrecognised element was ignored: (?:\{[^}]*\})?(\S+)")  # as mammoth says it
 
 
-def with_equations(content: bytes) -> tuple[bytes, Counter[str]]:
-    """A Word document with its equations as text, and how many parts it has that are dropped, by what they are.
+def as_readable(content: bytes) -> tuple[bytes, Counter[str]]:
+    """A Word document as the converter can read it, and how many parts it has that are dropped, by what they are.
 
     An equation becomes one line, such as `E=mc^2` and `(a+b)/c`.
 
@@ -44,10 +52,12 @@ def with_equations(content: bytes) -> tuple[bytes, Counter[str]]:
             for what, pattern in PARTS.items():
                 if pattern.fullmatch(name) and (what not in PARTS_WITH_TEXT or _has_text(archive.read(name))):
                     dropped[what] += 1
-        if MAIN not in parts or b"oMath" not in (xml := archive.read(MAIN)):
+        xml = archive.read(MAIN) if MAIN in parts else b""
+        if not any(mark in xml for mark in REWRITTEN):
             return content, dropped
         body = ElementTree.fromstring(xml)  # without a DOCTYPE, it has no entities
         for parent in [*body.iter()]:
+            parent[:] = [*_readable_in(parent)]
             for place, child in enumerate(parent):
                 if child.tag in (f"{M}oMath", f"{M}oMathPara"):
                     parent[place] = _as_run(child, in_paragraph=parent.tag != f"{W}body")
@@ -56,6 +66,45 @@ def with_equations(content: bytes) -> tuple[bytes, Counter[str]]:
             for name in parts:
                 new.writestr(name, ElementTree.tostring(body) if name == MAIN else archive.read(name))
     return written.getvalue(), dropped
+
+
+def _readable_in(parent: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    """The elements within one, of which those that the converter ignores are replaced by what they contain."""
+    for child in parent:
+        if child.tag in AROUND_TEXT:
+            yield from _readable_in(child)
+        elif child.tag == f"{W}ruby":  # a word, and how it is read
+            base = child.find(f"{W}rubyBase")
+            yield from () if base is None else _readable_in(base)
+        elif child.tag == f"{W}cr":
+            yield ElementTree.Element(f"{W}br")
+        elif boxes := _unread_boxes(child):
+            picture = ElementTree.Element(f"{W}pict")
+            ElementTree.SubElement(picture, f"{V}textbox").extend(boxes)
+            yield picture
+        else:
+            yield child
+
+
+def _unread_boxes(element: ElementTree.Element) -> list[ElementTree.Element]:
+    """The texts of the text boxes of a drawing that older programs do not get in another form."""
+    drawn: ElementTree.Element | None = element
+    if element.tag == f"{COMPATIBLE}AlternateContent":
+        old_form = element.find(f"{COMPATIBLE}Fallback")
+        is_read = old_form is not None and next(_boxes(old_form), None) is not None
+        drawn = None if is_read else element.find(f"{COMPATIBLE}Choice")
+    elif element.tag != f"{W}drawing":
+        return []
+    return [] if drawn is None else [*_boxes(drawn)]
+
+
+def _boxes(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    """The outermost text boxes."""
+    for child in element:
+        if child.tag == TEXT_BOX:
+            yield child
+        else:
+            yield from _boxes(child)
 
 
 def ignored_elements(messages: list[str]) -> Counter[str]:

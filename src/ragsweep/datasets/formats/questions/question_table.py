@@ -68,7 +68,7 @@ class TableQuestions:
 
     A question can also have several rows, with a judgment in each. Rows are of one question if they have the same id,
     or, without a column of ids, the same text and type. Without a column of judgments, the columns of a row make one:
-    `source` (or file, doc, document, doc_id), `page`, and `grade` (or score, relevance, rel).
+    `source` (or file, filename, doc, document), `page` (or page_number), and `grade` (or score, relevance, rel).
 
     Further columns become further fields of the queries. Those that differ between the rows of a question are left out,
     and named.
@@ -168,7 +168,7 @@ class TableQuestions:
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in rows:
             has_type = has_type or self.type in row
-            if self.relevant and self._relevant_in(row) is None and PAGE[0] not in row:
+            if self.relevant and self._relevant_in(row) is None and not row.keys() & {*PAGE}:
                 judging |= dict.fromkeys(judgment_columns(row))
             question = None
             number, id_column = str(len(questions) + nameless + 1), self._id_in(row)

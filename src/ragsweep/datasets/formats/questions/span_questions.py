@@ -27,7 +27,8 @@ from ragsweep.datasets.readers.entry_files import (
     type_in,
     value_of,
 )
-from ragsweep.datasets.readers.fields import QUERY_TYPE, listed, shown_value
+from ragsweep.datasets.readers.fields import QUERY_TYPE, listed, shown_value, whole
+from ragsweep.datasets.readers.python_values import from_python
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
 from ragsweep.text.similar_quotes import find_again
@@ -155,7 +156,10 @@ def _references(row: Entry, where: str, *, answerable: bool) -> list[Any]:
         try:
             found = from_json(found)
         except MalformedError as error:
-            raise DatasetError(f"{where}: the field 'references': {error}") from error
+            try:
+                found = from_python(found)
+            except MalformedError:
+                raise DatasetError(f"{where}: the field 'references': {error}") from error
     expected = "expected a list of {content, start_index, end_index}"
     if not answerable:
         expected = f"expected an empty list, as {ANSWERABLE} is false"
@@ -177,9 +181,10 @@ def _written(reference: object, where: str) -> tuple[str, int | None, int | None
     ):
         expected = f"expected an object with the fields {listed(FIELDS)}"
         raise DatasetError(f"{where}: found the reference {shown_value(reference)}, {expected}")
-    start, end = reference.get("start_index"), reference.get("end_index")
-    if (start, end) != (None, None) and not (type(start) is type(end) is int):
-        found = f"start_index {shown_value(start)} and end_index {shown_value(end)}"
+    given = reference.get("start_index"), reference.get("end_index")
+    start, end = map(whole, given)
+    if given != (None, None) and (start is None or end is None):
+        found = f"start_index {shown_value(given[0])} and end_index {shown_value(given[1])}"
         raise DatasetError(f"{where}: found {found}; expected whole numbers")
     return content, start, end
 

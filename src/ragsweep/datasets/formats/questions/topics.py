@@ -1,12 +1,14 @@
-"""Reads the topics of TREC: SGML, XML, or lines of id, tab and text."""
+"""Reads the topics of TREC: SGML, XML, lines of id, tab and text, or a table with such columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.readers.delimited_rows import Entry, rows_of
+from ragsweep.datasets.readers.entry_files import further_fields, id_of, text_of
 from ragsweep.datasets.readers.fields import listed, without_entities
 
 FIELDS = "num|title|desc|narr|head|dom|smry|con|fac|nat|time|def"  # the first topics of TREC have all of them
@@ -23,7 +25,8 @@ ANY_TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w.-]{0,40})(?:\s[^<>]*)?>",
 XML_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,40})((?:\s[^<>]*)?)>|<!--")
 NUMBER = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"'<>]*)[\"']", re.IGNORECASE)
 NUMBER_FIELDS = ("num", "number", "qid", "id", "identifier")
-IDS, TEXTS = ("qid", "query_id", "query-id", "id", "_id"), ("query", "text", "title", "question")  # names of columns
+IDS = ("qid", "query_id", "query-id", "topic_id", "question_id", "topic", "number", "id", "_id")  # names of columns
+TEXTS = ("query", "text", "title", "question")
 WHOLE = "topic"  # the field of a topic in XML that has a text and no fields
 
 Topic = tuple[str, str, str, tuple[tuple[str, str], ...]]  # its place, id, query and further fields
@@ -42,12 +45,12 @@ def topics_in(path: Path, lines: list[tuple[int, str]], field: str) -> Iterator[
     """
     text = "".join(line for _, line in lines)
     if not text.lstrip().startswith("<"):
-        return _of_tabs(path, lines)
+        return _of_tabs(path, lines, field)
     if re.search(r"<top[\s>]", text, re.IGNORECASE):
         return _of_sgml(path, text, field)
     if re.search(r"<topic[\s>]", text, re.IGNORECASE):
         return _of_xml(path, text, field, "topic")
-    if re.search(r"<query>\s*<qid>", text, re.IGNORECASE):  # the topics of NTCIR
+    if re.search(rf"<query>\s*<(?:{'|'.join(NUMBER_FIELDS)})>", text, re.IGNORECASE):  # NTCIR, CLEF eHealth, Indri
         return _of_xml(path, text, field, "query")
     return _of_sgml(path, text, field)
 
@@ -148,14 +151,40 @@ def _topic(found: Mapping[str, str], field: str, where: str, there_is: list[str]
     return where, numbers[0], texts.pop(field), tuple((name, text) for name, text in texts.items() if text)
 
 
-def _of_tabs(path: Path, lines: list[tuple[int, str]]) -> Iterator[Topic]:
-    """The topics on lines of id, tab and text, after a line of names or without one."""
+def _of_tabs(path: Path, lines: list[tuple[int, str]], field: str) -> Iterator[Topic]:
+    """The topics on lines of id, tab and text, or of a table whose first line has the names of its columns."""
+    names = [name.strip().lower() for name in lines[0][1].split("\t")] if lines else []
+    if not {*IDS}.isdisjoint(names) and not {*TEXTS, field}.isdisjoint(names):
+        yield from topics_of_rows(rows_of(path, iter(lines), "\t"), field)
+        return
     for line_number, line in lines:
         if line.strip():
             number, tab, query = line.partition("\t")
-            if line_number == 1 and number.strip().lower() in IDS and query.strip().lower() in TEXTS:
-                continue
-            if not tab:
-                found = f"found {line.strip()[:80]!r}, expected an id, a tab and the text of the query"
-                raise DatasetError(f"{path}, line {line_number}: {found}")
+            if not tab or "\t" in query.strip():
+                columns = f", {1 + line.count(chr(9))} columns" if tab else ""
+                expected = "expected an id, a tab and the text of the query, or names in the first line"
+                raise DatasetError(f"{path}, line {line_number}: found {line.strip()[:80]!r}{columns}; {expected}")
             yield f"{path}, line {line_number}", number.strip(), query.strip(), ()
+
+
+def topics_of_rows(rows: Iterable[tuple[str, Entry]], field: str) -> Iterator[Topic]:
+    """The topics in the rows of a table, whose other columns become further fields.
+
+    Args:
+        rows: Each with its place.
+        field: The column of the query; one of the usual names counts for `title`.
+
+    Raises:
+        DatasetError: A row has no id or no query.
+    """
+    for where, row in rows:
+        names = {name.lower(): name for name in row}
+        found = [
+            next((names[name] for name in known if name in names), None)
+            for known in (IDS, TEXTS if field == "title" else (field,))
+        ]
+        if found[0] is None or found[1] is None:
+            expected = f"an id ({listed(IDS)}) and a query ({listed(TEXTS)}, or another as questions.field)"
+            raise DatasetError(f"{where}: found the fields {listed(row)}; expected {expected}")
+        identifier, query = found[0], found[1]
+        yield where, id_of(row, identifier, where), text_of(row, query, where) or "", further_fields(row, found, where)
