@@ -375,6 +375,22 @@ def test_a_dataset_of_llama_index_is_a_corpus_and_questions_with_ids(tmp_path, i
     assert [tuple(judgment) for judgment in asked.judgments] == [("a1", "n1#1", 1), ("a2", "n2#1", 1)]
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("corpus", [LLAMA["corpus"], {name: {"text": text} for name, text in LLAMA["corpus"].items()}])
+def test_texts_by_id_are_documents_and_questions(tmp_path, corpus, indent):
+    (tmp_path / "corpus.json").write_text(json.dumps(corpus, indent=indent))
+    (tmp_path / "queries.json").write_text(json.dumps(LLAMA["queries"], indent=indent))
+    documents = TableCorpus(str(tmp_path / "corpus.json")).read()
+    assert [(each.source, each.text) for each in documents] == [*LLAMA["corpus"].items()]
+    asked = TableQuestions(str(tmp_path / "queries.json")).read(documents)
+    assert [(query.query_id, query.text) for query in asked.queries] == [*LLAMA["queries"].items()]
+
+
+def test_one_entry_is_no_file_of_texts_by_id(tmp_path):
+    (tmp_path / "corpus.json").write_text('{"id": "n1", "text": "at nine"}')
+    assert [each.source for each in TableCorpus(str(tmp_path / "corpus.json")).read()] == ["n1"]
+
+
 @pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
 def test_a_table_of_pandas_is_read_however_it_is_oriented(tmp_path, orient):
     for frame in (FRAME, FRAME.set_axis([3, 7])):  # the rows that a filter leaves keep their numbers

@@ -15,6 +15,9 @@ LISTS = ("questions", "queries", "test_cases", "tests", "data", "rows", "records
 OF_LLAMA_INDEX = {"queries", "corpus", "relevant_docs"}  # fields of its EmbeddingQAFinetuneDataset
 
 
+OF_AN_ENTRY = {"id", "_id", "doc_id", "text", "content", "contents", "title", "body", "query", "question"}  # fields
+
+
 class Named(Entry):
     """An entry whose file names it, by its field `id`."""
 
@@ -24,8 +27,10 @@ def is_table(value: Mapping[str, Any]) -> bool:
     if any(value.keys() >= names for names in (OF_LLAMA_INDEX, {"columns", "data"}, {"schema", "data"})):
         return True
     columns = [*value.values()]
-    if _is_graded(value) or any(
-        _are_objects(each) and (len(value) == 1 or name in LISTS) for name, each in value.items()
+    if (
+        _is_graded(value)
+        or _are_texts(value)
+        or any(_are_objects(each) and (len(value) == 1 or name in LISTS) for name, each in value.items())
     ):
         return True
     if len(columns) > 1 and all(isinstance(one, list) and len(one) == len(columns[0]) > 0 for one in columns):
@@ -39,7 +44,8 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
     """The entries of a file that is one object, each with its place for error messages.
 
     These are a dataset of questions of LlamaIndex, a table of pandas as any `orient` of `to_json` writes it, a table of
-    the datasets library as `to_dict` makes it, an object with one list of objects, and grades by document by question.
+    the datasets library as `to_dict` makes it, an object with one list of objects, grades by document by question, and
+    texts or objects by id.
 
     Args:
         value: The object.
@@ -49,12 +55,8 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
     Raises:
         DatasetError: It is none of these.
     """
-    if value.keys() >= OF_LLAMA_INDEX and contents in ("documents", "queries"):
-        yield from _of_llama_index(value, contents, path)
-        return
-    if contents == "queries" and _is_graded(value):
-        for query, grades in value.items():
-            yield f"{path}, query {query[:SHOWN_CHARACTERS]!r}", {"query": query, "relevant_docs": grades}
+    if (by_name := _by_name(value, contents, path)) is not None:
+        yield from by_name
         return
     lists = {name: each for name, each in value.items() if isinstance(each, list)}
     mappings = {name: each for name, each in value.items() if isinstance(each, dict)}
@@ -70,8 +72,10 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
         first = next(iter(mappings.values()))
         if _are_numbers(first) and not _are_numbers(value):  # those of the rows
             rows = [{name: column[number] for name, column in mappings.items()} for number in first]
-        else:
-            rows = [*mappings.values()]
+        else:  # by id, or by the number of the row
+            rows = [
+                row if _are_numbers(value) or "id" in row else Named(row, id=name) for name, row in mappings.items()
+            ]
     elif value and len(lists) == len(value) and len({len(each) for each in lists.values()}) == 1:
         rows = [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
     else:
@@ -81,8 +85,32 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
         yield f"{path}, entry {number}", row
 
 
+def _by_name(value: Mapping[str, Any], contents: str, path: Path) -> Iterator[tuple[str, Entry]] | None:
+    """Texts by their ids, alone or in a dataset of LlamaIndex, or grades by question; None if it is none of these."""
+    if contents in ("documents", "queries") and value.keys() >= OF_LLAMA_INDEX:
+        return _of_llama_index(value, contents, path)
+    if contents in ("documents", "queries") and _are_texts(value):
+        return _texts_by_id(value, "text" if contents == "documents" else "query", path)
+    if contents == "queries" and _is_graded(value):
+        return (
+            (f"{path}, query {query[:SHOWN_CHARACTERS]!r}", {"query": query, "relevant_docs": grades})
+            for query, grades in value.items()
+        )
+    return None
+
+
+def _texts_by_id(texts: Mapping[str, Any], field: str, path: Path) -> Iterator[tuple[str, Named]]:
+    for name, text in texts.items():
+        yield f"{path}, {name[:SHOWN_CHARACTERS]!r}", Named({"id": name, field: text})
+
+
 def _are_objects(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _are_texts(value: Mapping[str, Any]) -> bool:
+    """Whether an object has texts by id."""
+    return len(value) > 1 and all(isinstance(one, str) for one in value.values()) and not value.keys() & OF_AN_ENTRY
 
 
 def _is_graded(value: Mapping[str, Any]) -> bool:
@@ -102,8 +130,7 @@ def _of_llama_index(value: Mapping[str, Any], contents: str, path: Path) -> Iter
         if not isinstance(value[name], dict):
             raise DatasetError(f"{path}: the field {name!r} is no object; expected texts or lists by id")
     if contents == "documents":
-        for name, text in value["corpus"].items():
-            yield f"{path}, corpus {name[:SHOWN_CHARACTERS]!r}", Named(id=name, text=text)
+        yield from _texts_by_id(value["corpus"], "text", path)
         return
     if unknown := value["relevant_docs"].keys() - value["queries"].keys():
         raise DatasetError(
