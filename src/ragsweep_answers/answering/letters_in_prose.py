@@ -30,7 +30,7 @@ BEFORE = re.compile(  # the answer is | B
     r"|correction|finally|still|now|instead|options|it's|that's|isn't|conclude|maybe|perhaps|possibly|also|except"
     r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|ehesten|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
-    r"|risposta|è|resposta|é|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t))\s*$",
+    r"|risposta|è|resposta|é|é\s+a|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t))\s*$",
     re.I,
 )
 AFTER = re.compile(  # B | is correct
@@ -45,7 +45,7 @@ AFTER = re.compile(  # B | is correct
 )
 PRONOUN_AFTER = re.compile(r"\s+(?!(?:is|was|isn't|seems|and|or|because|fits|matches)\b)[a-z]", re.I)  # I would
 LABEL_BEFORE = re.compile(  # Answer: | b
-    rf"(?:(?:\b(?:choice|option)\b|{ANSWER}{AFTER_NOUN}?)[\"')\]]*\s*(?:{IS}\s*:?|(?P<label>[:=-]))\s*|(?:^|\.\s)\W*)$",
+    rf"(?:(?:\b(?:choice|option)\b|{ANSWER}{AFTER_NOUN}?)[\"')\]]*\s*(?:(?:would\s+)?{IS}\s*:?|(?P<label>[:=-]))\s*|(?:^|\.\s)\W*)$",
     re.I,
 )
 ENUMERATED = re.compile(r"[)\]]+\s*|\.\s+(?![a-z])|\s+-+\s")  # b) Beta blockers | b. Beta blockers | b - they
