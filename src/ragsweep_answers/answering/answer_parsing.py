@@ -19,10 +19,11 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.parsing import MalformedError
 from ragsweep.datasets.model.cases import Option
 from ragsweep_answers.answering.answer_words import LT, M
 from ragsweep_answers.answering.foreign_labels import with_letters
+from ragsweep_answers.answering.json_answer import from_json_of_model
 from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_with_marks
 from ragsweep_answers.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep_answers.answering.raw_text import CITED, plain_text, spoken
@@ -43,6 +44,9 @@ ANSWER_FIELD = re.compile(
     r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
     r"(?:[ _-]?(?:choice|option|letter))?",
     re.I,
+)
+WRITTEN_FIELD = re.compile(  # 'answer': 'B', in an object that is not JSON
+    rf"(?P<quote>[\"'])(?i:{ANSWER_FIELD.pattern})(?P=quote)\s*:\s*(?P<end>[\"'])(?P<value>(?:(?!(?P=end))[^\\\n]|\\.){{0,500}})(?P=end)"
 )
 FEW_SENTENCES = 3
 SHORT = 50  # characters
@@ -91,14 +95,21 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     return stated if stated in (*letters.known,) else None
 
 
+def has_answer_field(text: str) -> bool:
+    """Whether an object in a text has a field that gives an answer."""
+    return _of_field(text) != text
+
+
 def _of_field(text: str) -> str:
     """The answer in a JSON object, with what follows the object; other texts as they are."""
     start, end = text.find("{"), text.rfind("}") + 1
     try:
-        found = from_json(text[start:end], allow_nan=True) if 0 <= start < end else None
+        found = from_json_of_model(text[start:end]) if 0 <= start < end else None
     except MalformedError:
-        return text
-    answers = list(_answers(found))
+        given = {match["value"] for match in WRITTEN_FIELD.finditer(text)}
+        return f"Answer: {given.pop()}\n{text[end:]}" if len(given) == 1 else text
+    inner = found.values() if isinstance(found, dict) else ()
+    answers = list(_answers(found)) or [answer for each in inner for answer in _answers(each)]
     if not answers:
         return text
     if any(answer != answers[0] for answer in answers) or not isinstance(answers[0], str):
