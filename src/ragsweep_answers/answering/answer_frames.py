@@ -31,7 +31,7 @@ from ragsweep_answers.answering.answer_words import (
     M,
 )
 
-JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|e|и|или)\b|和|或|、|と|または)"
+JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|plus|then|und|oder|noch|y|o|ni|et|ou|e|и|или)\b|和|或|、|と|または)"
 SEVERAL = rf"{M}(?:[\s)\]]*{JOIN}+\s*(?:{JOIN}\s*)?(?:(?:either|maybe|possibly|perhaps)\s+)?[(\[]?{M}){{0,9}}"
 SURE = rf"\s*{SURELY}{{0,4}}"
 WORDS = (  # between a noun and its verb: "the answer (to question 3) in this case is"
@@ -126,7 +126,7 @@ FRAMES = (
     Frame(
         "but",
         "Not A, but B.",
-        rf"{NOT}\s*(?:es\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
+        rf"{NOT}\s*(?:(?:es|è|é|jest|là)\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
     ),
     Frame("so", "So, B.", rf"(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?{SURE}"),
     Frame(

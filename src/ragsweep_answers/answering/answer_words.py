@@ -120,7 +120,7 @@ NOT = (
 )
 BUT = (
     r"(?:\b(?:but|rather|sondern|mais|sino|mas|ma|\u0430|(?:it|that)(?:'s|\s+is)|c'est|es(?:\s+la)?|instead"
-    r"|tylko|lecz|melainkan|mà\s+là)\b|而是)"
+    r"|tylko|lecz|maar|utan|melainkan|mà\s+là)\b|而是)"
 )
 
 # What leaves a statement open, denies it, or says that somebody else makes it.
