@@ -131,7 +131,11 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
     if isinstance(generator, CostsMoney):
         first = [each for wish in wishes for each in islice(_requests(sources, wish.types, repeats), wish.number)]
         if line := generator.estimate_of(first):
-            print(line, file=sys.stderr)
+            most = sum(plan.most_drafts for wish in wishes if wish.number)
+            again = (
+                f"; where drafts fail a check, others are asked for, up to {most:,} drafts in place of {len(first):,}"
+            )
+            print(f"{line}{again}", file=sys.stderr)
     for wish in wishes:
         drafts = _Drafts(generator, _requests(sources, wish.types, repeats), plan.most_drafts)
         _take(wish, drafts, checker, outcome)

@@ -81,6 +81,12 @@ def test_missing_answers_are_said_with_what_they_would_change():
     )
 
 
+def test_where_no_answer_could_be_read_nothing_is_compared_with_guessing():
+    [sentence] = said(evaluation(answers(0, 4), chosen=np.full(4, -1)))["Answers"]
+    assert sentence.startswith("No answer could be read to any of the 4 questions")
+    assert "guessing" not in sentence
+
+
 # Other evidence
 
 

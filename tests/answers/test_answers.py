@@ -168,6 +168,13 @@ def test_evidence_knows_all_pages_of_its_passages(files):
     assert not any(small.CASES[row][2] in pages[passage] for row, its in enumerate(placebo) for passage in its)
 
 
+def test_a_page_ends_with_a_line_break_in_the_evidence(files):
+    across = Dataset.from_collection(files.load(), FixedChunker(90, 0, "characters", across_pages=True))
+    assert any("\f" in text for text in across.texts)
+    asked = questions(across, [range(len(across.texts))] * len(across.cases))
+    assert [each.text for each in asked[0].evidence] == [text.replace("\f", "\n") for text in across.texts]
+
+
 def test_a_question_does_not_contain_its_correct_answer(dataset):
     asked = questions(dataset, contexts(dataset, "none", None, 1, 1))
     changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)

@@ -14,6 +14,7 @@ import threading
 import time
 import traceback
 import tracemalloc
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -422,6 +423,48 @@ def test_a_compressed_response_does_not_fill_the_memory(server, answerer, status
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 30_000_000
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, zlib.compress])
+def test_a_response_that_is_packed_without_being_asked_for_is_read(server, answerer, packed):
+    encoding = {"Content-Encoding": "gzip" if packed is gzip.compress else "deflate"}
+    server.reply = lambda prompt, times: Reply(packed(answer().body), 200, encoding)
+    assert letters(answerer.answer(questions(1))) == ["B"]
+    server.reply = lambda prompt, times: Reply(answer().body, 200, {"Content-Encoding": "br"})
+    assert "the response is packed as 'br'" in failure(with_settings(answerer, retries=0), number=2)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"type": "message", "content": []}', '{"type": "message", "content": []}'),
+        ("<html><title>Sign in</title>", "Sign in (a web page)"),
+        ('data: {"choices": []}', 'data: {"choices": []}'),
+        ('{"object": "error", "message": "no chat"}', "no chat"),
+        ("", "it is empty"),
+    ],
+)
+def test_what_came_in_place_of_a_completion_is_shown(server, answerer, body, said):
+    server.reply = lambda prompt, times: Reply(body.encode())
+    assert f"the response is no chat completion: {said}; 1 question" in failure(with_settings(answerer, retries=0))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_response(server, answerer):
+    server.reply = lambda prompt, times: Reply(b"\xef\xbb\xbf" + answer().body)
+    assert letters(answerer.answer(questions(1))) == ["B"]
+
+
+def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
+    server.reply = lambda prompt, times: problem(403, "Country not supported")
+    assert "may not do this: Country not supported" in failure(answerer)
+    server.reply = lambda prompt, times: problem(403, f"No rights for ...{KEY[-4:]}")
+    assert "No rights" not in failure(answerer)
+
+
+def test_what_a_server_cannot_do_is_not_asked_for_again(server, answerer):
+    server.reply = lambda prompt, times: problem(501, "no such thing")
+    assert "501 no such thing; 1 question left" in failure(answerer)
+    assert len(server.requests) == 1
 
 
 def test_a_redirect_is_not_followed(server, answerer):

@@ -176,10 +176,27 @@ def test_an_answer_alone_is_an_answer():
     assert (given.letter, given.lost) == ("B", ("steps", "cited", "confidence"))
 
 
-@pytest.mark.parametrize("answer", [1, None, ["B"], {"letter": "B"}])
+@pytest.mark.parametrize("answer", [1, None, ["B"], {"type": "string"}])
 def test_json_without_a_text_as_its_answer_is_no_answer(answer):
     model = TellingModel(lambda prompt: json.dumps({"answer": answer, "confidence": 0.5}), structured=True)
     assert ChainOfThought().answer(QUESTION, model).letter is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"answer": {"letter": "B"}}',
+        '{"response": {"answer": "B"}}',
+        '{"type": "object", "properties": {"steps": [], "answer": "B"}}',
+        '{"answer": "B", "steps": ["So the answer is A."],}',
+        '{"answer": "B", "steps": ["First.\nSo the answer is A."]}',
+        "{'answer': 'B', 'steps': ['So the answer is A.']}",
+        '{"answer": "B"}\n\nThis is my answer.',
+    ],
+)
+def test_an_object_that_is_not_quite_what_was_asked_for_gives_its_answer(text):
+    for structured in (True, False):
+        assert ChainOfThought().answer(QUESTION, TellingModel(lambda prompt: text, structured=structured)).letter == "B"
 
 
 @pytest.mark.parametrize(

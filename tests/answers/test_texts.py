@@ -35,7 +35,9 @@ def letter_of(text, row):
     return read_letter(text, options(row["options"]))
 
 
-@pytest.mark.parametrize("row", [row for row in TEXTS if row["group"] == "issue"], ids=lambda row: row["text"][:40])
+@pytest.mark.parametrize(
+    "row", [row for row in TEXTS if row["group"] in ("issue", "shapes")], ids=lambda row: row["text"][:40]
+)
 def test_a_text_gives_the_letter_that_a_careful_reader_finds(row):
     assert letter_of(row["text"], row) == row["letter"]
 

@@ -68,6 +68,26 @@ def failure_of(server, **settings):
     return str(raised.value).partition(f'"{WORMS}": ')[2]
 
 
+@pytest.mark.parametrize(
+    "of_index",
+    [{"timed_out": True}, {"_shards": {"total": 5, "successful": 3, "failed": 2}}],
+    ids=["timed out", "shards"],
+)
+def test_results_of_a_part_of_the_index_are_asked_for_again(serve, of_index):
+    server = serve(always(json_of({**ONE, **of_index}), json_of({**ONE, "timed_out": False, "_shards": {"failed": 0}})))
+    assert len(HttpRetriever(url=server.url).answers([WORMS], 20).results[0]) == 1
+    assert len(server.asked) == 2
+    server = serve(always(json_of({**ONE, **of_index})))
+    assert "only a part of the index answered" in failure_of(server, retries=0)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"error": "no such index"}, {"data": None, "errors": [{"message": "no such index"}]}]
+)
+def test_an_error_in_place_of_results_is_shown(serve, fields):
+    assert failure_of(serve(always(json_of(fields)))).startswith("the response is an error: no such index")
+
+
 @pytest.mark.parametrize("verb", ["POST", "GET"])
 def test_a_service_is_asked_for_depth_results_in_its_order(serve, verb):
     server = serve()

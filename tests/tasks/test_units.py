@@ -42,6 +42,12 @@ def pages_of(small, passage):
     return [small.units[unit] for each, unit in small.passages_with_units if each == passage]
 
 
+def test_where_nothing_was_found_for_any_query_there_are_no_units():
+    nobody = replace(dataset(["a"], {("q", 1): 1}), passages=(), passage_units=np.empty(0, np.int64))
+    passages = np.full((2, 3), NOTHING, np.int64)
+    assert units_of_ranking(passages, nobody).tolist() == passages.tolist()
+
+
 def slow_and_obvious(small, query, ranking):
     """The rule of `docs/data.md`, page by page."""
     grades = {

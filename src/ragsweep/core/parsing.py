@@ -19,6 +19,9 @@ import yaml
 
 DEEPEST_NESTING = 50  # levels of nested lists and objects
 MB = 10**6
+ZIPPED = ("gzip", "x-gzip", "deflate")
+GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # what zlib tells from the first bytes
+LONGEST_NAME = 40  # of a kind of packing that is shown
 NOT_SPACE = re.compile(r"\S")
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what a file in UTF-16 begins with, as spreadsheets write them
 
@@ -94,6 +97,33 @@ def _as_malformed() -> Iterator[None]:
         raise
     except ValueError as error:  # Python refuses to convert them
         raise MalformedError("a number has thousands of digits") from error
+
+
+def unzipped(content: bytes, packed: str | None, most_mb: float) -> bytes:
+    """What a server has sent, as it is if it is not packed; some pack what they were asked to send as it is.
+
+    Args:
+        content: What has arrived.
+        packed: How, as in the header Content-Encoding.
+        most_mb: Largest size, also unzipped, in megabytes (10^6 bytes).
+
+    Raises:
+        MalformedError: It is too large, packed in another way than by zlib, or cut off.
+    """
+    most, packed = int(most_mb * MB), (packed or "identity").lower()
+    if packed not in (*ZIPPED, "identity"):
+        raise MalformedError(f"is packed as {packed[:LONGEST_NAME]!r}, which was not asked for")
+    if packed in ZIPPED and len(content) <= most:
+        unzipping = zlib.decompressobj(GZIP_OR_ZLIB)
+        try:
+            content = unzipping.decompress(content, most + 1)
+        except zlib.error:
+            raise MalformedError("cannot be unzipped") from None
+        if not unzipping.eof and len(content) <= most:
+            raise MalformedError("cannot be unzipped to its end")
+    if len(content) > most:
+        raise MalformedError(f"is larger than {most_mb:g} MB")
+    return content
 
 
 def from_yaml(text: str) -> Any:

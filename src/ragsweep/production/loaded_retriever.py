@@ -12,7 +12,7 @@ from ragsweep.core.digest import DigestedTexts
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import without_timing
 from ragsweep.datasets import Passage
-from ragsweep.datasets.model.collection import PAGE_BREAK
+from ragsweep.datasets.model.collection import readable
 from ragsweep.production import frameworks
 from ragsweep.production.export_folder import LARGEST_K
 from ragsweep.production.hit import Hit
@@ -85,12 +85,12 @@ class LoadedRetriever:
         passages = [self.passages[place] for place in found]
         if self._enlarging is None:
             return [
-                Hit(_readable(each.text), each.source, each.page_number, score, each.chunk_id)
+                Hit(readable(each.text), each.source, each.page_number, score, each.chunk_id)
                 for each, score in zip(passages[:k], scores, strict=False)
             ]
         return [
             Hit(
-                _readable(self._enlarging.text(part)),
+                readable(self._enlarging.text(part)),
                 part.source,
                 self._enlarging.page(part).page_number,
                 part.score,
@@ -110,8 +110,3 @@ class LoadedRetriever:
     def as_haystack(self) -> Any:
         """A component of Haystack: `run(query=question, top_k=5)` returns documents."""
         return frameworks.haystack_component(self.search)
-
-
-def _readable(text: str) -> str:
-    """A text for a prompt."""
-    return text.replace(PAGE_BREAK, "\n")

@@ -31,7 +31,7 @@ from ragsweep_answers.answering.answer_words import (
     M,
 )
 
-JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|und|oder|noch|y|o|ni|et|ou|e|и|или)\b|和|或|、|と|または)"
+JOIN = r"(?:,|/|&|\+|;|\||\b(?:and|or|nor|plus|then|und|oder|noch|y|o|ni|et|ou|e|и|или)\b|和|或|、|と|または)"
 SEVERAL = rf"{M}(?:[\s)\]]*{JOIN}+\s*(?:{JOIN}\s*)?(?:(?:either|maybe|possibly|perhaps)\s+)?[(\[]?{M}){{0,9}}"
 SURE = rf"\s*{SURELY}{{0,4}}"
 WORDS = (  # between a noun and its verb: "the answer (to question 3) in this case is"
@@ -40,13 +40,13 @@ WORDS = (  # between a noun and its verb: "the answer (to question 3) in this ca
 )
 LABEL_WORD = (
     r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second|other"
-    r"|another|possible|student|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
+    r"|another|possible|students?'?s?|user'?s?|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
 )
 QUANTITY_WORD = (  # of what is concluded, but not "the first option to consider is:"
     r"(?:(?!(?:options?|choices?|first|second|third|next|last|other|another|possib\w*|alternative|consider\w*|incorrect"
     r"|wrong|false|least|not|no|only|if)\b)[\w'-]{1,40},?\s+)"
 )
-SEPARATOR = r"(?:[:=→>]|\s-+>?(?=\s)|\.\.\.)"
+SEPARATOR = r"(?:[:=→>]|\s-+>?(?=\s)|-(?=\s)|\.\.\.)"
 BRACKETS = r"(?:\s*\([^()]{0,40}\))?"
 QUOTES = r"[\"')\]]*"
 LEAD = r"^[^\w\ue000-\ue3ff]*"
@@ -72,7 +72,7 @@ FRAMES = (
     Frame(
         "label",
         "**Final answer (one letter)**: B",
-        rf"{LEAD}(?:{SO}\W+)?{LABEL_WORD}{{0,6}}?(?:[\u3040-\u9fff]{{0,6}}?{ANSWER}{AFTER_NOUN}?|{LABEL}"
+        rf"{LEAD}(?:(?:{SO}|sure|certainly|okay)\W+)?{LABEL_WORD}{{0,6}}?(?:[\u05d0-\u05ea\u3040-\u9fff]{{0,6}}?{ANSWER}{AFTER_NOUN}?|{LABEL}"
         rf"|{BEST}(?:\s+\w+)?)"
         rf"{QUOTES}{BRACKETS}{QUOTES}\s*{SEPARATOR}",
     ),
@@ -87,7 +87,7 @@ FRAMES = (
         "Answer B",
         r"(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse"
         r"|\brespuesta"
-        rf"|\bantwort)\s*(?=[(\[]?{M}|\u043d\u0435\s)",
+        rf"|\bantwort|\bcevap|\bodpowiedź\s+to|\bodpověď\s+je|उत्तर|گزینه)\s*(?=[(\[]?{M}|\u043d\u0435\s)",
     ),
     Frame(
         "answer",
@@ -126,7 +126,7 @@ FRAMES = (
     Frame(
         "but",
         "Not A, but B.",
-        rf"{NOT}\s*(?:es\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
+        rf"{NOT}\s*(?:(?:es|è|é|jest|là)\s+)?{ARTICLE}?{SEVERAL}[\s,;.-]*(?:{BUT}|es\b)|{M}\s*(?:では|じゃ)なく[,\s]*",
     ),
     Frame("so", "So, B.", rf"(?:{SO}[\s,:.]*){{1,3}}(?:{IT}|\b(?:ist|est|es)\b)?{SURE}"),
     Frame(
@@ -163,10 +163,10 @@ STATED = re.compile(  # The answer is | not | both | A and B | but C
 )
 
 LINK = (  # between an option and the verdict: "B is", "B must be", "B: this is", "B ✓"
-    rf"(?:(?:all\s+|both\s+)?(?:{IS}|(?:must|would|should|can|could|may)(?:\s+all)?\s+be|looks|sounds|appears)\s*"
+    rf"(?:(?:all\s+|both\s+)?(?:{IS}|(?:must|would|should|(?P<perhaps>can|could|may|might))(?:\s+all)?\s+be|looks|sounds|appears)\s*"
     r"(?:all\s+|both\s+|the\s+option\s+that\s+)?"
     r"|\s*[:;=→-]+\s*(?:(?:this|it|that)(?:'s|\s+(?:is|was|would\s+be|option\s+is))\s*)?|が|(?=[\u3040-\u9fff])"
-    r"|,?\s*as\s+|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
+    r"|,?\s*as\s+|\s*<-+\s*|\s*\((?=(?:the\s+)?(?:correct|right|best)(?:\s+\w+)?\))|,?\s*(?=[✓✔✅☑✗✘❌✕✖])|\s+)"
 )
 AFTER_GOOD = (  # "B is the best answer", but not "B is the best studied drug"
     rf"(?=\s*(?:[.,;:!)|\]\"'-]|$|{M}|です|である|。|because|since|as\b|and\b|but\b|while|too|here|for|in\b|that|given|among"

@@ -16,16 +16,17 @@ of its option, as in "A) B".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.parsing import MalformedError
 from ragsweep.datasets.model.cases import Option
 from ragsweep_answers.answering.answer_words import LT, M
 from ragsweep_answers.answering.foreign_labels import with_letters
+from ragsweep_answers.answering.json_answer import from_json_of_model
 from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_with_marks
 from ragsweep_answers.answering.option_letters import Letters, bare_letter, has_two_meanings
-from ragsweep_answers.answering.raw_text import plain_text, spoken
+from ragsweep_answers.answering.raw_text import CITED, plain_text, spoken
 from ragsweep_answers.answering.stated_confidence import read_confidence
 from ragsweep_answers.answering.statements import (
     Claim,
@@ -44,11 +45,21 @@ ANSWER_FIELD = re.compile(
     r"(?:[ _-]?(?:choice|option|letter))?",
     re.I,
 )
+WRITTEN_FIELD = re.compile(  # 'answer': 'B', in an object that is not JSON
+    rf"(?P<quote>[\"'])(?i:{ANSWER_FIELD.pattern})(?P=quote)\s*:\s*(?P<end>[\"'])(?P<value>(?:(?!(?P=end))[^\\\n]|\\.){{0,500}})(?P=end)"
+)
 FEW_SENTENCES = 3
 SHORT = 50  # characters
 LISTED_ITEM = re.compile(r"[-\u2022+]\s")  # - A. Aspirin: an antiplatelet drug
 DESCRIBED = re.compile(r",\s+(?:is|was|has|acts|works|can)\b", re.I)  # B, metoprolol, | is a beta blocker
 OPEN_END = re.compile(r"\b(?:best|better|most\s+\w+)$", re.I)  # B is best | avoided here
+DANGLING = re.compile(r"[\s)\]*]*(?:,|/|&|\b(?:and|or|und|oder|et|ou|y|o))\s*$", re.I)  # The answer is B or
+WITH_CONFIDENCE = re.compile(  # B: 90%; below half, it may be the first line of a list of chances
+    r"^(\W{0,3}[A-Z]\)?)(?:[ \t]*+[:;|,-][ \t]*+|[ \t]++)"
+    r"\(?(?:(?:[5-9]\d(?:\.\d+)?|100)\s*%|0?\.[5-9]\d*|1\.0+)\)?[ \t]*$",
+    re.M,
+)
+EXPLAINED = re.compile(rf"\s*(?:[,;:]|-\s)(?!.*(?:{M}|\b(?:wait|or|I|you)\b))", re.S)  # No, it does not.
 LISTS = re.compile(
     r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
     re.I,
@@ -67,13 +78,16 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     Returns:
         The letter. None if the text states no answer, several answers, or one that is not an option.
     """
-    bare = bare_letter(text)
+    said = spoken(text)
+    bare = bare_letter(said)
     if any(bare == option.letter for option in options):  # most files of answers have only letters
         return None if has_two_meanings(bare, options) else bare
     if exact := [option.letter for option in options if option.text.strip() == text.strip()]:
         return exact[0]
     letters = Letters(options)
-    plain = plain_text(_of_field(spoken(text)))
+    plain = CITED.sub("", plain_text(_of_field(said)))
+    if not any(re.search(r"\d", option.text) for option in options):
+        plain = WITH_CONFIDENCE.sub(r"\1", plain)
     if whole := letters.is_whole(plain):
         return whole
     lines = lines_with_marks(with_letters(plain, options), letters)
@@ -81,14 +95,21 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     return stated if stated in (*letters.known,) else None
 
 
+def has_answer_field(text: str) -> bool:
+    """Whether an object in a text has a field that gives an answer."""
+    return _of_field(text) != text
+
+
 def _of_field(text: str) -> str:
     """The answer in a JSON object, with what follows the object; other texts as they are."""
     start, end = text.find("{"), text.rfind("}") + 1
     try:
-        found = from_json(text[start:end], allow_nan=True) if 0 <= start < end else None
+        found = from_json_of_model(text[start:end]) if 0 <= start < end else None
     except MalformedError:
-        return text
-    answers = list(_answers(found))
+        given = {match["value"] for match in WRITTEN_FIELD.finditer(text)}
+        return f"Answer: {given.pop()}\n{text[end:]}" if len(given) == 1 else text
+    inner = found.values() if isinstance(found, dict) else ()
+    answers = list(_answers(found)) or [answer for each in inner for answer in _answers(each)]
     if not answers:
         return text
     if any(answer != answers[0] for answer in answers) or not isinstance(answers[0], str):
@@ -109,13 +130,13 @@ def _stated(lines: Sequence[str], letters: Letters) -> str | None:
     sentences = list(sentences_with_marks(lines))
     for number, sentence in enumerate(sentences):
         if sentence.text == QUESTION:
-            if reading.has_answer or (number and _bare(sentences[0].text)):
+            if reading.has_answer or (number and _bare(sentences[0].text, letters)):
                 sentences = sentences[:number]
                 break
             reading = _Reading(letters)
             continue
         reading.read(sentence, number, is_last=number == len(sentences) - 1)
-    return reading.answer(_alone(sentences, lines, letters), sentences)
+    return reading.answer(_alone(sentences, lines, letters, reading.denied), sentences)
 
 
 class _Reading:
@@ -198,6 +219,8 @@ class _Reading:
 
     def _is_cut_off(self, sentence: str, claim: Claim, number: int) -> bool:
         """Whether the text ends where it could go on with another option, or with words that change the meaning."""
+        if DANGLING.match(sentence[claim.end :]):
+            return True
         if sentence[claim.end :].strip() or not claim.mark or claim.kind == "label":
             return False
         if claim.kind == "so":  # "which leaves B", and then "or C"
@@ -205,7 +228,7 @@ class _Reading:
         return number > 0 and (OPEN_END.search(sentence) is not None or self.letters.may_go_on(claim.mark))
 
 
-def _bare(sentence: str, *, may_be_longer: bool = False) -> str | None:
+def _bare(sentence: str, letters: Letters, *, may_be_longer: bool = False) -> str | None:
     """The mark of a sentence that has nothing but an option, and perhaps a reason."""
     found = BARE.fullmatch(sentence)
     if not found:
@@ -214,13 +237,17 @@ def _bare(sentence: str, *, may_be_longer: bool = False) -> str | None:
     if re.match(r"[\s:]+not\b", tail) or (LISTED_ITEM.match(sentence) and re.search(r"\w", tail)):
         return None
     longer = LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
-    return mark if (is_closed(tail) and not DESCRIBED.match(tail)) or (longer and may_be_longer) else None
+    explained = letters.is_plain_word(mark) and EXPLAINED.match(tail)
+    closed = is_closed(tail) and not DESCRIBED.match(tail)
+    return mark if closed or explained or (longer and may_be_longer) else None
 
 
 def _goes_on(first: Sentence, second: Sentence) -> bool:
     """Whether a sentence explains the option that stands alone before it."""
     return not calls_wrong(second.text) and (
-        first.is_line or re.match(r"[A-Z][a-z']+:?\s|[^\x00-\u024f\ue000-\uf8ff]", second.text) is not None
+        first.is_line
+        or re.match(r"(?:[A-Z][a-z']+:?|However,|Overall,|Although,)\s|[^\x00-\u024f\ue000-\uf8ff]", second.text)
+        is not None
     )
 
 
@@ -244,12 +271,12 @@ def _names_others(sentences: Sequence[Sentence], letters: Letters) -> bool:
     return len(sentences) > FEW_SENTENCES or len(named) > 1
 
 
-def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters) -> set[str]:
+def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters, denied: Set[str]) -> set[str]:
     """The letters of the first and the last sentence that are nothing but an option, and begin no list."""
     found = set()
     for sentence in {sentences[0], sentences[-1]} if sentences else ():
         is_first = sentence is sentences[0]
-        mark = _bare(sentence.text, may_be_longer=is_first and not _names_others(sentences, letters))
+        mark = _bare(sentence.text, letters, may_be_longer=is_first and not _names_others(sentences, letters))
         if is_first and len(sentences) > 1 and not _goes_on(sentence, sentences[1]):
             continue
         if not mark or (not is_first and not _may_end(sentence, sentences, mark, letters)):
@@ -258,6 +285,7 @@ def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters
         near = [lines[each] for each in (line - 1, line + 1) if 0 <= each < len(lines)]
         leading = [letters.letter(each["mark"]) for each in map(LEADING.match, near) if each]
         listed = not is_first and line > 0 and LISTS.search(lines[line - 1])
-        if not listed and not any(each != letters.letter(mark) for each in leading):
+        others = {*leading} - {letters.letter(mark)} - (denied if is_first else set())  # B\nA is wrong, since ...
+        if not listed and not others:
             found.add(letters.letter(mark))
     return found

@@ -15,15 +15,15 @@ LETTERED = f"[{L}-\ue1ff]"
 ANSWER = (
     r"(?:\b(?:answers?|ans|answer\s+(?:choice|option|letter)|choice|option|selection|solution|pick|guess|verdict"
     r"|antwort|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
-    r"|letra|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar|vastaus"
-    r"|răspuns|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|উত্তর|సమాధానం|பதில்|उत्तर|คำตอบ|תשובה)"
+    r"|letra|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar(?:et)?|vastaus"
+    r"|răspuns(?:ul)?|válasz|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|উত্তর|సమాధానం|பதில்|उत्तर|คำตอบ|תשובה)"
 )
 AFTER_NOUN = (  # "réponse finale"
     r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
-    r"|صحیح))"
+    r"|صحیح|and\s+(?:confidence|probability)))"
 )
 LABEL = (  # such a word with a colon at the start of a line
-    r"(?:decision|conclusion|response|prediction|label|diagnosis|output|result|letter|treatment|management|step|test"
+    r"(?:decision|final|conclusion|response|prediction|label|diagnosis|output|result|letter|treatment|management|step|test"
     r"|ergebnis|conclusión|résultat|结论|結論)"
 )
 BEST = (  # what makes a noun the one that is asked for: "the most likely diagnosis"
@@ -35,20 +35,20 @@ BEST = (  # what makes a noun the one that is asked for: "the most likely diagno
     r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
 )
 IS = (
-    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|est|serait|es|sería|è|é"
-    r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|هي|هو|(?<=\s)-(?=\s))"
+    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|este|est|serait|es|sería|è|é"
+    r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|هي|هو|היא|הוא|คือ|(?<=\s)-(?=\s))"
 )
 FINALLY = r"finally(?!,?\s*[(\[]?[\ue000-\ue3ff][)\]]*[,:])"  # but not "Finally, (D): it is a vitamin"
 SURELY = (
     r"(?:\b(?:therefore|thus|then|hence|indeed|still|now|most|also|certainly|clearly|definitely|likely|probably"
     r"|obviously|surely|simply|actually|really|undoubtedly|evidently|ultimately"
     rf"|{FINALLY}"
-    r"|almost|consequently"
+    r"|almost(?=\s+(?:certainly|surely|definitely))|consequently"
     r"|accordingly|equally|best|again|instead|am\s+ehesten|wahrscheinlich|also|daher|donc|probablement|probablemente"
     r"|in\s+fact"
     r"|of\s+course|going\s+to\s+be|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b(?:\s*,)?\s*)"
 )
-ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это)\b\s*|l')"
+ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это|(?<=\bé )a)\b\s*|l')"
 
 # How a writer chooses: "I would go with".
 CHOOSE = (
@@ -88,7 +88,8 @@ SAYS = (
 
 # What is said of an option.
 GOOD = (
-    r"(?:\b(?:correct|right|true|yes|best|the\s+(?:(?!wrong|incorrect|false|worst|least|next|second|other"
+    r"(?:\b(?:correct|right|true|yes|best|the\s+(?:(?!wrong|incorrect|false|worst|least|next|second|other|dangerous|harmful|expensive|costly|invasive|toxic"
+    r"|common|frequent|tempting|popular|misleading|controversial|aggressive|risky|problematic"
     r"|for\b|of\b|in\b|to\b)\w+\s+){0,3}"
     r"(?:answer|option|choice|diagnosis|one|drug\s+of\s+choice|treatment\s+of\s+choice)"
     r"|(?:the\s+)?most\s+(?:likely|appropriate|suitable|probable|accurate|consistent|plausible|fitting|reasonable)"
@@ -110,11 +111,17 @@ FITS = (
 )
 BAD = (
     r"(?:\b(?:wrong|incorrect|false|untrue|unlikely|less\s+likely|excluded|eliminated|contraindicated"
-    r"|inappropriate|ruled\s+out|the\s+wrong\s+\w+|falsch|nicht\s+richtig|incorrecte?|fausse?|faux|incorrect[ao]"
+    r"|inappropriate|ruled\s+out|the\s+wrong\s+\w+|(?:an?|the)\s+(?:\w+\s+)?(?:distractor|trap|red\s+herring)|falsch|nicht\s+richtig|incorrecte?|fausse?|faux|incorrect[ao]"
     r"|fals[ao]|невер\w*|неправил\w*)\b|[✗✘❌✕✖]|不?错误|錯誤|不正确|不正確|不对|間違い)"
 )
-NOT = r"(?:n't\b|\b(?:not|never|cannot|neither|nicht|weder|pas|no(?=\s+es\b)|ni|não|non|не)\b|不是|并非|非)"
-BUT = r"(?:\b(?:but|rather|sondern|mais|sino|mas|ma|\u0430|(?:it|that)(?:'s|\s+is)|c'est|es\s+la|instead)\b|而是)"
+NOT = (
+    r"(?:n't\b|\b(?:not|never|cannot|neither|nicht|weder|pas|no(?=\s+es\b)|ni|não|non|не|nie|bukan|không(?:\s+phải)?"
+    r"|inte|niet|ikke|nu(?=\s+este))\b|不是|并非|非)"
+)
+BUT = (
+    r"(?:\b(?:but|rather|sondern|mais|sino|mas|ma|\u0430|(?:it|that)(?:'s|\s+is)|c'est|es(?:\s+la)?|instead"
+    r"|tylko|lecz|maar|utan|melainkan|mà\s+là)\b|而是)"
+)
 
 # What leaves a statement open, denies it, or says that somebody else makes it.
 OPEN = (

@@ -11,6 +11,7 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.models.language.reasoning_marks import split
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
+TRAILING_COMMA = re.compile(r",(?= ?[}\]])")
 WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
 
 
@@ -45,7 +46,7 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
         None if the text is not a JSON object whose field `answer` is a text, perhaps in a code block.
     """
     try:
-        found = from_json(_bare(text), allow_nan=True)
+        found = from_json_of_model(_bare(text))
     except MalformedError:
         return None
     if not isinstance(found, dict) or not isinstance(found.get("answer"), str):
@@ -61,6 +62,18 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
         lost=tuple(name for name, value in values.items() if value is None),
         missing=tuple(name for name in readers if name not in values),
     )
+
+
+def from_json_of_model(text: str) -> Any:
+    """The value of a JSON text, also with line breaks in its texts and commas before closing brackets, as models write.
+
+    Raises:
+        MalformedError: It is not JSON for another reason.
+    """
+    try:
+        return from_json(text, allow_nan=True)
+    except MalformedError:
+        return from_json(TRAILING_COMMA.sub("", " ".join(text.split())), allow_nan=True)
 
 
 def _bare(text: str) -> str:

@@ -27,10 +27,10 @@ BEFORE = re.compile(  # the answer is | B
     r"|pick|picked|for|say|think|guess|mean|leaves|leaving|us|answers?|ans|towards?|to|favou?r|prefer|believe|consider"
     r"|considered|considering|remains|only|likely|probably|definitely|clearly|certainly|actually|really|indeed|no|wait"
     r"|yes|exclude|eliminate|out|why|makes|that|while|although|though|since|because|as|if|unless|from|between|among|on"
-    r"|correction|finally|still|now|instead|options|it's|that's|isn't|conclude|maybe|perhaps|possibly|also|except"
+    r"|plus|niet|inte|maar|utan|ma|correction|finally|still|now|instead|options|it's|that's|isn't|conclude|maybe|perhaps|possibly|also|except"
     r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|ehesten|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
-    r"|risposta|è|resposta|é|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t))\s*$",
+    r"|risposta|è|resposta|é|é\s+a|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t))\s*$",
     re.I,
 )
 AFTER = re.compile(  # B | is correct
@@ -39,13 +39,13 @@ AFTER = re.compile(  # B | is correct
     r"|because|since|as|and|or|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while"
     r"|whereas|although|though|even|with|than|to|takes|i\.?e|it(?=\s+is\b)|here|the|as|best|correct|incorrect|wrong"
     r"|right"
-    r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é|e"
+    r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é|e|then|plus|maar|utan|ma"
     r"|и|или|\u0430|верен|so)\b",
     re.I,
 )
 PRONOUN_AFTER = re.compile(r"\s+(?!(?:is|was|isn't|seems|and|or|because|fits|matches)\b)[a-z]", re.I)  # I would
 LABEL_BEFORE = re.compile(  # Answer: | b
-    rf"(?:(?:\b(?:choice|option)\b|{ANSWER}{AFTER_NOUN}?)[\"')\]]*\s*(?:{IS}\s*:?|(?P<label>[:=-]))\s*|(?:^|\.\s)\W*)$",
+    rf"(?:(?:\b(?:choice|option)\b|{ANSWER}{AFTER_NOUN}?)[\"')\]]*\s*(?:(?:would\s+)?{IS}\s*:?|(?P<label>[:=-]))\s*|(?:^|\.\s)\W*)$",
     re.I,
 )
 ENUMERATED = re.compile(r"[)\]]+\s*|\.\s+(?![a-z])|\s+-+\s")  # b) Beta blockers | b. Beta blockers | b - they

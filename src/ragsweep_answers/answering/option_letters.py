@@ -34,7 +34,14 @@ ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
 LEAST_WORD_SIMILARITY = 0.75  # similarity of two words that are taken for one, misspelt
 PLAIN_WORDS = {"yes", "no", "maybe", "true", "false", "unknown", "none", "all", "both", "neither", "other"}
 PLAIN_BEFORE = re.compile(r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement)|'s)\s*$", re.I)
-PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;!)\"'}\]<]|because\b|since\b|as\b)", re.I)
+PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;:!)\"'}\]<]|-\s|because\b|since\b|as\b)", re.I)
+
+NO_BEFORE = re.compile(r"\b(?:no|without|non-?)\s*$", re.I)  # no increase
+PART_AFTER = re.compile(
+    r"(?P<joint>[-/](?=\w)|\s+plus\s+)|\s+(?:overdose|toxicity|poisoning|intoxication|allergy|hypersensitivity|deficiency"
+    r"|withdrawal|resistance|alternatives?|substitutes?|antagonists?|inhibitors?|agonists?|blockers?|receptors?)\b",
+    re.I,
+)
 
 
 def bare_letter(text: str) -> str | None:
@@ -88,6 +95,10 @@ class Letters:
     def letter(self, mark: str) -> str:
         """The letter of a mention; "" if it names none."""
         return "" if not mark or mark >= OTHER else self.known[ord(mark) % 0x100]
+
+    def is_plain_word(self, mark: str) -> bool:
+        """Whether a mention is an option such as "no", by its text."""
+        return mark >= T and bool(PLAIN_WORDS.intersection(self._own.get(self.letter(mark), ())))
 
     def is_whole(self, plain: str) -> str | None:
         """The letter of the option whose text this is."""
@@ -144,10 +155,19 @@ class Letters:
                     and not (PLAIN_BEFORE.search(line[max(0, start - 12) : start]) and PLAIN_AFTER.match(line, end))
                 ):
                     continue
-                yield Mention(start, end, self._mark(T, self.texts[text]))
+                is_other = NO_BEFORE.search(line[max(0, start - 12) : start]) or self._is_part(line, end)
+                yield Mention(start, end, OTHER if is_other else self._mark(T, self.texts[text]))
                 position += len(text) - 1
                 break
             position += 1
+
+    def _is_part(self, line: str, end: int) -> bool:
+        """Whether the text of an option is a part of a name: aspirin-induced asthma, amoxicillin/clavulanate."""
+        found = PART_AFTER.match(line, end)
+        if not found:
+            return False
+        rest = _tokens(line[found.end() : found.end() + LONGEST_OPTION]) if found["joint"] else ()
+        return not any(rest[: len(text)] == text for text in self.texts)
 
     def _with_letter_behind(self, line: str, text: Mention) -> Mention:
         """The text of an option with its letter: Malaria (A)."""

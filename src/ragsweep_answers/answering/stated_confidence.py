@@ -11,7 +11,10 @@ import re
 
 from ragsweep_answers.answering.raw_text import plain_text, spoken
 
-NUMBER = r"(?<![\w.,+-])(?P<{0}>[+-]?(?:[0-9]{{1,3}}(?:\.[0-9]{{1,6}})?|0,[0-9]{{1,6}}|\.[0-9]{{1,6}}))(?![0-9])"
+NUMBER = (
+    r"(?<![\w.,+-])(?P<{0}>[+-]?(?:[0-9]{{1,3}}(?:\.[0-9]{{1,6}})?|0,[0-9]{{1,6}}|[0-9]{{1,2}},[0-9]{{1,2}}(?=\s*%)"
+    r"|\.[0-9]{{1,6}}))(?![0-9])"
+)
 PERCENT = r"(?:%|percent\b|per\s+cent\b)"
 WORD = (
     r"(?:confidence|certainty|konfidenz|sicherheit|confianza|confiance|confiança|confidenza|уверенность|置信度|信心|把握|信頼度"
@@ -24,6 +27,7 @@ LABELLED = (
     r"(?:\s+(?:level|score|rating|value|estimate|in|of|that|is|about|approximately|around|roughly|the|my|this"
     r"|answer|at|being|correct|my|choice|would|be|i'd|say|b|a|c|d|e))*"
     r"[\"']*+(?P<scale>\s*[(\[][^()\[\]\n]{0,30}[)\]])?[\"']*+(?:\s*(?:[:=]|is\b)|\s-\s)?[\s\"'(~≈]*+"
+    r"(?:(?:about|approximately|around|roughly)\s+|(?:very\s+)?(?:high|low|medium|moderate)\s*[,(]\s*)?"
 )
 ENDS = (
     r"(?=\s*(?:$|[\n;!)\]}\"'|<(]|,(?!\s*\d)|\.(?!\d)|(?:because|since|that|and|but|so|given|based|due|confident"
@@ -95,7 +99,7 @@ def _on_scale(number: float, found: re.Match[str]) -> float | None:
         return number
     if re.search(r"\d", scale):  # a scale of another kind, such as 1 to 5
         return None
-    if found.string[found.end() :].lstrip().startswith("("):  # Confidence: 1 (low)
+    if number >= 1 and found.string[found.end() :].lstrip().startswith("("):  # Confidence: 1 (low)
         return None
     if number <= 1:
         return number

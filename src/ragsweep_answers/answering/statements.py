@@ -21,6 +21,7 @@ from ragsweep_answers.answering.answer_words import (
     IS,
     LETTERED,
     LT,
+    NOT,
     OPEN,
     OTHER,
     REASON,
@@ -40,12 +41,14 @@ LEFT_OPEN = re.compile(
 )
 DENIES = re.compile(DENIED, re.I)
 BY_OTHERS = re.compile(rf"(?P<own>{WRITER}\s*(?:\w+\s+){{0,2}})?{SAYS}", re.I)
+OTHERS_DO = re.compile(r"\b(?:students?|people|many|others|they|who)\s+(?:(?!the\b|my\b|this\b)\w+\s+){0,2}$", re.I)
 REASONED = re.compile(rf"[\s,(:;-]*(?:{REASON})", re.I)
 CALLED_BAD = re.compile(
-    rf"[\s,)\]\"']*(?:(?:but\s+)?(?:which|it|this|that)\s+)?(?:{IS}\s*|can\s+be\s+|\(\s*)?(?:{BAD}(?!\s*{M})|ではな|n't\b)"
+    rf"[\s,)\]\"']*(?:(?:but\s+)?(?:which|it|this|that)\s+)?(?:{IS}\s*|can\s+be\s+|\(\s*)?(?:{BAD}(?!\s*{M})|(?:では|じゃ)(?:な|あり)|[이가은는]?\s*아[니닙]|değil|नहीं|نیست|n't\b)"
     rf"|\s*{IS}\s*(?:not|no)\b",
     re.I,
 )
+ALL_THE_SAME = re.compile(rf",?\s*but\s+(?:(?:it|that)\s*)?(?:{IS}\s*)?(?:{NOT}\b|{BAD})", re.I)
 DOUBT = re.compile(
     rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might|may"
     rf"|could"
@@ -186,6 +189,8 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
     said = BY_OTHERS.search(before)
     if LEFT_OPEN.search(before) or (said and not said["own"]) or ASKED.match(tail) or _is_conditional(sentence, found):
         return
+    if found[0].lower().startswith("answer") and OTHERS_DO.search(before):  # Students often answer B
+        return
     if found["second"]:  # not A but C
         named, denied = [found["second"]], DENIES.search(before) is not None
     else:
@@ -223,9 +228,9 @@ def _of_verdict(sentence: str, found: re.Match[str], begin: int) -> Iterator[Cla
     if COMPARES.search(before):
         return
     denied = bool(found["bad"]) != bool(found["not"]) or DENIES.search(before) is not None
-    if denied:
+    if denied or ALL_THE_SAME.match(tail):  # B looks right but is wrong
         yield from (Claim(mark, "wrong", 2, found.end()) for mark in named)
-    elif found["good"]:
+    elif found["good"] and not found["perhaps"]:
         strength = 2 if all(re.match(LETTERED, mark) for mark in named) else 1
         for mark in named:
             shared = re.match(r"\s*,?\s*but\s+so\b", tail) is not None

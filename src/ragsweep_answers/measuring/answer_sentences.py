@@ -68,6 +68,12 @@ def sections(
 
 def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:
     cases, missing = len(evaluation.correct), evaluation.no_answers
+    if missing.questions == cases:
+        yield (
+            f"No answer could be read to any of the {asked or counted(cases, 'question')}; they count as wrong, so the "
+            "accuracy says nothing of what the model knows."
+        )
+        return
     yield f"The answers are {chance_sentence(evaluation.accuracy)} ({asked or counted(cases, 'question')})."
     if missing.questions:
         otherwise = [f"{missing.as_first:.2f} if they counted as the first option"]

@@ -12,6 +12,7 @@ from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.model.collection import readable
 from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import NOTHING, Ranking
@@ -85,7 +86,7 @@ def context_tokens(dataset: Dataset, asked: Sequence[Question], tokenizer: str, 
     """Tokens of the evidence of each question, shape [questions]; None if they are not known."""
     if (counts := token_counts(dataset.texts, tokenizer, store)) is None:
         return None
-    tokens = dict(zip(dataset.texts, counts.tolist(), strict=True))
+    tokens = dict(zip(map(readable, dataset.texts), counts.tolist(), strict=True))
     return np.array([sum(tokens[passage.text] for passage in each.evidence) for each in asked], dtype=float)
 
 
@@ -156,7 +157,7 @@ def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
             case.question,
             case.options,
             tuple(
-                Evidence(dataset.units[unit], dataset.texts[passage])
+                Evidence(dataset.units[unit], readable(dataset.texts[passage]))
                 for unit, passage in zip(its.tolist(), passages, strict=False)
             ),
         )
@@ -173,7 +174,9 @@ def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: 
     if all(each.retrieved is None for each in answers):
         return questions
     known = {
-        dataset.units[unit]: Evidence(dataset.units[unit], "\n".join(dataset.texts[passage] for passage in passages))
+        dataset.units[unit]: Evidence(
+            dataset.units[unit], "\n".join(readable(dataset.texts[each]) for each in passages)
+        )
         for unit, passages in _passages_of_units(dataset).items()
     }
     return [

@@ -17,6 +17,7 @@ from ragsweep.core.limits import Text
 from ragsweep.core.terminal import some_of
 from ragsweep.models.language.endpoint_access import access_of, check_access, check_headers
 from ragsweep.models.language.likely_keys import likely_key, texts_in
+from ragsweep_engines.systems.asking import PassingError
 from ragsweep_engines.systems.reading import check_path
 from ragsweep_engines.systems.running_retriever import RunningRetriever
 from ragsweep_engines.systems.search_service import SearchService, connections
@@ -108,6 +109,8 @@ class HttpRetriever(RunningRetriever):
                 }
                 body = filled(self.body, query, self.depth) if self.verb == "POST" else None
                 answer = service.answer(parameters, body)
+                if isinstance(answer, dict):
+                    _check(answer, service)
                 return answer if self.hits is None else self._listed(answer, service)
 
             yield ask
@@ -123,6 +126,22 @@ class HttpRetriever(RunningRetriever):
         there = some_of(map(str, answer)) if isinstance(answer, dict) else type(answer).__name__
         said = service.said(answer)
         raise RetrieverError(f"{GROUP}.hits: {self.hits!r} is no list in the response (there is {there}){said}")
+
+
+def _check(answer: Mapping[str, Any], service: SearchService) -> None:
+    """Refuse an error in place of results, and results of a part of the index, as Elasticsearch sends them.
+
+    Raises:
+        PassingError: A part of the index did not answer.
+        RetrieverError: It is an error.
+    """
+    shards = answer.get("_shards")
+    if answer.get("timed_out") is True or (isinstance(shards, Mapping) and shards.get("failed")):
+        raise PassingError("only a part of the index answered (timed_out, or _shards.failed)")
+    if (answer.get("error") or answer.get("errors")) and not any(
+        isinstance(value, list | dict) and value for name, value in answer.items() if name not in ("error", "errors")
+    ):
+        raise RetrieverError(f"the response is an error{service.said(answer)}")
 
 
 def filled(template: Any, query: str, k: int) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragsweep.core.errors import RetrieverError
-from ragsweep.core.parsing import MB, MalformedError, from_json
+from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
 from ragsweep.core.terminal import one_line, shortened
 from ragsweep.models.language.endpoint_access import Access, hidden
 from ragsweep.models.language.refusals import ABOUT_KEYS, about_keys, read_refusal
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     import requests
 
 LARGEST_RESPONSE_MB = 10  # also of what is unzipped
-ZIPPED = ("gzip", "x-gzip", "deflate")
-GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # what zlib tells from the first bytes
 
 
 class _Reply(NamedTuple):
@@ -150,21 +147,10 @@ def connections(number: int) -> Iterator[requests.Session]:
 
 def _unzipped(reply: _Reply) -> bytes:
     """The content of a reply. Raises `RetrieverError` if it is too large, or packed as nobody has asked for."""
-    content, most = reply.content, LARGEST_RESPONSE_MB * MB
-    packed = reply.headers.get("Content-Encoding", "identity").lower()
-    if packed not in (*ZIPPED, "identity"):
-        raise RetrieverError(f"the response is packed as {one_line(packed)!r}, which was not asked for")
-    if packed in ZIPPED and len(content) <= most:
-        unzipping = zlib.decompressobj(GZIP_OR_ZLIB)
-        try:
-            content = unzipping.decompress(content, most + 1)
-        except zlib.error:
-            raise RetrieverError("the response cannot be unzipped") from None
-        if not unzipping.eof and len(content) <= most:
-            raise RetrieverError("the response cannot be unzipped to its end")
-    if len(content) > most:
-        raise RetrieverError(f"the response is larger than {LARGEST_RESPONSE_MB} MB")
-    return content
+    try:
+        return unzipped(reply.content, reply.headers.get("Content-Encoding"), LARGEST_RESPONSE_MB)
+    except MalformedError as error:
+        raise RetrieverError(f"the response {error}") from None
 
 
 def _without_keys(value: Any, secrets: tuple[str, ...]) -> Any:

@@ -202,11 +202,12 @@ def number(value):
         (wrong(lambda body: [row.pop("index") for row in body["data"][:2]]), "other indices than 0 to 3"),
         (wrong(lambda body: body["data"][0].update(embedding="AAAA")), "no base64 of numbers"),
         (wrong(lambda body: body["data"][0].update(embedding="no base64!")), "no base64 of numbers"),
+        (wrong(lambda body: body["data"][0].update(embedding="AAECAwQFBgc=")), "base64 of other numbers"),  # of 8 bits
         (wrong(lambda body: body["data"][0].update(embedding=[1.0])), "not of the same dimensions"),
         (wrong(lambda body: [row.update(embedding=[]) for row in body["data"]]), "not lists of numbers"),
         (wrong(lambda body: [row.update(embedding=1.0) for row in body["data"]]), "not lists of numbers"),
         (wrong(lambda body: body.update(data=None)), "is no list of embeddings"),
-        (wrong(lambda body: [row.update(embedding=[0.0, 0.0]) for row in body["data"]]), "of zeros only"),
+        (wrong(lambda body: [row.update(embedding=[0.0, 0.0]) for row in body["data"]]), "of zeros only, for "),
         (number(float("nan")), "not finite"),
         (number(float("inf")), "not finite"),
         (number(None), "not finite"),

@@ -19,8 +19,8 @@ TEXTS = {"model": "m", "input": ["short", "a long passage about {iron} " * 9], "
 
 TEMPERATURE, SEED, TEXT = "g.temperature=null", "g.seed=null", "g.structured=false"
 TO_OLD, TO_NEW, DIMENSIONS = "g.max_tokens_as=max_tokens", "g.max_tokens_as=max_completion_tokens", "g.dimensions=null"
-SHORTER, PASSAGE = "max_tokens makes", "g.truncate"
-SETTINGS = (TEMPERATURE, SEED, TEXT, TO_OLD, TO_NEW, DIMENSIONS, SHORTER, PASSAGE)
+SHORTER, PASSAGE, FEWER = "max_tokens makes", "g.truncate", "g.batch_size"
+SETTINGS = (FEWER, TEMPERATURE, SEED, TEXT, TO_OLD, TO_NEW, DIMENSIONS, SHORTER, PASSAGE)
 
 
 def openai(message, parameter=None, code=None):
@@ -134,6 +134,28 @@ ROWS = {
         ),
         {DIMENSIONS},
     ),
+    "both temperature and top_p": (
+        (400, CHAT),
+        openai("`temperature` and `top_p` cannot both be specified for this model."),
+        {TEMPERATURE},
+    ),
+    "llama.cpp, a schema that it cannot read": ((400, CHAT), openai("failed to parse grammar"), {TEXT}),
+    "too long for TGI": (
+        (422, CHAT),
+        {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 1500"},
+        {SHORTER},
+    ),
+    "many texts for TEI": ((413, TEXTS), {"error": "batch size 64 > maximum allowed batch size 32"}, {FEWER}),
+    "many texts for DashScope": (
+        (400, TEXTS),
+        openai("Value error, batch size is invalid, it should not be larger than 10.: input.contents"),
+        {FEWER},
+    ),
+    "many texts for OpenAI": (
+        (400, TEXTS),
+        openai("Invalid 'input': array too long. Expected an array with maximum length 10", "input"),
+        {FEWER},
+    ),
     "a long passage": ((400, TEXTS), openai(f"This model's {TOO_MANY}"), {PASSAGE}),
     "a long passage for TEI": (
         (413, TEXTS),
@@ -158,7 +180,7 @@ def test_a_refusal_names_the_settings_that_help_and_no_others(asked, body, setti
     found = read_refusal(json.dumps(body).encode())
     said = help_of(found, status, request, "g")
     assert {each for each in SETTINGS if each in said} == settings
-    assert is_too_long(found, status) is bool(settings & {SHORTER, PASSAGE})
+    assert is_too_long(found, status) is bool(settings & {SHORTER, PASSAGE}) or FEWER in settings
 
 
 def test_a_passage_that_is_too_long_is_shown_with_its_length():
@@ -168,6 +190,11 @@ def test_a_passage_that_is_too_long_is_shown_with_its_length():
     assert "chunker.size" in said
     alone = help_of(read_refusal(json.dumps(openai(TOO_MANY)).encode()), 400, {"input": ["short"]}, "g")
     assert "the only text of this request has 5 characters" in alone
+
+
+def test_a_web_page_is_shown_by_its_title():
+    page = b"<html>\r\n<head><title>502 Bad\nGateway</title></head><body>nginx</body></html>"
+    assert read_refusal(page).message == "502 Bad Gateway (a web page)"
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -192,6 +219,7 @@ def test_a_key_that_is_not_accepted_is_named_by_the_settings_that_held_it(status
         ({"errors": [{"message": "no such account", "code": 7003}]}, "no such account"),
         ({"error": {"message": {"error": {"message": "inner"}}}}, "inner"),
         ("plain", "plain"),
+        ("<b>plain", "<b>plain"),
         ({"message": "{not JSON"}, "{not JSON"),
     ],
 )

@@ -39,6 +39,7 @@ def test_the_text_is_what_follows_the_reasoning(content):
         ((None, "tool_calls", {"tool_calls": [{"function": {"name": "f"}}]}), Cause.TOOL_CALL),
         ((None, "stop", {"function_call": {"name": "f"}}), Cause.TOOL_CALL),
         (("B", "SAFETY", {}), Cause.REFUSED),
+        ((None, "content_filter: RECITATION", {}), Cause.REFUSED),
         ((None, "stop", {"refusal": "no"}), Cause.REFUSED),
     ],
 )

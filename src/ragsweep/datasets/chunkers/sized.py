@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.rulers import Characters, Ruler, TokenOffsets, Tokens
-from ragsweep.datasets.model.collection import PAGE_BREAK
+from ragsweep.datasets.model.collection import readable
 from ragsweep.text.tokens import Span
 
 TEXTS_AT_ONCE = 256  # texts that are tokenized at once
@@ -67,4 +67,4 @@ class SizedChunker(ABC):
 
     def _in_lines(self, text: str) -> str:
         """The text of a document with each page break as a line break; the text of a page as it is."""
-        return text.replace(PAGE_BREAK, "\n") if self.across_pages else text
+        return readable(text) if self.across_pages else text

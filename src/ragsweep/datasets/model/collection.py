@@ -17,6 +17,11 @@ Unit = Literal["passage", "page", "document"]
 PAGE_BREAK = "\f"  # between the pages of a document, as in the output of pdftotext
 
 
+def readable(text: str) -> str:
+    """A text for a prompt: a page ends with a line break, not with a form feed."""
+    return text.replace(PAGE_BREAK, "\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page of a document.

@@ -13,6 +13,8 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import counted
 from ragsweep.models.language.response import count
 
+LARGEST = 1e6  # that the largest number of an embedding may be
+
 
 class EmbeddingRows(NamedTuple):
     """The embeddings of a response.
@@ -36,7 +38,7 @@ def read_rows(body: bytes, texts: int) -> EmbeddingRows:
         MalformedError: It is no list of embeddings, or not one for each text.
     """
     try:
-        response = from_json(body.decode(), allow_nan=True)
+        response = from_json(body.decode("utf-8-sig"), allow_nan=True)
         data = response["data"]
         indices = [row.get("index") for row in data]
         embeddings = [row["embedding"] for row in data]
@@ -67,6 +69,10 @@ def _numbers(embedding: Any) -> Any:
     if not isinstance(embedding, str):
         return embedding
     try:
-        return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4").tolist()
+        numbers = np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
     except (binascii.Error, ValueError) as error:
         raise MalformedError("has an embedding that is no base64 of numbers in 32 bits") from error
+    largest = np.abs(numbers).max(initial=0)
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:  # bytes of 8 or 16 bits each
+        raise MalformedError("has an embedding that is base64 of other numbers than those in 32 bits")
+    return numbers.tolist()

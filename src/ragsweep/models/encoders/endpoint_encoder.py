@@ -15,11 +15,12 @@ from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.core.limits import Between
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.progress import progress
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.encoders.embedding_rows import read_rows
 from ragsweep.models.encoders.encoder import Embeddings, Role
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.similarity import Similarity, by_dot
+from ragsweep.models.language.endpoint_access import hidden
 from ragsweep.models.language.endpoint_user import EndpointUser
 from ragsweep.models.language.sending import Endpoint, Kind, tokens_of
 
@@ -139,8 +140,10 @@ class OpenAIEncoder(EndpointUser, Prompted):
                 embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
             embeddings = embeddings.astype(np.float32)
             lengths = np.linalg.norm(embeddings, axis=1)
-        if not (np.isfinite(lengths) & (lengths > 0)).all():
-            raise MalformedError("has an embedding with a number that is not finite in 32 bits, or of zeros only")
+        if not (usable := np.isfinite(lengths) & (lengths > 0)).all():
+            text = shortened(one_line(request["input"][int(np.argmin(usable))]))
+            flaw = "with a number that is not finite in 32 bits, or of zeros only"
+            raise MalformedError(f"has an embedding {flaw}, for {hidden(text, *secrets)!r}")
         return {"embeddings": embeddings, "tokens_in": tokens_in, "tokens_out": 0}
 
 

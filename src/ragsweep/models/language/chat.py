@@ -42,8 +42,10 @@ def prompt_tokens(request: Mapping[str, Any]) -> int:
 def _read_chat(body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
     """What counts of a chat completion."""
     try:
-        completion = from_json(body.decode(), allow_nan=True)
-    except (UnicodeDecodeError, MalformedError) as error:
+        completion = from_json(body.decode("utf-8-sig"), allow_nan=True)
+    except UnicodeDecodeError as error:
+        raise MalformedError("is no chat completion in UTF-8") from error
+    except MalformedError as error:
         raise MalformedError("is no chat completion") from error
     found = read_response(completion)
     text = hidden(found.text.encode(errors="replace").decode(), *secrets)  # half a character becomes ?

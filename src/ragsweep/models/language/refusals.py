@@ -11,21 +11,29 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import one_line
 
 ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
-NOT_FOUND = 404
+NOT_FOUND, TOO_LARGE = 404, 413
 BAD_REQUEST = (400, 422)
 FAULT_WITHIN = 40  # characters between the name of a parameter and what is wrong with it
 SHOWN_OF_TEXT = 40  # characters
 FAULT = (
     r"(?:unsupported|not (?:\w+ )?support\w*|n't support|unknown|unrecogni[sz]ed|unexpected|"
     r"extra(?:_forbidden| (?:input|field|parameter)s?)|not (?:permitted|allowed|available|enabled)|invalid|unavailable|"
-    r"cannot find|deprecated|no longer|must be (?:strictly )?positive)"
+    r"cannot find|cannot both|may only|failed to|deprecated|no longer|must be (?:strictly )?positive)"
 )
 TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|too long|too many tokens|too large to process|token limit|(?:less|fewer) than "
-    r"\d+ tokens|max(?:imum)?[ _](?:input|sequence|model)[ _]len|exceed\w* .{0,40}(?:length|tokens)|"
+    r"\d+ tokens|tokens.{0,40}must be <=|max(?:imum)?[ _](?:input|sequence|model)[ _]len|"
+    r"exceed\w* .{0,40}(?:length|tokens)|"
     r"is too large: \d+\. this model supports",
     re.IGNORECASE,
 )
+
+TOO_MANY = re.compile(
+    r"batch[ _]size (?:\d|is invalid|of \d)|max(?:imum)? (?:allowed )?(?:client )?batch|array too long|(?:too many|"
+    r"(?:at most|maximum of|more than|up to) \d+) (?:inputs|texts|documents|items|instances|strings)",
+    re.IGNORECASE,
+)
+TITLE = re.compile(r"<title[^<>]*>([^<]{1,200})", re.IGNORECASE)
 
 
 class RefusedParameter(NamedTuple):
@@ -80,11 +88,13 @@ class Refusal(NamedTuple):
 
 def read_refusal(body: bytes) -> Refusal:
     """What the body of an error says."""
-    text = body.decode(errors="replace")
+    text = body.decode("utf-8-sig", errors="replace")
     try:
         error = from_json(text)
     except MalformedError:
-        return Refusal(text, None, text)
+        title = TITLE.search(text) if text.lstrip().startswith("<") else None
+        said = f"{one_line(title[1])} (a web page)" if title else text
+        return Refusal(said, None, said)
     if isinstance(error, list) and error:  # Gemini
         error = error[0]
     if isinstance(error, dict):
@@ -101,17 +111,20 @@ def read_refusal(body: bytes) -> Refusal:
 
 
 def read_error(body: bytes) -> Refusal | None:
-    """The error that the body of a response has, as servers send it with status 200, too; None if it has none."""
+    """What a response with status 200 says that is no result: an error, or something else; None of a result."""
     try:
-        found = from_json(body.decode(errors="replace"))
+        found = from_json(body.decode("utf-8-sig", errors="replace"), allow_nan=True)
     except MalformedError:
-        return None
-    return read_refusal(body) if isinstance(found, dict) and found.get("error") else None
+        return read_refusal(body or b"it is empty")
+    if isinstance(found, dict) and (found.get("error") or found.get("object") == "error"):
+        return read_refusal(body)
+    is_result = isinstance(found, dict) and (found.get("choices") or found.get("data"))
+    return None if is_result else Refusal(json.dumps(found), None, "")
 
 
 def is_too_long(refusal: Refusal, status: int) -> bool:
     """Whether a text of the request is longer than the server reads."""
-    return status == 413 or bool(TOO_LONG.search(refusal.about))
+    return status == TOO_LARGE or bool(TOO_LONG.search(refusal.about))
 
 
 def about_keys(status: int, settings: Sequence[str], group: str) -> str:
@@ -136,6 +149,16 @@ def help_of(refusal: Refusal, status: int, request: Mapping[str, Any], group: st
 def _helps(refusal: Refusal, status: int, request: Mapping[str, Any]) -> Iterator[str]:
     if status == NOT_FOUND:
         yield "check {group}.base_url and {group}.model"
+    texts = request.get("input")
+    too_many = TOO_MANY.search(refusal.about) is not None
+    if (
+        isinstance(texts, list)
+        and len(texts) > 1
+        and (too_many or (status == TOO_LARGE and not TOO_LONG.search(refusal.about)))
+    ):
+        yield "a smaller {group}.batch_size sends fewer texts at once"
+        if too_many:
+            return
     if is_too_long(refusal, status):
         yield _shorter(request)
         return

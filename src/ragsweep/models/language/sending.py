@@ -13,7 +13,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragsweep.core.errors import ModelError
-from ragsweep.core.parsing import MB, MalformedError
+from ragsweep.core.parsing import MB, MalformedError, unzipped
 from ragsweep.core.terminal import duration, one_line, shortened
 from ragsweep.models.language.budget import Budget
 from ragsweep.models.language.endpoint_access import Access, hidden
@@ -37,7 +37,9 @@ LARGEST_RESPONSE_MB = 1
 LONGEST_MESSAGE = 200  # characters of what a server says
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60  # before a request is sent again
 LONGEST_RETRY_AFTER_S = 600  # that a server may ask for
-AGAIN = (408, 409, 425, 429)  # and 500 or above
+AGAIN = (408, 409, 425, 429)  # and 500 or above, other than these
+NEVER = (501, 505)
+LEAST_PART = 4  # characters of a key that a server may repeat in a message that is not shown then
 NO_CREDIT = "insufficient_quota"  # comes with 429, but waiting does not help
 FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
@@ -190,7 +192,8 @@ class Endpoint:
         try:
             return self._kind.read(reply.body, request, self._secrets)
         except MalformedError as error:
-            said = f": {self._shown(refusal)}" if (refusal := read_error(reply.body)) else ""
+            refusal = read_error(reply.body)
+            said = f": {self._shown(refusal)}" if refusal else ""
             return Failure(f"the response {error}{said}", may_pass=self._kind.again, billed=True)
 
     async def _reply(self, content: bytes) -> Reply:
@@ -214,7 +217,11 @@ class Endpoint:
         except Exception as error:  # of the HTTP library below the client, which versions of the client exchange
             what = "the response broke off" if status else "cannot be reached"
             flaw = Failure(f"{what} ({type(error).__name__})", billed=status > 0)
-        return Reply(status, headers, bytes(body), flaw)
+        try:
+            plain = b"" if flaw else unzipped(bytes(body), headers.get("content-encoding"), self._kind.largest_mb)
+        except MalformedError as error:
+            plain, flaw = b"", Failure(f"the response {error}", may_pass=False, billed=True)
+        return Reply(status, headers, plain, flaw)
 
     def _refused(self, reply: Reply, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
         """What a status of 300 or above means."""
@@ -224,13 +231,17 @@ class Endpoint:
             return {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": 0, "tokens_out": 0}
         what, too_long = self._shown(refusal), False
         if status in ABOUT_KEYS:
-            what = about_keys(status, self._key_settings, self._group)
+            parts = (each[start : start + LEAST_PART] for each in self._secrets for start in range(len(each)))
+            shown = what and not any(len(part) == LEAST_PART and part in what for part in parts)
+            what = about_keys(status, self._key_settings, self._group) + f": {what}" * bool(shown)
         elif status < 400:
             what = f"a redirect, which is not followed; set {self._group}.base_url to where it leads"
         elif status not in AGAIN:
             too_long = is_too_long(refusal, status)
             what += help_of(refusal, status, request, self._group)
-        may_pass = (status in AGAIN or status >= 500) and refusal.code != NO_CREDIT and not too_long
+        may_pass = (
+            (status in AGAIN or (status >= 500 and status not in NEVER)) and refusal.code != NO_CREDIT and not too_long
+        )
         return Failure(f"{status} {what}".strip(), may_pass, retry_after_s(reply.headers))
 
     def _shown(self, refusal: Refusal) -> str:

@@ -18,7 +18,7 @@ CAUSE_PHRASES = {
 }
 HELP = {
     Cause.CUT_OFF: "a larger {group}.max_tokens lets the model come to its end",
-    Cause.EMPTY: "see what the endpoint returns for language_model.model",
+    Cause.EMPTY: "see what the endpoint returns for language_model.model, perhaps all of it as reasoning_content",
     Cause.TOOL_CALL: "let the server offer no tools, or use another language_model.model",
     Cause.REFUSED: "use another language_model.model, or an endpoint that filters less",
 }

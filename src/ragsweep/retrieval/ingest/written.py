@@ -9,6 +9,7 @@ from typing import Annotated
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import say_once
 from ragsweep.datasets import Document, Passage
+from ragsweep.datasets.model.collection import readable
 from ragsweep.models.language.language_model import Asking, MaxTokens, Model, most_tokens
 from ragsweep.models.language.writing import listed, write_each
 from ragsweep.retrieval.ranking_checks import expect_method
@@ -96,7 +97,7 @@ def most_written(model: Model, given: int | None, usual: int) -> int:
 def written(model: Model, prompts: Sequence[str], max_tokens: int) -> list[str]:
     """What a model writes for each passage; prints for how many it wrote nothing."""
     asking = Asking("ingest", max_tokens, start_will_do=True)  # what is searched may lack its end
-    texts = [each.text.strip() for each in write_each(model, prompts, asking)]
+    texts = [each.text.strip() for each in write_each(model, list(map(readable, prompts)), asking)]
     if nothing := texts.count(""):
         say_once(f"ingest: the model wrote nothing for {nothing:,} of {len(texts):,} passages")
     return texts

@@ -15,6 +15,7 @@ from ragsweep.core.hardware import cores
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import sample
+from ragsweep.datasets.model.collection import readable
 from ragsweep.models.language.language_model import (
     Asking,
     LanguageModel,
@@ -112,7 +113,7 @@ class LikelihoodReranker:
 def _score(pair: Pair, model: LanguageModel) -> Score:
     if not isinstance(model, ScoresOptions):
         raise RetrieverError("reranker.model: does not tell how likely a given text is")
-    read = pair.passage
+    passage = read = readable(pair.passage)
     while True:
         try:
             scores = model.option_scores([Message("user", PROMPT.format(read))], [pair.query])
@@ -122,4 +123,4 @@ def _score(pair: Pair, model: LanguageModel) -> Score:
             read = read[: len(read) // 2]
             continue
         [total], [tokens] = scores.log_likelihoods, scores.tokens or (1,)
-        return Score(total / tokens, scores.time_ms, read != pair.passage)
+        return Score(total / tokens, scores.time_ms, read != passage)

@@ -24,7 +24,8 @@ def units_of_ranking(passages: Indices, dataset: Dataset) -> Indices:
     Returns:
         Position of a unit in `dataset.units` at each rank, `NOTHING` where there is no passage; same shape.
     """
-    units = np.where(passages == NOTHING, NOTHING, dataset.passage_units[passages])
+    units, found = np.full_like(passages, NOTHING), passages != NOTHING
+    units[found] = dataset.passage_units[passages[found]]  # of no passages, where nothing was found for any query
     if not len(dataset.further_units):
         return units
     candidates = _candidates(dataset)  # padded with NOTHING

@@ -16,7 +16,7 @@ from ragsweep.models.language.language_model import (
     ScoresOptions,
 )
 from ragsweep.models.language.prompt_text import prompt_beside
-from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
+from ragsweep_answers.answering.answer_parsing import has_answer_field, read_confidence, read_letter
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.prompt import described
@@ -82,7 +82,7 @@ class Dialogue:
         text = self.complete(f"{task}\n\n{AS_JSON if as_json else AS_TEXT}", as_json=as_json)
         if as_json and (fields := read_json_answer(text)):
             return self._of_fields(fields)
-        if as_json and text.lstrip().startswith("{"):
+        if as_json and text.lstrip().startswith("{") and not has_answer_field(text):
             return self.answer(None, reasoning=text)
         letter = read_letter(text, self._question.options)
         return self.answer(letter, read_confidence(text), reasoning=text, cited=self.cited_in(text))
