@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.equal_cost_words import spends
+from ragsweep.report.equal_cost_words import unspent_in_words
 from ragsweep.report.value_words import rough
 from ragsweep.sweeps import Decision, Sweep
 from ragsweep.sweeps.equal_cost import unequal_costs
@@ -15,11 +15,14 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 
 
 def news(decision: Decision) -> str:
-    """That every configuration fails for most queries."""
+    """That every configuration fails for most queries, unless all of them guess."""
     queries, lost = len(decision.sweep.queries), len(decision.unanswered)
     if lost <= MOST_UNANSWERED * queries:
         return ""
     unread = decision.unread is not None and min(decision.unread.counts.values()) >= lost
+    guessing = decision.against_guessing.values()
+    if guessing and not unread and not any(each.better for each in guessing):
+        return ""  # that is why, and is said
     return (
         f"Look at the {'responses' if unread else 'data'} first: every configuration gives {lost} of {queries} queries "
         f"the worst possible {decision.sweep.metric_title}. No choice between them matters as much."
@@ -40,20 +43,7 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured), *_lengths(decision.sweep), *_unspent(decision)]
-
-
-def _unspent(decision: Decision) -> Iterator[str]:
-    """That the named configuration could not spend the budgets, as it was not measured at a larger cutoff."""
-    sweep, cutoff = decision.sweep, decision.measured.cutoff
-    runs = [run for run in sweep.outcomes if run.configuration == decision.named.configuration]
-    if any(not spends(sweep, run) for run in runs):
-        most = max(run.value(sweep.budgeted or "") or 0 for run in runs)
-        reached = f"{rough(most)} {sweep.outcomes[0].facts.cutoff_unit}"
-        yield (
-            f"{sweep.label(decision.named)} was measured up to {reached}, less than the largest budget: sweep a "
-            f"larger {cutoff} before you compare it there."
-        )
+    return [*sentences, *_unequal(decision.measured), *_lengths(decision.sweep), *unspent_in_words(decision)]
 
 
 def _lengths(sweep: Sweep) -> Iterator[str]:

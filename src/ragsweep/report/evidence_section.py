@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
+from ragsweep.report.bought_words import bought
 from ragsweep.report.equal_cost_words import equal_cost_in_words
 from ragsweep.report.one_at_a_time_words import one_at_a_time_in_words
 from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
-from ragsweep.report.report_sentences import bought
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, listed, p_value, queries_in_words
