@@ -8,7 +8,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import unspent_in_words
 from ragsweep.report.value_words import rough
 from ragsweep.sweeps import Decision, Sweep
-from ragsweep.sweeps.equal_cost import unequal_costs
+from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
 
 RUNS_NAMED = 3
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
@@ -43,14 +43,15 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured), *_lengths(decision.sweep), *unspent_in_words(decision)]
+    return [*sentences, *_unequal(decision.measured), *_lengths(decision), *unspent_in_words(decision)]
 
 
-def _lengths(sweep: Sweep) -> Iterator[str]:
-    """That the metric compares lists of different length, where configurations are compared at equal cost."""
+def _lengths(decision: Decision) -> Iterator[str]:
+    """That the metric compares lists of different length: at equal cost, of units that differ in size."""
+    sweep = decision.sweep
     gains = [name for name in sweep.settings.gains if name in sweep.metric_info]
     kinds = [name.rpartition("/")[2] for name in (*gains, sweep.decided_by)]  # recall, as token/recall, is a gain
-    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1]:
+    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1] and not alike_in_size(decision.measured.outcomes):
         yield (
             f"{sweep.metric_title} compares lists of different length here, and a shorter one can measure better for "
             f"finding less: decision.metric={gains[0]} compares what is found."

@@ -43,13 +43,11 @@ def unspent_in_words(decision: Decision) -> Iterator[str]:
         return
     most = {sweep.label(run): run.value(sweep.budgeted or "") or 0 for run in short}
     unit, budgets = sweep.outcomes[0].facts.cutoff_unit, dict.fromkeys(run.cutoff for run in short)
-    reached = [f"{label} was measured up to {rough(cost)} {unit}" for label, cost in most.items()]
-    if len(reached) > SHORT_NAMED:
-        ends = " to ".join(rough(cost) for cost in dict.fromkeys([min(most.values()), max(most.values())]))
-        reached = [f"{len(most)} configurations were measured up to {ends} {unit}"]
+    who = " and ".join(most) if len(most) <= SHORT_NAMED else f"{len(most)} configurations"
+    ends = " to ".join(dict.fromkeys([rough(min(most.values())), rough(max(most.values()))]))
     ranked = max(len(run.facts.curves.get(sweep.budgeted or "", ())) for run in short)
     larger = f"sweep a larger {decision.measured.cutoff}" if decision.is_interpolated else f"set k={2 * ranked}"
-    yield f"{' and '.join(reached)}: {larger} before you choose at {cutoffs_in_words(sweep, *budgets)}."
+    yield f"{who} returned at most {ends} {unit}: {larger} before you choose at {cutoffs_in_words(sweep, *budgets)}."
 
 
 def equal_cost_in_words(decision: Decision) -> Iterator[str]:

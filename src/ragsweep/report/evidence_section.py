@@ -192,7 +192,8 @@ def _edges(decision: Decision) -> Iterator[str]:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
             largest = f"{before:.3f} at {lower:,}, {last:.3f} at {higher:,}"
             cutoffs = f"{sweep.cutoff}{'s' if sweep.budgeted else ''}"
-            yield f"{still} between the two largest {cutoffs} of the sweep: {largest}."
+            of = "of the sweep" if higher == max(map(int, filter(None, decision.choices))) else "that it spends"
+            yield f"{still} between the two largest {cutoffs} {of}: {largest}."
 
 
 def _cheap_baseline(decision: Decision) -> Iterator[str]:
