@@ -222,7 +222,7 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
 
 def _near(x: Array, y: Array, one: int, other: int) -> bool:
     """Whether two dots are so close to each other that texts below them would overlap."""
-    return bool(abs(x[one] - x[other]) < 0.2 * x.max() and abs(y[one] - y[other]) < 0.04 * np.ptp(y))
+    return bool(abs(x[one] - x[other]) <= 0.5 * x.max() and abs(y[one] - y[other]) <= 0.05 * np.ptp(y))
 
 
 def _named_at_each(decision: Decision) -> list[Outcome]:
