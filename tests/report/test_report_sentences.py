@@ -801,3 +801,16 @@ def test_what_one_setting_at_a_time_cannot_show_is_said():
     assert "One setting was varied at a time, around alpha 0.5, size 300" in said
     assert "was not measured with those of the others: retriever.alpha=1 chunker.size=800" in said
     assert "One setting" not in " ".join(evidence(decided(*star, run(1, 800, 0.8), run(0, 800, 0.3))))
+
+
+@pytest.mark.parametrize(("deviation", "queries"), [(0.0834, 133), (0.2, 783), (0.1, 195)])
+def test_what_is_said_of_power_holds_and_agrees_with_how_many_queries_it_takes(deviation, queries):
+    """As printed, 133 queries once detected 0.020, and 0.02 needed 136."""
+    half = queries // 2
+    row = np.concatenate([np.full(half, 0.5 + deviation), np.full(queries - half, 0.5 - deviation)])
+    decision = over([np.full(queries, 0.5), row], (0, 1))
+    said = next(line for line in evidence(decision) if "can detect" in line)
+    detected, needed = (
+        float(each.replace(",", "")) for each in re.search(r"of (0\.\d+) F1.*needs ([\d,]+)", said).groups()
+    )
+    assert (detected <= 0.02) == (needed <= queries)

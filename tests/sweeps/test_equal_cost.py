@@ -16,7 +16,7 @@ from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import cells
 from ragsweep.sweeps import AcrossDatasets, DecisionSettings, Sweep, check_at, check_decision, decide, decide_each
-from ragsweep.sweeps.equal_cost import at_equal_cost
+from ragsweep.sweeps.equal_cost import at_equal_cost, usual_budgets
 from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"
@@ -125,6 +125,11 @@ def test_alike_units_are_compared_at_equal_tokens_where_that_is_asked(settings):
 
 def test_the_usual_budgets_are_the_quartiles_of_what_was_swept():
     assert at_equal_cost(grid()).cutoffs == (250, 400, 700)  # of 100, 200, 400, 400, 800, 1600 tokens
+
+
+def test_budgets_that_are_alike_count_once():
+    runs = [run(200, 4, [0.5] * 4, tokens=cost) for cost in (100, 300, 310, 315, 490)]
+    assert usual_budgets(runs, TOKENS) == [300]
 
 
 @pytest.mark.usefixtures("drawing")

@@ -43,10 +43,13 @@ def at_equal_cost(sweep: Sweep) -> Sweep:
 
 
 def usual_budgets(outcomes: Sequence[Outcome], cost: str) -> list[int]:
-    """The quartiles of what the runs cost, in two significant digits."""
+    """The quartiles of what the runs cost, in two significant digits; those that are alike count once."""
     costs = [value for run in outcomes if (value := run.value(cost)) is not None]
-    rounded = (int(float(f"{each:.2g}")) for each in np.quantile(costs, QUARTILES))
-    return sorted({each for each in rounded if each > 0})
+    budgets: list[int] = []
+    for each in (int(float(f"{quartile:.2g}")) for quartile in np.quantile(costs, QUARTILES)):
+        if each > ALIKE * (budgets[-1] if budgets else 0):
+            budgets.append(each)
+    return budgets
 
 
 def budgeted_cost(sweep: Sweep) -> str | None:
