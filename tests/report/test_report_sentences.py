@@ -814,3 +814,9 @@ def test_what_is_said_of_power_holds_and_agrees_with_how_many_queries_it_takes(d
         float(each.replace(",", "")) for each in re.search(r"of (0\.\d+) F1.*needs ([\d,]+)", said).groups()
     )
     assert (detected <= 0.02) == (needed <= queries)
+
+
+def test_what_no_configuration_meets_is_said_of_the_smallest_and_the_largest_cutoff():
+    decision = over_k([0.5, 0.5, 0.5], [0.3, 0.3, 0.3])
+    missed = decide(replace(decision.sweep, settings=replace(SETTINGS, require={"recall": 0.999})))
+    assert re.search(r"alpha 0.3 at k 3: recall 0\.\d+, .*alpha 0.3 at k 10: recall 0\.\d+, ", headline(missed)[0])

@@ -128,9 +128,14 @@ def _which(decision: Decision) -> str:
         only = decision.named
         return f"{only.name}: {measured(sweep, only)}. There is only one configuration, so there is nothing to choose."
     if why == "requirements":
-        reason = decision.headline.excluded[decision.named.name]
-        best = f"{sweep.label(decision.named)}{at(sweep, decision.headline)}"
-        return f"No configuration meets the requirements. The best without them, {best}: {reason}."
+        ends = dict.fromkeys(
+            [choices[0].cutoff, choices[-1].cutoff]
+        )  # a cost may be met at the one, a gain at the other
+        best = "; ".join(
+            f"{sweep.label(each.named)}{at(sweep, each)}: {each.excluded[each.named.name]}"
+            for each in map(decision.choices.__getitem__, ends)
+        )
+        return f"No configuration meets the requirements. The best without them, {best}."
     if why in NO_WINNER:
         return no_winner(decision)
     chosen = _which_of(decision, choices[0]) if len(choices) == 1 else _which_at_each(decision)

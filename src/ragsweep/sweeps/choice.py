@@ -252,5 +252,5 @@ def _unmet(sweep: Sweep, outcome: Outcome) -> Iterator[str]:
             yield f"{name} was not measured"
             return
         if value < bound if higher else value > bound:
-            yield f"{name} {value:g}, required {'at least' if higher else 'at most'} {bound:g}"
+            yield f"{name} {value:.4g}, required {'at least' if higher else 'at most'} {bound:g}"
             return
