@@ -4,10 +4,11 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, outcome
+from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, of_scores, outcome
 
 import ragsweep
 from ragsweep.core.errors import ConfigError
+from ragsweep.report.decision_charts import cost_fronts
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.report.settings_charts import one_setting
 from ragsweep.sweeps import decide
@@ -116,3 +117,16 @@ def test_differences_are_drawn_from_gain_to_loss(decision, axes):
 def test_what_is_not_there_is_named(decision, axes, draw, message):
     with pytest.raises(ConfigError, match=f"^{message}"):
         draw(decision, axes)
+
+
+def test_names_of_dots_in_one_place_do_not_cover_each_other_and_none_is_cut_off():
+    rows = {"a_long_name_a": [0.4, 0.6] * 4, "a_long_name_b": [0.6, 0.4] * 4, "a_long_name_c": [0.5] * 8}
+    runs = [of_scores(name, row, {"strategy": name}) for name, row in rows.items()]
+    drawing = cost_fronts(decide(Sweep(runs, {}, SETTINGS)))
+    assert {len(axes.texts) for axes in drawing.axes} == {3}
+    drawing.canvas.draw()
+    for axes in drawing.axes:
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
+        points = [x for each in axes.collections for x, _ in each.get_offsets()]
+        assert max(points) < axes.get_xlim()[1]

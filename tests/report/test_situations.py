@@ -76,13 +76,15 @@ def within_budgets(rows_at):
     return made
 
 
-def parsed(rows):
-    """Runs that differ by the parser of the documents alone."""
+def parsed(rows, **more):
+    """Runs that differ by the parser of the documents, and have further settings in common."""
     made = []
     for name, run in zip(("pdfium", "pdfplumber"), runs(rows, tokens=(317, 300)), strict=True):
         facts = replace(run.facts, source="the same files", parser=name)
-        settings = {**run.settings, "corpus.parser": name}
-        made.append(replace(run, name=f"parser={name}", swept={"corpus.parser": name}, settings=settings, facts=facts))
+        swept = {"corpus.parser": name, **more}
+        settings = {**run.settings, **{key: str(value) for key, value in swept.items()}}
+        title = " ".join(f"{key}={value}" for key, value in swept.items())
+        made.append(replace(run, name=title, run_id=title, swept=swept, settings=settings, facts=facts))
     return made
 
 
@@ -152,6 +154,9 @@ SITUATIONS = {
         *within_budgets({300: scores([0.5] * 3, 8), 900: scores([0.6] * 3, 8)})
     ),
     "8 questions, parsers that nothing tells apart": lambda: decided(*parsed(scores([0.5, 0.52], 8))),
+    "8 questions, parsers and an ingest that nothing tells apart": lambda: decided(
+        *parsed(scores([0.58, 0.5], 8), ingest="plain"), *parsed(scores([0.5, 0.5], 8, seed=2), ingest="contextual")
+    ),
     "only k was swept": lambda: decided(*at_each({k: scores([0.4 + k / 50]) for k in (3, 5, 10)})),
     "one configuration": lambda: decided(*runs(scores([0.5]))),
     "another configuration at each k": lambda: decided(*runs(scores([0.5])), *runs(scores([0.6]), k=10, values=(500,))),
@@ -275,3 +280,9 @@ def test_the_page_shows_what_is_said_of_several_datasets(name):
 
 def test_nothing_is_shipped_that_guessing_equals():
     assert "Ship" not in " ".join(headline(SITUATIONS["no better than guessing"]()))
+
+
+def test_a_few_tokens_less_name_no_parser_and_no_ingest():
+    decision = SITUATIONS["8 questions, parsers and an ingest that nothing tells apart"]()
+    assert decision.named is decision.headline.best
+    assert decision.named.value("context/tokens") > min(run.value("context/tokens") for run in decision.sweep.outcomes)

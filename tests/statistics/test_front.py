@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulated import alike, at_most, f1_like
 
-from ragsweep.statistics import pareto_front
+from ragsweep.statistics import pareto_front, shown_to_beat
 
 
 def shown(difference, critical):
@@ -107,3 +107,9 @@ def test_with_enough_queries_a_margin_takes_what_is_hardly_better_from_the_front
     quality = np.clip(rng.random((1, 400)) + rng.normal(0, 0.02, (3, 400)) + np.array([[0], [0.2], [0.21]]), 0, 1)
     assert pareto_front(quality, np.arange(3.0), margin=0.05, span=1.0).tolist() == [True, True, False]
     assert pareto_front(quality[:, :20], np.arange(3.0), margin=0.05, span=1.0).tolist() == [True, True, True]
+
+
+def test_who_is_shown_to_beat_whom():
+    quality = np.array([[0.0, 1.0] * 20, [0.0, 1.0] * 20, [0.0, 1.0] * 19 + [1.0, 1.0]])  # the last differs on one
+    beaten = shown_to_beat(quality, np.array([3.0, 1.0, 2.0]))
+    assert beaten.tolist() == [[False, True, False], [False] * 3, [False] * 3]

@@ -9,8 +9,8 @@ from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_score
 
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
-from ragsweep.statistics import compare_with_best, pareto_front
-from ragsweep.sweeps import Sweep, decide
+from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
+from ragsweep.sweeps import CostFront, Sweep, decide
 from ragsweep.tasks.facts import MetricFact
 
 SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
@@ -230,3 +230,22 @@ def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():
     ]
     [front] = decided(*runs, settings=settings).fronts
     assert front.on_front.tolist() == [True, False]
+
+
+def test_what_is_said_to_beat_a_configuration_is_shown_to():
+    sweep = over_alpha(np.array([[0.5] * 8, [0.5] * 8, [0.5] * 7 + [1.0]]), (0, 0.5, 1))
+    tokens = zip(sweep.outcomes, (500.0, 300.0, 480.0), strict=True)
+    runs = [
+        replace(
+            run,
+            facts=replace(
+                run.facts, measures={"context/tokens": replace(run.facts.measures["context/tokens"], value=cost)}
+            ),
+        )
+        for run, cost in tokens
+    ]
+    sweep = replace(sweep, outcomes=runs)
+    quality, cost = sweep.scores("f1"), np.array([500.0, 300.0, 480.0])
+    front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(quality, cost))
+    assert front.beats(runs[0]) is runs[1]  # the last is ahead on a single query, which shows nothing
+    assert front.beats(runs[1]) is None

@@ -16,7 +16,7 @@ from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import cells
 from ragsweep.sweeps import AcrossDatasets, DecisionSettings, Sweep, check_at, check_decision, decide, decide_each
-from ragsweep.sweeps.equal_cost import at_equal_cost
+from ragsweep.sweeps.equal_cost import at_equal_cost, usual_budgets
 from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"
@@ -127,6 +127,11 @@ def test_the_usual_budgets_are_the_quartiles_of_what_was_swept():
     assert at_equal_cost(grid()).cutoffs == (250, 400, 700)  # of 100, 200, 400, 400, 800, 1600 tokens
 
 
+def test_budgets_that_are_alike_count_once():
+    runs = [run(200, 4, [0.5] * 4, tokens=cost) for cost in (100, 300, 310, 315, 490)]
+    assert usual_budgets(runs, TOKENS) == [300]
+
+
 @pytest.mark.usefixtures("drawing")
 def test_a_reader_learns_how_they_were_compared():
     decision = decide(grid(settings=DecisionSettings("f1", budgets=[300, 1500], costs=[TOKENS], gains=["recall"])))
@@ -166,8 +171,28 @@ def test_a_budget_that_was_not_spent_is_no_budget_that_buys_nothing():
     runs = [run(size, k, its) for size, its in scores.items() for k in (2, 4, 8)]
     settings = DecisionSettings("f1", budgets=[200, 400, 1500], costs=[TOKENS], gains=["f1"])
     said = " ".join(headline(decide(Sweep(runs, {}, settings))))
-    assert "size 200 was measured up to 400 tokens, less than the largest budget: sweep a larger k" in said
+    assert said.startswith("At 200 and 400 tokens: size 200.")
+    assert "size 200 returned at most 400 tokens: sweep a larger k before you choose at 1,500 tokens." in said
     assert "0.85 at 200 tokens, 0.85 at 400." in said
+
+
+@pytest.mark.parametrize(
+    ("ranked", "ends"), [(100, True), (3, False)], ids=["no more is ranked", "the next is too long"]
+)
+def test_within_a_budget_what_does_not_fit_is_no_ranking_that_ends(ranked, ends):
+    made = []
+    for budget in (300, 3000):
+        for size in (200, 800):
+            cost = min(budget, 600) if size == 200 else budget
+            one = run(size, budget, [size / 1000] * 20, tokens=cost)
+            settings = {name: value for name, value in one.settings.items() if name != "k"} | {"budget": str(budget)}
+            curves = {TOKENS: tuple(np.linspace(1, cost, ranked))}
+            facts = replace(one.facts, cutoff="budget", cutoff_unit="tokens", curves=curves, intervals={})
+            swept = {"chunker.size": size, "budget": budget}
+            made.append(replace(one, swept=swept, settings=settings, facts=facts))
+    said = " ".join(headline(decide(Sweep(made, {}, DecisionSettings("f1", costs=[TOKENS], gains=["f1"])))))
+    assert ("size 200 returned at most 600 tokens: set k=200 before you choose at 3,000 tokens." in said) == ends
+    assert said.startswith("At 300 tokens: size 800." if ends else "At every budget: size 800.")
 
 
 def test_budgets_that_nothing_fits_are_named():

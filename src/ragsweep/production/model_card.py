@@ -95,9 +95,10 @@ def _decided(decision: Mapping[str, Any] | None) -> Iterator[str]:
     chosen = decision["choice"].get("label")
     tied = [label for label in _list(choice.get("cannot_be_told_apart")) if label != chosen]
     listed = ", ".join(map(markdown, tied[:MOST_TIED_LISTED])) + (", ..." if len(tied) > MOST_TIED_LISTED else "")
-    yield f"- Could not be told apart on these questions: {listed or 'none'}."
+    if decision.get("not_shipped") != "same values":
+        yield f"- Could not be told apart on these questions: {listed or 'none'}."
     if decision.get("not_shipped"):
-        yield f"- The sweep does not show that this is the best: {markdown(decision['not_shipped'])}."
+        yield "- The sweep does not show that this is the best."
     yield ""
 
 

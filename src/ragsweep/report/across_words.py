@@ -111,7 +111,7 @@ def _which(across: AcrossDatasets) -> str:
     if cost is None:
         return f"{apart} Choose by cost. The smallest largest loss, perhaps by chance, is that of {named}."
     if across.costs_the_same:
-        same = f"Ship any of them: they cost the same{price}."
+        same = f"Ship any of them: about the same {in_sentence(metric.title)} for each{price}."
         return f"{apart} {same} The smallest largest loss, perhaps by chance, is that of {named}."
     return f"{apart} Ship the cheapest: {named}{price}."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragsweep.core.terminal import counted
+from ragsweep.report.bought_words import bought, of_which
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
 from ragsweep.report.part_charts import what_parts_add
 from ragsweep.report.report_charts import (
@@ -17,7 +18,6 @@ from ragsweep.report.report_charts import (
     PLOTS,
     THRESHOLDS,
 )
-from ragsweep.report.report_sentences import bought, of_which
 from ragsweep.report.report_tables import three_digits
 from ragsweep.report.value_words import at, cutoffs_in_words
 from ragsweep.sweeps import Decision, ablation

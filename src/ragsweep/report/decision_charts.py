@@ -197,7 +197,8 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     named = [position for position, each in enumerate(sweep.outcomes) if each in _named_at_each(decision)]
     axes.scatter(x[named], y[named], s=110, facecolors="none", edgecolors="#222222", linewidths=1.3, zorder=4)
     labelled = named if len(front.members) > DOTS_NAMED else [*{*named, *np.flatnonzero(on_front).tolist()}]
-    for position in labelled:
+    for place, position in enumerate(labelled):
+        beside = sum(_near(x, y, position, other) for other in labelled[:place])  # their texts would lie on each other
         outcome = sweep.outcomes[position]
         cutoff = "" if outcome.cutoff is None else cutoffs_in_words(sweep, outcome.cutoff)
         text = ", ".join(filter(None, [sweep.label(outcome) if len(labelled) > len(named) else "", cutoff]))
@@ -205,7 +206,7 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
         axes.annotate(
             shown(text),
             (x[position], y[position]),
-            xytext=(-9 if left else 9, -11),
+            xytext=(-9 if left else 9, -11 - 11 * beside),
             textcoords="offset points",
             fontsize=8,
             ha="right" if left else "left",
@@ -215,8 +216,13 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     axes.set_xlabel(shown(f"{cost.title}{unit}"))
     axes.set_ylabel(shown(metric.title))
     axes.margins(0.12)
-    axes.set_xlim(left=0)
+    axes.set_xlim(0, 1.08 * x.max() or 1)
     dress(axes, grid="both")
+
+
+def _near(x: Array, y: Array, one: int, other: int) -> bool:
+    """Whether two dots are so close to each other that texts below them would overlap."""
+    return bool(abs(x[one] - x[other]) <= 0.5 * x.max() and abs(y[one] - y[other]) <= 0.05 * np.ptp(y))
 
 
 def _named_at_each(decision: Decision) -> list[Outcome]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.equal_cost_words import spends
+from ragsweep.report.equal_cost_words import unspent_in_words
 from ragsweep.report.value_words import rough
 from ragsweep.sweeps import Decision, Sweep
-from ragsweep.sweeps.equal_cost import unequal_costs
+from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
 
 RUNS_NAMED = 3
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 
 
 def news(decision: Decision) -> str:
-    """That every configuration fails for most queries."""
+    """That every configuration fails for most queries, unless all of them guess."""
     queries, lost = len(decision.sweep.queries), len(decision.unanswered)
     if lost <= MOST_UNANSWERED * queries:
         return ""
     unread = decision.unread is not None and min(decision.unread.counts.values()) >= lost
+    guessing = decision.against_guessing.values()
+    if guessing and not unread and not any(each.better for each in guessing):
+        return ""  # that is why, and is said
     return (
         f"Look at the {'responses' if unread else 'data'} first: every configuration gives {lost} of {queries} queries "
         f"the worst possible {decision.sweep.metric_title}. No choice between them matters as much."
@@ -40,27 +43,15 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured), *_lengths(decision.sweep), *_unspent(decision)]
+    return [*sentences, *_unequal(decision.measured), *_lengths(decision), *unspent_in_words(decision)]
 
 
-def _unspent(decision: Decision) -> Iterator[str]:
-    """That the named configuration could not spend the budgets, as it was not measured at a larger cutoff."""
-    sweep, cutoff = decision.sweep, decision.measured.cutoff
-    runs = [run for run in sweep.outcomes if run.configuration == decision.named.configuration]
-    if any(not spends(sweep, run) for run in runs):
-        most = max(run.value(sweep.budgeted or "") or 0 for run in runs)
-        reached = f"{rough(most)} {sweep.outcomes[0].facts.cutoff_unit}"
-        yield (
-            f"{sweep.label(decision.named)} was measured up to {reached}, less than the largest budget: sweep a "
-            f"larger {cutoff} before you compare it there."
-        )
-
-
-def _lengths(sweep: Sweep) -> Iterator[str]:
-    """That the metric compares lists of different length, where configurations are compared at equal cost."""
+def _lengths(decision: Decision) -> Iterator[str]:
+    """That the metric compares lists of different length: at equal cost, of units that differ in size."""
+    sweep = decision.sweep
     gains = [name for name in sweep.settings.gains if name in sweep.metric_info]
     kinds = [name.rpartition("/")[2] for name in (*gains, sweep.decided_by)]  # recall, as token/recall, is a gain
-    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1]:
+    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1] and not alike_in_size(decision.measured.outcomes):
         yield (
             f"{sweep.metric_title} compares lists of different length here, and a shorter one can measure better for "
             f"finding less: decision.metric={gains[0]} compares what is found."

@@ -5,16 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.report.report_tables import three_digits
-from ragsweep.report.value_words import cutoffs_in_words, listed
+from ragsweep.report.value_words import cutoffs_in_words, listed, rough
 from ragsweep.sweeps import Decision, Outcome, Sweep
+from ragsweep.tasks.task import LEAST_DEPTH
 
 SPENT = 0.9  # of a budget; a configuration that spends less could be measured at a larger cutoff
+SHORT_NAMED = 2  # configurations that could not spend a budget
 
 
 def spends(sweep: Sweep, run: Outcome) -> bool:
-    """Whether a configuration costs as much as the budget at which it is compared, if it is at one."""
+    """Whether a configuration costs as much as the budget at which it is compared, if it is at one.
+
+    Measured within a budget, it does unless its ranking ends before the budget is filled.
+    """
     cost = run.value(sweep.budgeted) if sweep.budgeted else None
+    within = run.facts.cutoff_unit and not run.between
+    if within and len(run.facts.curves.get(sweep.budgeted or "", ())) < LEAST_DEPTH:
+        return True
     return cost is None or run.cutoff is None or cost >= SPENT * run.cutoff
+
+
+def settled(decision: Decision) -> list[int | None]:
+    """The cutoffs at which every configuration spends the budget, if there are any; all where there is no budget."""
+    found = [
+        cutoff
+        for cutoff, choice in decision.choices.items()
+        if all(spends(decision.sweep, run) for run in choice.allowed.outcomes)
+    ]
+    return found or [*decision.choices]
+
+
+def unspent_in_words(decision: Decision) -> Iterator[str]:
+    """Which configurations could not spend a budget, as they were not measured at a larger cutoff."""
+    sweep = decision.sweep
+    short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if not spends(sweep, run)]
+    if not short:
+        return
+    most = {sweep.label(run): run.value(sweep.budgeted or "") or 0 for run in short}
+    unit, budgets = sweep.outcomes[0].facts.cutoff_unit, dict.fromkeys(run.cutoff for run in short)
+    who = " and ".join(most) if len(most) <= SHORT_NAMED else f"{len(most)} configurations"
+    ends = " to ".join(dict.fromkeys([rough(min(most.values())), rough(max(most.values()))]))
+    ranked = max(len(run.facts.curves.get(sweep.budgeted or "", ())) for run in short)
+    larger = f"sweep a larger {decision.measured.cutoff}" if decision.is_interpolated else f"set k={2 * ranked}"
+    yield f"{who} returned at most {ends} {unit}: {larger} before you choose at {cutoffs_in_words(sweep, *budgets)}."
 
 
 def equal_cost_in_words(decision: Decision) -> Iterator[str]:

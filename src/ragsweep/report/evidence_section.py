@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
+from ragsweep.report.bought_words import bought
 from ragsweep.report.equal_cost_words import equal_cost_in_words
 from ragsweep.report.one_at_a_time_words import one_at_a_time_in_words
 from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
-from ragsweep.report.report_sentences import bought
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, listed, p_value, queries_in_words
@@ -192,7 +192,8 @@ def _edges(decision: Decision) -> Iterator[str]:
             still = f"{sweep.title(gain)} still {'rises' if sweep.sign(gain) > 0 else 'falls'}"
             largest = f"{before:.3f} at {lower:,}, {last:.3f} at {higher:,}"
             cutoffs = f"{sweep.cutoff}{'s' if sweep.budgeted else ''}"
-            yield f"{still} between the two largest {cutoffs} of the sweep: {largest}."
+            of = "of the sweep" if higher == max(map(int, filter(None, decision.choices))) else "that it spends"
+            yield f"{still} between the two largest {cutoffs} {of}: {largest}."
 
 
 def _cheap_baseline(decision: Decision) -> Iterator[str]:

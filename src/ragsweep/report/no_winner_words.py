@@ -31,7 +31,7 @@ def no_winner(decision: Decision) -> str:
     none = [cutoff for cutoff in decision.choices if cutoff not in meeting]
     nowhere = f"At {cutoffs_in_words(sweep, *none)} none meets the requirements." if none else ""
     if not_shipped(decision) == "same values":
-        only_k = f"Only {sweep.cutoff} is to be chosen." if several else "Choose by cost."
+        only_k = f"Only {sweep.cutoff} is to be chosen." if several else "Take whichever is the cheapest to run."
         which = "both" if number == 2 else f"all {number}"
         value = f"{measured(sweep, choice.named)}{at(sweep, choice)}"
         effect = "Check that what was swept takes effect."
@@ -52,16 +52,16 @@ def _shipped(decision: Decision, choice: Choice) -> str:
         return "There is nothing to ship."
     sweep, label, value = choice.allowed, choice.allowed.label(choice.named), measured(choice.allowed, choice.named)
     chance = ", measured best, perhaps by chance" if choice.distinct > 1 else ""
-    if doubted(decision):
-        label, value = sweep.label(choice.best), measured(sweep, choice.best)
-        return f"Measured{chance.removeprefix(', measured')}: {label}, {value}."
+    ship = "For now, take" if doubted(decision) else "Ship"
     if choice.prefer is None:
-        same = decision.cost is not None and choice.costs_the_same(decision.cost)
-        price = f"; they cost the same{_price(choice, choice.named, decision.cost)}" if same else ""
+        cost = decision.cost
         best = f"{label}{chance}: {value}"
         if differ_by_parser_alone(sweep.outcomes):
             return f"Keep the parser that you have, or {best}."
-        return f"Ship {best}{price}." if same else f"Choose by cost, or {best}."
+        if cost is None or not choice.costs_the_same(cost):
+            return f"Choose by cost, or {best}."
+        price = _price(choice, choice.named, cost)
+        return f"{ship} {best}; about the same {in_sentence(sweep.title(cost))} for each{price}."
     metric = sweep.metric_info[choice.prefer]
     title = in_sentence(metric.title)
     cheapest = "the fastest" if metric.unit == "ms" else "the cheapest"
@@ -69,7 +69,7 @@ def _shipped(decision: Decision, choice: Choice) -> str:
     mean, best = (f"{sweep.statistic(each, sweep.decided_by):.3f}" for each in (choice.named, choice.best))
     ahead = f"{sweep.label(choice.best)}, {best}{_price(choice, choice.best, choice.prefer)}"
     also = f"; measured best, perhaps by chance: {ahead}" if best != mean else ""
-    shipped = f"Ship {which}: {label}{_price(choice, choice.named, choice.prefer)}, {value}{also}."
+    shipped = f"{ship} {which}: {label}{_price(choice, choice.named, choice.prefer)}, {value}{also}."
     return " ".join([shipped, *_cheaper_for_nothing(choice)])
 
 

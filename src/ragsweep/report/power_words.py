@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, floor, log10
+
 from ragsweep.core.terminal import counted
 from ragsweep.report.value_words import queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, WORTHWHILE
@@ -36,9 +38,9 @@ def power(sweep: Sweep) -> str:
     if found.too_alike:
         return _too_alike(sweep)
     return (
-        f"{queries_in_words(sweep)} can detect a difference of {found.detectable:.3f} {sweep.metric_title} between two "
-        f"similar configurations (80 % power). A difference of {WORTHWHILE} needs {found.needed(WORTHWHILE):,} queries"
-        f"{_so_grouped(sweep)}."
+        f"{queries_in_words(sweep)} can detect a difference of {_up(found.detectable, 3)} {sweep.metric_title} between "
+        f"two similar configurations (80 % power). A difference of {WORTHWHILE} needs {found.needed(WORTHWHILE):,} "
+        f"queries{_so_grouped(sweep)}."
     )
 
 
@@ -54,9 +56,14 @@ def queries_for_more(sweep: Sweep) -> str:
     needed = found.needed(LARGE_DIFFERENCE)
     title = sweep.metric_title
     if needed <= found.queries:
-        return f"A difference of {found.detectable:.3f} {title} would have shown with 80 % probability."
-    about = f"{float(f'{needed:.2g}'):,.0f} queries{_so_grouped(sweep)}"
+        return f"A difference of {_up(found.detectable, 3)} {title} would have shown with 80 % probability."
+    about = f"{_up(needed, 1 - floor(log10(needed)))} queries{_so_grouped(sweep)}"
     return f"A difference of {LARGE_DIFFERENCE} {title} would need about {about}."
+
+
+def _up(number: float, digits: int) -> str:
+    """A number rounded up, so that what is said of it holds: less is not found, and fewer queries do not find it."""
+    return f"{ceil(round(number * 10**digits, 6)) / 10**digits:,.{max(0, digits)}f}"
 
 
 def _so_grouped(sweep: Sweep) -> str:
@@ -68,4 +75,4 @@ def _too_alike(sweep: Sweep) -> str:
     assert found
     pair = " and ".join(sweep.label(sweep.outcomes[place]) for place in (sweep.best, found.rival))
     of = f"{found.groups.number:,} {'groups' if found.groups.in_use else 'queries'}"
-    return f"Of {of}, {pair} differ on {found.differing}: too alike to test."
+    return f"Of {of}, {pair} differ on {found.differing}: too few to test."

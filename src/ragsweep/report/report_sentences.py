@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragsweep.core.terminal import one_line
+from ragsweep.report.bought_words import what_a_cutoff_buys
 from ragsweep.report.doubt_words import doubted, missing, news, not_shown
-from ragsweep.report.equal_cost_words import spends
+from ragsweep.report.equal_cost_words import settled
 from ragsweep.report.no_winner_words import no_winner
 from ragsweep.report.power_words import few_queries
 from ragsweep.report.settings_words import in_words, tied_in_words, values_in_words
@@ -21,7 +22,6 @@ from ragsweep.report.value_words import (
     measured,
     p_value,
     queries_in_words,
-    rough,
 )
 from ragsweep.report.worse_words import worse_in_words
 from ragsweep.statistics import FEW_QUERIES
@@ -34,7 +34,7 @@ NO_WINNER = ("same values", "tied")
 def headline(decision: Decision) -> list[str]:
     """At most twelve lines.
 
-    A caution, problems of the data, choice (after the runs that are missing and what is not shown), guessing, what
+    A caution, problems of the data, choice (after the runs that are missing), guessing, what is not shown, what
     beats it, a control that does, unread answers, few queries, in what circumstances a latency that decides was
     measured, cutoffs, expectation.
     """
@@ -43,17 +43,18 @@ def headline(decision: Decision) -> list[str]:
     if len(decision.unanswered) == len(decision.sweep.queries):
         return [one_line(each) for each in (caution, news(decision), unread, few) if each]
     better = any(each.better for each in decision.against_guessing.values())
-    which = " ".join(filter(None, [missing(decision), *not_shown(decision), _which(decision)]))
+    which = " ".join(filter(None, [missing(decision), _which(decision)]))
     guessing = _than_guessing(decision)
     choice = (which, guessing) if better or not_shipped(decision) in NO_WINNER else (guessing, which)
     rest = (
+        " ".join(not_shown(decision)),
         _beaten(decision),
         _better_control(decision),
         unread,
         few,
         *(doubts(decision) if latency_decides(decision) else ()),
     )
-    sentences = (caution, news(decision), *choice, *rest, _what_a_cutoff_buys(decision), _what_to_expect(decision))
+    sentences = (caution, news(decision), *choice, *rest, what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 
 
@@ -127,31 +128,39 @@ def _which(decision: Decision) -> str:
         only = decision.named
         return f"{only.name}: {measured(sweep, only)}. There is only one configuration, so there is nothing to choose."
     if why == "requirements":
-        reason = decision.headline.excluded[decision.named.name]
-        best = f"{sweep.label(decision.named)}{at(sweep, decision.headline)}"
-        return f"No configuration meets the requirements. The best without them, {best}: {reason}."
+        ends = dict.fromkeys(
+            [choices[0].cutoff, choices[-1].cutoff]
+        )  # a cost may be met at the one, a gain at the other
+        best = "; ".join(
+            f"{sweep.label(each.named)}{at(sweep, each)}: {each.excluded[each.named.name]}"
+            for each in map(decision.choices.__getitem__, ends)
+        )
+        return f"No configuration meets the requirements. The best without them, {best}."
     if why in NO_WINNER:
         return no_winner(decision)
     chosen = _which_of(decision, choices[0]) if len(choices) == 1 else _which_at_each(decision)
+    best = f"Measured best{' is' if len(choices) == 1 else ''} {chosen}"
     if why == "guessing":
-        return f"Nothing to ship: what measures best is not shown to be better than guessing. Measured: {chosen}"
+        return f"Nothing to ship: what measures best is not shown to be better than guessing. {best}"
     if why == "unread answers":
-        return f"Nothing to ship yet: the choice depends on how unread answers count. Measured: {chosen}"
+        return f"Nothing to ship yet: the choice depends on how unread answers count. {best}"
     if doubted(decision):
-        return f"Do not choose by this yet. Measured best: {chosen}"
-    return f"Ship {chosen}" if len(choices) == 1 else chosen
+        return f"Do not choose by this yet. {best}"
+    return f"Ship {chosen}" if len(choices) == 1 else f"{chosen[:1].upper()}{chosen[1:]}"
 
 
 def _which_at_each(decision: Decision) -> str:
-    """The choice of a sweep with several cutoffs."""
+    """The choice of a sweep with several cutoffs, at those at which all configurations spend the budget."""
     sweep, choices = decision.sweep, decision.choices.values()
     one = decision.for_all
     if one and one.serves and (not sweep.budgeted or one.label == sweep.label(decision.named)):
-        return f"At every {sweep.cutoff}: {_with_others(decision, one.label, _always_tied(decision))}."
+        some = settled(decision)
+        where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
+        return f"at {where}: {_with_others(decision, one.label, _always_tied(decision))}."
     each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
     alone = all(alone_meets(decision, choice) for choice in choices)
-    return f"{sentence[:1].upper()}{sentence[1:]}.{' Nothing else meets the requirements.' if alone else ''}"
+    return f"{sentence}.{' Nothing else meets the requirements.' if alone else ''}"
 
 
 def _which_of(decision: Decision, choice: Choice) -> str:
@@ -196,63 +205,11 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
 def _by_label(decision: Decision) -> list[tuple[str, list[int | None]]]:
     """The named configurations, each with the cutoffs at which it is named."""
     groups: dict[str, list[int | None]] = {}
-    for cutoff, choice in decision.choices.items():
+    for cutoff in settled(decision):
+        choice = decision.choices[cutoff]
         label = decision.sweep.label(choice.named) if choice.meets else "none meets the requirements"
         groups.setdefault(label, []).append(cutoff)
     return list(groups.items())
-
-
-def _what_a_cutoff_buys(decision: Decision) -> str:
-    """The first gain and the first cost of one configuration at each swept cutoff."""
-    sweep, points = decision.sweep, bought(decision)
-    if not decision.gain or len(points) < 2:
-        return ""
-    unit = sweep.metric_info[decision.cost].unit if decision.cost else ""
-    if sweep.budgeted:
-        points = [(cutoff, value, None) for cutoff, value, _ in points]
-    (cutoff, value, price), *others = points
-    first = f"{value:.2f} at {cutoffs_in_words(sweep, cutoff)}" + (
-        "" if price is None else f" (about {rough(price)} {unit})"
-    )
-    rest = [
-        f"{value:.2f} at {cutoff:,}" + ("" if price is None else f" ({rough(price)})")
-        for cutoff, value, price in others
-    ]
-    title = in_sentence(sweep.title(decision.gain))
-    gains = [sweep.sign(decision.gain) * each for _, each, _ in points]
-    if gains[0] < max(gains) and gains[-1] < max(gains):
-        highest = cutoffs_in_words(sweep, points[gains.index(max(gains))][0])
-        return f"The best {title} is that at {highest}{of_which(decision)}: {', '.join([first, *rest])}."
-    if gains[-1] <= gains[0]:
-        return f"A larger {sweep.cutoff} buys no {title}{of_which(decision)}: {', '.join([first, *rest])}."
-    more = f"A larger {sweep.cutoff}" if sweep.budgeted else sweep.cutoff
-    return f"{more} buys {title}{of_which(decision)}: {', '.join([first, *rest])}. Choose it by your budget."
-
-
-def of_which(decision: Decision) -> str:
-    """The configuration that a sentence about several cutoffs is about, unless it is the choice at each of them."""
-    named = [choice.named.configuration for choice in decision.choices.values()]
-    return "" if all(each == named[0] for each in named) else f", of {decision.sweep.label(decision.named)}"
-
-
-def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
-    """The gain and the cost of the named configuration at each swept cutoff at which it meets the requirements.
-
-    Of one configuration: between the choices at two cutoffs, other settings differ as well. A budget that it could not
-    spend, as it was not measured at a larger cutoff, is left out.
-    """
-    gain, cost = decision.gain or "", decision.cost or ""
-    runs = {
-        run.cutoff: run
-        for choice in decision.choices.values()
-        for run in choice.allowed.outcomes
-        if choice.meets and run.configuration == decision.named.configuration
-    }
-    return [
-        (cutoff, value, run.value(cost))
-        for cutoff, run in runs.items()
-        if cutoff is not None and (value := run.value(gain)) is not None and spends(decision.sweep, run)
-    ]
 
 
 def _what_to_expect(decision: Decision) -> str:

@@ -45,7 +45,7 @@ def heat_map(decision: Decision, x: str, y: str) -> Figure:
     drawing = figure(
         WIDE,
         1.9 + 0.45 * lines,
-        f"Which {level.short(x)} and {level.short(y)} are as good as the best{at(decision.sweep, decision.headline)}?",
+        f"Which are as good as the best{at(decision.sweep, decision.headline)}?",
         f"Mean {level.metric_title} over queries, dark is better; the dot is the best\n"
         f"Framed: cannot be told apart from the best{decision.fixed_settings(x, y, level.cutoff)}",
         left=1.0,

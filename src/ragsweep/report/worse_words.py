@@ -9,14 +9,11 @@ from ragsweep.sweeps import Choice
 def worse_in_words(choice: Choice) -> str:
     """How many configurations are worse than the best, after a space."""
     p = f"p <= 0.05{_if_symmetric(choice)}"
+    worse = len(choice.allowed.outcomes) - len(choice.tied)
     if len(choice.tied) == 1:
-        others = "the other one" if choice.worse == 1 else f"each of the other {choice.worse}"
+        others = "the other one" if worse == 1 else f"each of the other {worse}"
         return f" Better than {others}{_by_how_much(choice)} ({p})."
-    once = len(choice.allowed.outcomes) - len(choice.tied) > choice.worse
-    return (
-        f" The other {'one is' if choice.worse == 1 else f'{choice.worse} are'} worse ({p})"
-        f"{'; those that measure the same count once' if once else ''}."
-    )
+    return f" The other {'one is' if worse == 1 else f'{worse} are'} worse ({p})."
 
 
 def _by_how_much(choice: Choice) -> str:

@@ -12,7 +12,7 @@ from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
-from ragsweep.statistics.front import pareto_front
+from ragsweep.statistics.front import pareto_front, shown_to_beat
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     FEW_QUERIES,
@@ -93,6 +93,7 @@ __all__ = [
     "select",
     "select_by_type",
     "select_for_all",
+    "shown_to_beat",
     "spread",
     "standings",
     "standings_by_aggregate",

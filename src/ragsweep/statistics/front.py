@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,19 @@ from ragsweep.statistics.repeats import lowered, with_repeats
 Mask = npt.NDArray[np.bool_]
 
 
-def pareto_front(
+def pareto_front(quality: Array, cost: Array, **settings: Any) -> Mask:
+    """Whether each configuration may be on the front, as nothing is shown to beat it, shape [configurations].
+
+    Args:
+        quality: As of `shown_to_beat`.
+        cost: As of `shown_to_beat`.
+        **settings: Those of `shown_to_beat`.
+    """
+    beaten: Mask = np.asarray(shown_to_beat(quality, cost, **settings).any(axis=1))
+    return ~beaten
+
+
+def shown_to_beat(
     quality: Array,
     cost: Array,
     *,
@@ -28,12 +41,12 @@ def pareto_front(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Mask:
-    """Find the configurations that nothing else beats: no other one is better in one and not worse in the other.
+    """Find which configurations beat which: better in one of quality and cost, and not worse in the other.
 
-    A configuration is excluded if another one is shown to be better in quality and not dearer, or cheaper and not worse
+    A configuration is beaten if another one is shown to be better in quality and not dearer, or cheaper and not worse
     in quality. "Not" allows for `tolerance` and `margin`, since two configurations never cost exactly the same. All
     pairs are tested at once, by the largest paired t statistic under random signs of the queries; quality and a
-    measured cost at half of the level each. The probability that any configuration of the true front is excluded is at
+    measured cost at half of the level each. The probability that any configuration of the true front is beaten is at
     most the level if the differences of equally good configurations are symmetric, and near it otherwise.
 
     "Not worse" by a margin of a metric with bounds is shown by a test that holds also where few queries carry the loss
@@ -52,10 +65,10 @@ def pareto_front(
         between: What repeats add to the variance of each mean quality, shape [configurations]; None without repeats.
         resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
-        level: Probability that any configuration of the true front is excluded.
+        level: Probability that any configuration of the true front is beaten.
 
     Returns:
-        Whether each configuration may be on the front, shape [configurations].
+        Whether a configuration is beaten by another one, shape [configurations, other].
     """
     known = cost.ndim == 1
     share = level if known else level / 2
@@ -66,27 +79,28 @@ def pareto_front(
         cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
     else:
         cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)
-    beaten: Mask = np.asarray((better & not_dearer).any(axis=1))  # [i, j]: j beats i
+    beaten: Mask = np.asarray(better & not_dearer)
     if bounded:
         noise = np.zeros(len(quality)) if between is None else between
-        beaten |= _nearly_as_good(quality, noise, cheaper & ~beaten[:, None], margin, span, level=share / 2)
+        among = cheaper & ~beaten.any(axis=1, keepdims=True)
+        beaten |= _nearly_as_good(quality, noise, among, margin, span, level=share / 2)
     else:
-        beaten |= (cheaper & not_worse).any(axis=1)
-    return ~beaten
+        beaten |= cheaper & not_worse
+    return beaten
 
 
 def _nearly_as_good(values: Array, noise: Array, among: Mask, margin: float, span: float, *, level: float) -> Mask:
-    """Whether another one is shown not to be worse by the margin, shape [i]; `among` says which, shape [i, j].
+    """Whether another one is shown not to be worse by the margin, shape [i, j], of those in `among`, same shape.
 
     Corrected for the number of pairs: of two configurations, only one can be worse by the margin (Shaffer 1986).
     """
     level /= max(1, len(values) * (len(values) - 1) // 2)
     near = among & (values.mean(axis=1) - values.mean(axis=1)[:, None] > -margin)
-    shown = np.zeros(len(values), dtype=bool)
+    shown: Mask = np.zeros(near.shape, dtype=bool)
     if least_queries(margin, span, level) <= values.shape[1]:
         for row in np.flatnonzero(near.any(axis=1)):
             gains = lowered(values[near[row]] - values[row], noise[near[row]] + noise[row])
-            shown[row] = bool((p_above(gains, margin, span) <= level).any())
+            shown[row, near[row]] = p_above(gains, margin, span) <= level
     return shown
 
 

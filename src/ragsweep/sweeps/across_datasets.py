@@ -25,7 +25,7 @@ from ragsweep.statistics import (
     select,
 )
 from ragsweep.statistics.intervals import EQUAL, Array, Indices, first_best
-from ragsweep.sweeps.choice import EQUAL_COST
+from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING
 from ragsweep.sweeps.dataset_names import shared_queries
 from ragsweep.sweeps.deciding import cost_of_all
 from ragsweep.sweeps.measured_on_all import MeasuredOnAll
@@ -95,7 +95,11 @@ class AcrossDatasets(MeasuredOnAll):
     def costs_the_same(self) -> bool:
         """Whether the cost that chooses is the same, or nearly so, for all configurations."""
         costs = [self.cost_of(label, self.by_cost) for label in self.labels if self.by_cost]
-        return bool(costs) and max(costs) - min(costs) <= EQUAL_COST * max(map(abs, costs))
+        return bool(costs) and max(costs) - min(costs) <= self._equal_cost * max(map(abs, costs))
+
+    @property
+    def _equal_cost(self) -> float:
+        return EQUAL_COST if self.sweeps[0].settings.prefer else UNASKED_SAVING
 
     @cached_property
     def place(self) -> int:
@@ -109,7 +113,7 @@ class AcrossDatasets(MeasuredOnAll):
             open_to_cost: Indices = np.flatnonzero(self.as_good.all(axis=0))
             sign = self.sweeps[0].sign(self.by_cost)
             costs = np.array([sign * self.cost_of(self.labels[each], self.by_cost) for each in open_to_cost])
-            cheap = open_to_cost[costs >= costs.max() - EQUAL_COST * abs(costs.max())]
+            cheap = open_to_cost[costs >= costs.max() - self._equal_cost * abs(costs.max())]
             return int(cheap[least_regret(regret[:, cheap])])
         if self.as_good.all():  # no dataset alone tells anything apart: all of them together may
             possible = self.as_good & self.tied_in_mean

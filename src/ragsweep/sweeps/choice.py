@@ -26,6 +26,7 @@ from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.units import span, units
 
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
+UNASKED_SAVING = 0.1  # share of a cost that nobody asked to save: passages of one size differ by as much
 
 
 class Showable(NamedTuple):
@@ -132,21 +133,21 @@ class Choice:
 
         Of those that cost nearly as little as the cheapest one, the best is taken.
         """
-        prefer = self.prefer
+        prefer, equal = self.prefer, EQUAL_COST if self.allowed.settings.prefer else UNASKED_SAVING
         as_good = [outcome for outcome in self.as_good if prefer and outcome.value(prefer) is not None]
         if not prefer or not as_good:
             return self.best
         costs = np.array([self.allowed.sign(prefer) * (outcome.value(prefer) or 0) for outcome in as_good])
-        close = np.flatnonzero(costs >= costs.max() - EQUAL_COST * abs(costs.max())).tolist()
+        close = np.flatnonzero(costs >= costs.max() - equal * abs(costs.max())).tolist()
         metric = self.allowed.decided_by
         value = {place: self.allowed.sign(metric) * (as_good[place].value(metric) or 0) for place in close}
         return as_good[max(close, key=lambda place: (value[place], as_good[place] is self.best))]
 
     def costs_the_same(self, cost: str) -> bool:
-        """Whether the configurations that are as good cost the same, or nearly so."""
+        """Whether the configurations that are as good cost about the same, where nobody asked to save a cost."""
         costs = [outcome.value(cost) for outcome in self.as_good]
         known = [value for value in costs if value is not None]
-        return len(known) == len(costs) and max(known) - min(known) <= EQUAL_COST * max(map(abs, known))
+        return len(known) == len(costs) and max(known) - min(known) <= UNASKED_SAVING * max(map(abs, known))
 
     @cached_property
     def bearable(self) -> Bearable | None:
@@ -251,5 +252,5 @@ def _unmet(sweep: Sweep, outcome: Outcome) -> Iterator[str]:
             yield f"{name} was not measured"
             return
         if value < bound if higher else value > bound:
-            yield f"{name} {value:g}, required {'at least' if higher else 'at most'} {bound:g}"
+            yield f"{name} {value:.4g}, required {'at least' if higher else 'at most'} {bound:g}"
             return

@@ -43,10 +43,13 @@ def at_equal_cost(sweep: Sweep) -> Sweep:
 
 
 def usual_budgets(outcomes: Sequence[Outcome], cost: str) -> list[int]:
-    """The quartiles of what the runs cost, in two significant digits."""
+    """The quartiles of what the runs cost, in two significant digits; those that are alike count once."""
     costs = [value for run in outcomes if (value := run.value(cost)) is not None]
-    rounded = (int(float(f"{each:.2g}")) for each in np.quantile(costs, QUARTILES))
-    return sorted({each for each in rounded if each > 0})
+    budgets: list[int] = []
+    for each in (int(float(f"{quartile:.2g}")) for quartile in np.quantile(costs, QUARTILES)):
+        if each > ALIKE * (budgets[-1] if budgets else 0):
+            budgets.append(each)
+    return budgets
 
 
 def budgeted_cost(sweep: Sweep) -> str | None:
@@ -84,9 +87,13 @@ def _cost_in_question(sweep: Sweep) -> str | None:
     returned = [run.facts.returned for run in runs if run.facts.returned]
     if len({each.counted_by for each in returned}) > 1 or any(run.value(cost) is None for run in runs):
         return None  # one model's tokens are not another's
-    sizes = [each.characters for each in returned]
-    differ = len(sizes) == len(runs) and max(sizes) > ALIKE * min(sizes)
-    return cost if differ or settings.budget or settings.budgets else None
+    return cost if alike_in_size(runs) is False or settings.budget or settings.budgets else None
+
+
+def alike_in_size(runs: Sequence[Outcome]) -> bool | None:
+    """Whether the units that configurations return are of one size; None if that is not known of all."""
+    sizes = [run.facts.returned.characters for run in runs if run.facts.returned]
+    return max(sizes) <= ALIKE * min(sizes) if len(sizes) == len(runs) else None
 
 
 def _by_configuration(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics import Certificate, certify, effective_queries, pareto_front
+from ragsweep.statistics import Certificate, certify, effective_queries, shown_to_beat
 from ragsweep.statistics.intervals import Array
 from ragsweep.statistics.repeats import with_repeats
 from ragsweep.sweeps.choice import EQUAL_COST
@@ -28,13 +28,18 @@ class CostFront:
         sweep: The configurations.
         quality: Name of the metric of quality.
         cost: Name of the cost.
-        on_front: Whether each of them is on the front, shape [configurations].
+        beaten: Whether a configuration is shown to be beaten by another one, shape [configurations, other].
     """
 
     sweep: Sweep
     quality: str
     cost: str
-    on_front: npt.NDArray[np.bool_]
+    beaten: npt.NDArray[np.bool_]
+
+    @property
+    def on_front(self) -> npt.NDArray[np.bool_]:
+        """Whether each of them is on the front, shape [configurations]."""
+        return np.asarray(~self.beaten.any(axis=1))
 
     @property
     def members(self) -> list[Outcome]:
@@ -43,15 +48,17 @@ class CostFront:
         return sorted(on_front, key=lambda outcome: outcome.value(self.cost) or 0)
 
     def beats(self, outcome: Outcome) -> Outcome | None:
-        """The best member that is at least as good as a configuration and costs no more; None for one on the front."""
+        """The best one that is shown to beat a configuration and measures no worse; None for one on the front."""
         same = [each for each in self.sweep.outcomes if _distinct(each, self.cost) == _distinct(outcome, self.cost)]
-        if not same or self.on_front[self.sweep.outcomes.index(same[0])]:
+        if not same:
             return None
+        shown = self.beaten[self.sweep.outcomes.index(same[0])]
 
         def gained(metric: str, other: Outcome) -> float:
             return self.sweep.sign(metric) * ((other.value(metric) or 0) - (outcome.value(metric) or 0))
 
-        beating = [each for each in self.members if min(gained(self.quality, each), gained(self.cost, each)) >= 0]
+        others = [self.sweep.outcomes[place] for place in np.flatnonzero(shown).tolist()]
+        beating = [each for each in others if min(gained(self.quality, each), gained(self.cost, each)) >= 0]
         return max(beating, key=lambda each: gained(self.quality, each), default=None)
 
 
@@ -101,7 +108,7 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
             slack: dict[str, Any] = {"tolerance": EQUAL_COST}
             if margin:
                 slack = {"margin": margin, "span": span(measured, metric)}
-            found = pareto_front(
+            found = shown_to_beat(
                 *(units(measured, metric), costs),
                 **slack,
                 between=added_by_repeats(measured.outcomes, metric),

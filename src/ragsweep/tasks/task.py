@@ -25,6 +25,8 @@ from ragsweep.tasks.metric import Guessing, Metric, Unread
 if TYPE_CHECKING:
     import pandas as pd
 
+LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
+
 
 @dataclass(frozen=True, eq=False)  # arrays cannot be compared with ==
 class Score:

@@ -25,7 +25,7 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
-from ragsweep.tasks.task import Measurement, Record
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, announce, answer, ask_apart
 from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
 from ragsweep_answers.measuring import answer_charts as charts
@@ -55,8 +55,6 @@ from ragsweep_answers.measuring.contexts import (
 from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
 from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, Confidence, confidence_scores
 from ragsweep_answers.measuring.scores import ACCURACY, MEASURES
-
-LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,7 @@ from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unusual import say_unusual
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
-from ragsweep.tasks.task import Measurement, Record, Score
-
-LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Score
 
 
 @dataclass(frozen=True)
