@@ -68,6 +68,42 @@ def test_lines_are_read_as_other_systems_write_them(tmp_path, lines):
     assert found(tmp_path, *lines)[0] == [3, 2]
 
 
+OTHER_FORMS = {
+    "run.json": '{"q1": {"m#2": 2.5, "a@b#1": 3.5}, "q 2": {"m#1": 1}}',
+    "pyterrier.csv": "qid,docid,docno,rank,score,query\nq1,7,m#2,1,2.5,x\nq1,9,a@b#1,0,3.5,x\nq 2,3,m#1,0,1,y\n",
+    "run.tsv": "query_id\tdoc_id\tscore\nq1\tm#2\t2.5\nq1\ta@b#1\t3.5\nq 2\tm#1\t1\n",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), OTHER_FORMS.items(), ids=OTHER_FORMS)
+def test_json_and_tables_of_other_libraries_are_rankings(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    assert rank(RunFileRetriever(str(tmp_path / name)), SEARCH, 2).passages.tolist() == [[3, 2], [0, NOTHING]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("run.json", '{"q1": ["m#2"]}', "query 'q1': expected scores by document"),
+        ("run.json", '["q1"]', "expected scores by document by query"),
+        (
+            "run.json",
+            '{"q1": {"m#2": "high"}}',
+            "query 'q1', document 'm#2': found the score 'high', expected a number",
+        ),
+        ("run.json", '{"q1": {"nowhere": 1}}', "query 'q1', document 'nowhere': "),
+        ("run.csv", "qid,docno,rank\nq1,m#2,1\n", "expected 'query Q0 document rank score tag'"),
+        ("run.csv", "qid,docno,score\nq1,m#2,\n", "line 2: found the score ''"),
+    ],
+)
+def test_what_is_wrong_in_json_and_tables_is_named(tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DatasetError) as refused:
+        RunFileRetriever(str(tmp_path / name)).check(SEARCH)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 WITH_TIES = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
 
 

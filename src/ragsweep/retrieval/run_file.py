@@ -19,32 +19,31 @@ from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import one_line, say_once, some_of
 from ragsweep.core.trec_files import (
-    RUN,
     TAG,
     in_single_precision,
     number_of,
     say_if_distances,
     strictly_falling,
     trec_eval_order,
-    trec_lines,
 )
 from ragsweep.retrieval.known_passages import LONGEST_NAME_SHOWN, KnownPassages, readings
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Names, Ranking, Search, Thresholded, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import LARGEST_SCORE
+from ragsweep.retrieval.run_lines import run_lines
 from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
 SETTING = "retriever.path"
 MOST_READ = 4  # files whose rankings a process keeps
-QUERY, DOCUMENT, SCORE, LAST = 0, 2, 4, 5  # columns of a line
 
 
 @dataclass(frozen=True)
 class RunFileRetriever(Thresholded):
-    """The rankings in a TREC run file, whatever system made them.
+    """The rankings in a run file, whatever system made them.
 
-    Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read. A
+    Lines are `query Q0 document rank score tag`, the rows of a table with such columns, or JSON has scores by document
+    by query. As in trec_eval, the score decides and the rank column is not read. A
     document is what the dataset judges, such as a page ("manual.pdf#34") or
     a document, or a passage by its id. A page that is listed several times stands for its passages in their order. A
     file that ragsweep has exported (`results/ranking.trec`) gives the metrics of the run that exported it, unless that
@@ -92,10 +91,10 @@ class RunFileRetriever(Thresholded):
     def _tag(self) -> str:
         """The run tag of the first line; empty if the name was set, the file has none, or ragsweep wrote the file."""
         try:
-            _, cells = next(trec_lines(Path(self.path), RUN, "score", SETTING))
+            first = next(run_lines(Path(self.path), SETTING))
         except (DatasetError, StopIteration):  # said by `check`
             return ""
-        return cells[LAST] if self.name == Path(self.path).name and cells[LAST] != TAG else ""
+        return first.tag if self.name == Path(self.path).name and first.tag != TAG else ""
 
     def check(self, search: Search) -> None:
         """Read the file, and print what it lacks or what is left out of it.
@@ -196,21 +195,20 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
     documents: list[str] = []
     columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")
     ranked: set[int] = set()
-    for number, cells in trec_lines(Path(path), RUN, "score", SETTING):
-        where, ours = f"{path}, line {number}", cells[LAST] == TAG
-        score = number_of(cells[SCORE])
+    for line in run_lines(Path(path), SETTING):
+        ours, score = line.tag == TAG, number_of(line.score)
         if not abs(score) <= LARGEST_SCORE:  # also for NaN
-            found = f"found the score {cells[SCORE][:LONGEST_NAME_SHOWN]!r}"
-            raise DatasetError(f"{where}: {found}, expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
-        query = next((queries[name] for name in readings(cells[QUERY], ours) if name in queries), None)
+            found = f"found the score {str(line.score)[:LONGEST_NAME_SHOWN]!r}"
+            raise DatasetError(f"{line.where}: {found}, expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
+        query = next((queries[name] for name in readings(line.query, ours) if name in queries), None)
         if query is None:
-            others[cells[QUERY]] = None
+            others[line.query] = None
             continue
         ranked.add(query)
-        place = known.place(cells[DOCUMENT], ours, where)
+        place = known.place(line.document, ours, line.where)
         if place is not None:
-            documents.append(sys.intern(cells[DOCUMENT]))
-            for column, value in zip(columns, (query, *place, score, number), strict=True):
+            documents.append(sys.intern(line.document))
+            for column, value in zip(columns, (query, *place, score, line.number), strict=True):
                 column.append(value)
     lines = _Lines(*map(np.array, columns))
     say_if_distances(path, lines.queries, lines.scores)
