@@ -389,6 +389,22 @@ def test_texts_by_id_are_documents_and_questions(tmp_path, corpus, indent):
 def test_one_entry_is_no_file_of_texts_by_id(tmp_path):
     (tmp_path / "corpus.json").write_text('{"id": "n1", "text": "at nine"}')
     assert [each.source for each in TableCorpus(str(tmp_path / "corpus.json")).read()] == ["n1"]
+    assert judged(tmp_path, '{"query": "what", "documents": [{"page": 2}]}', name="q.json", relevant="documents") == [
+        ("1", "book.pdf#2", 1)
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_ids_of_documents_may_be_numbers(tmp_path, indent):
+    corpus = {"4983": {"title": "Hours", "text": "at nine"}, "5836": {"text": "at ten", "title": ""}}
+    (tmp_path / "corpus.json").write_text(json.dumps(corpus, indent=indent))
+    assert [each.source for each in TableCorpus(str(tmp_path / "corpus.json")).read()] == ["4983", "5836"]
+
+
+def test_the_only_line_of_json_lines_is_an_entry(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"name": "n1", "passage": "at nine"}')
+    [document] = TableCorpus(str(tmp_path / "corpus.jsonl"), id="name", text="passage", title=None).read()
+    assert (document.source, document.text) == ("n1", "at nine")
 
 
 @pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])

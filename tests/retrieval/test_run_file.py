@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ragsweep
 from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError, RetrieverError
-from ragsweep.core.trec_files import TAG, trec_eval_order
+from ragsweep.core.trec_files import TAG, say_if_distances, trec_eval_order
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.retrieval import (
     NOTHING,
@@ -134,6 +134,16 @@ def test_scores_that_rise_from_line_to_line_are_said_to_look_like_distances(caps
     falling = {query: {name: -score for name, score in of.items()} for query, of in best_first.items()}
     assert ragsweep.evaluate(falling, judgments, k=1).means["mrr"] == 1
     assert not capsys.readouterr().err
+
+
+def test_scores_that_are_infinite_are_no_distances(capsys):
+    say_if_distances("run", np.zeros(20, np.int64), np.full(20, -np.inf))
+    assert not capsys.readouterr().err
+
+
+def test_between_tabs_an_id_may_not_be_empty(tmp_path):
+    with pytest.raises(DatasetError, match="found 5 columns"):
+        found(tmp_path, "1\tQ0\t\t1\t0.9\ttag")
 
 
 def test_between_tabs_an_id_has_spaces(tmp_path):

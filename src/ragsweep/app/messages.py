@@ -124,7 +124,7 @@ def _in_users_code(error: BaseException) -> str:
 def _meant(group: str, option: str, options: Sequence[str]) -> str:
     """What may be meant by an option that there is not: one of nearly this name, or a path that some option reads."""
     readers = {setting: _options_with(group, setting, " ???") for setting in ("documents", "path")}
-    if option and Path(option).exists() and any(readers.values()):
+    if os.path.exists(option) and any(readers.values()):  # noqa: PTH110 - Path.exists fails on a name that is too long
         each = (f"{' or '.join(have)} ({group}.{setting}={option})" for setting, have in readers.items() if have)
         return f"; a path is a setting of {', '.join(each)}"
     return nearest(option, options)

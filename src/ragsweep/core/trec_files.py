@@ -54,8 +54,9 @@ def trec_lines(
             characters += max(len(line), LEAST_COUNTED_OF_TREC_LINE)
             if characters > LARGEST_TREC_MB * MB:
                 raise MalformedError(f"larger than {LARGEST_TREC_MB:,} MB")
-            has_tabs = line.count("\t") == len(columns) - 1  # then an id or a tag can have spaces
-            cells = [cell.strip() for cell in line.split("\t")] if has_tabs else line.split()
+            cells = [cell.strip() for cell in line.split("\t")]  # an id or a tag can have spaces
+            if len(cells) != len(columns) or not all(cells):
+                cells = line.split()
             if columns is RUN and len(cells) != len(RUN):
                 cells = _run_cells(cells)
             complete = len(cells) == len(columns)
@@ -119,8 +120,9 @@ def say_if_distances(name: str, queries: npt.NDArray[np.int64], scores: npt.NDAr
         queries: A number for the query of each line, shape [lines]; negative for one that does not count.
         scores: Shape [lines].
     """
-    steps = np.diff(scores)[(queries[1:] == queries[:-1]) & (queries[1:] >= 0)]
-    if (steps >= 0).all() and (steps > 0).sum() >= LEAST_RISES:
+    within = (queries[1:] == queries[:-1]) & (queries[1:] >= 0)
+    before, after = scores[:-1][within], scores[1:][within]  # their difference is NaN where both are infinite
+    if (after >= before).all() and (after > before).sum() >= LEAST_RISES:
         found = "the scores rise from line to line within every query, and the highest one counts as the best"
         say_once(f"{name}: {found}; if they are distances, change their sign")
 

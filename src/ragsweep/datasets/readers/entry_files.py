@@ -111,7 +111,8 @@ def one_object(path: Path, contents: str, setting: str, *, allow_nan: bool = Fal
     first, second = next(lines, ""), next(lines, "")
     try:
         value = from_json(first.rstrip(), allow_nan=allow_nan)
-        return value if isinstance(value, dict) and not second and is_table(value) else None
+        is_whole = isinstance(value, dict) and not second and is_table(value, of_lines=ending_of(path) != ".json")
+        return value if is_whole else None
     except MalformedError:
         if not first.lstrip().startswith("{") or not second:
             return None

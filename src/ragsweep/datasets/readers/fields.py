@@ -90,6 +90,6 @@ def without_entities(text: str, where: str) -> str:
         DatasetError: An entity is a number of thousands of digits.
     """
     try:
-        return html.unescape(CDATA.sub("", text))
+        return html.unescape(CDATA.sub("", text) if "<![CDATA[" in text else text)
     except ValueError as error:
         raise DatasetError(f"{where}: an entity is a number with thousands of digits") from error

@@ -13,24 +13,30 @@ Entry = dict[str, Any]
 
 LISTS = ("questions", "queries", "test_cases", "tests", "data", "rows", "records", "items", "examples", "documents")
 OF_LLAMA_INDEX = {"queries", "corpus", "relevant_docs"}  # fields of its EmbeddingQAFinetuneDataset
-
-
-OF_AN_ENTRY = {"id", "_id", "doc_id", "text", "content", "contents", "title", "body", "query", "question"}  # fields
+OF_AN_ENTRY = {"id", "_id", "doc_id", "text", "content", "contents", "title", "body", "query", "question"}
 
 
 class Named(Entry):
     """An entry whose file names it, by its field `id`."""
 
 
-def is_table(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a whole file of entries, and not a single one."""
+def is_table(value: Mapping[str, Any], *, of_lines: bool) -> bool:
+    """Whether an object is a whole file of entries, and not a single one.
+
+    Args:
+        value: The object.
+        of_lines: Whether the name of the file promises an entry on each line, of which a file can have only one.
+    """
     if any(value.keys() >= names for names in (OF_LLAMA_INDEX, {"columns", "data"}, {"schema", "data"})):
         return True
     columns = [*value.values()]
     if (
         _is_graded(value)
-        or _are_texts(value)
-        or any(_are_objects(each) and (len(value) == 1 or name in LISTS) for name, each in value.items())
+        or (_are_texts(value) and not of_lines)
+        or any(
+            _are_objects(each) and (len(value) == 1 or (name in LISTS and not value.keys() & OF_AN_ENTRY))
+            for name, each in value.items()
+        )
     ):
         return True
     if len(columns) > 1 and all(isinstance(one, list) and len(one) == len(columns[0]) > 0 for one in columns):
@@ -68,14 +74,13 @@ def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> It
         ]
     elif len(objects := [each for each in lists.values() if _are_objects(each)]) == 1:
         rows = objects[0]
-    elif value and len(mappings) == len(value) and len({tuple(each) for each in mappings.values()}) == 1:
+    elif value and len(mappings) == len(value) and len({frozenset(each) for each in mappings.values()}) == 1:
         first = next(iter(mappings.values()))
         if _are_numbers(first) and not _are_numbers(value):  # those of the rows
             rows = [{name: column[number] for name, column in mappings.items()} for number in first]
-        else:  # by id, or by the number of the row
-            rows = [
-                row if _are_numbers(value) or "id" in row else Named(row, id=name) for name, row in mappings.items()
-            ]
+        else:  # by id, or questions by the number of the row
+            is_numbered = contents != "documents" and _are_numbers(value)
+            rows = [row if is_numbered or "id" in row else Named(row, id=name) for name, row in mappings.items()]
     elif value and len(lists) == len(value) and len({len(each) for each in lists.values()}) == 1:
         rows = [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
     else:

@@ -25,7 +25,7 @@ ANY_TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w.-]{0,40})(?:\s[^<>]*)?>",
 XML_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,40})((?:\s[^<>]*)?)>|<!--")
 NUMBER = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"'<>]*)[\"']", re.IGNORECASE)
 NUMBER_FIELDS = ("num", "number", "qid", "id", "identifier")
-IDS = ("qid", "query_id", "query-id", "topic_id", "question_id", "topic", "number", "id", "_id")  # names of columns
+IDS = ("qid", "query_id", "query-id", "topic_id", "question_id", "id", "_id", "topic", "number")  # names of columns
 TEXTS = ("query", "text", "title", "question")
 WHOLE = "topic"  # the field of a topic in XML that has a text and no fields
 
