@@ -48,6 +48,14 @@ def test_the_text_of_a_page_is_read(dataset):
     assert [document.text[page.start : page.end] for page in document.pages] == ["Iron tablets", "Birth plan"]
 
 
+def test_documents_that_are_no_pdf_are_said_to_be_left(dataset, tmp_path, capsys):
+    (tmp_path / "pdf" / "more").mkdir(parents=True)
+    (tmp_path / "pdf" / "more" / "visitors.md").write_text("From nine to ten.")
+    (tmp_path / "pdf" / "table.csv").write_text("1,2")
+    assert [each.source for each in dataset({"a.pdf": ["Iron tablets"]}).documents] == ["a.pdf"]
+    assert "1 document that is no PDF, not read: 'more/visitors.md'" in capsys.readouterr().err
+
+
 def test_a_word_hyphenated_at_a_line_end_is_joined(dataset):
     assert dataset({"a.pdf": ["signs of preg-\nnancy"]}).documents[0].text == "signs of pregnancy"
 

@@ -19,17 +19,20 @@ from ragsweep.core.limits import Text
 from ragsweep.core.parsing import from_json
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.quoting import typed
+from ragsweep.core.terminal import counted, say_once, some_of
 from ragsweep.datasets.formats.pdf_fonts import Font, fonts_on, pages_with_fonts
 from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed
 from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, pages_of, versions_of
 from ragsweep.datasets.model.collection import Document, Heading, Reading
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.datasets.readers.files import files_at, what_is
+from ragsweep.datasets.readers.files import files_at, files_below, what_is
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.text.normalisation import composed
 
 PageNumbers = Literal["physical", "label"]
+
+OTHER_DOCUMENTS = (".docx", ".htm", ".html", ".md", ".txt")  # endings of what `corpus=text` reads
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,15 @@ class PdfDocuments:
                 advance(1)
         if failed:
             raise self._error(failed, f"{group}.skip", alone=len(files) == 1)
+        self._say_what_is_no_pdf()
         return tuple(documents)
+
+    def _say_what_is_no_pdf(self) -> None:
+        root = Path(self.path)
+        below = files_below(root, None) if root.is_dir() else ()
+        if texts := [path.relative_to(root).as_posix() for path in below if path.suffix.lower() in OTHER_DOCUMENTS]:
+            found = f"{counted(len(texts), 'document')} that {'is' if len(texts) == 1 else 'are'} no PDF, not read"
+            say_once(f"{root}: {found}: {some_of(texts)}; corpus=text reads {'it' if len(texts) == 1 else 'them'}")
 
     def texts(self, parser: str | None = None) -> dict[str, list[str]]:
         """The texts of the pages of each document, as a parser reads them; None is the one that is set."""
