@@ -60,6 +60,11 @@ WITH_CONFIDENCE = re.compile(  # B: 90%; below half, it may be the first line of
     re.M,
 )
 EXPLAINED = re.compile(rf"\s*(?:[,;:]|-\s)(?!.*(?:{M}|\b(?:wait|or|I|you)\b))", re.S)  # No, it does not.
+NO_ANSWER = re.compile(  # Yes, | I can help. No, | yes
+    r"[\s,;!./-]*(?:(?:yes|no|maybe|wait)(?=\W*$|,)|let\s+me\b|here(?:'s|\s+(?:is|are))\b|of\s+course\b|please\b|happy\b|you\b"
+    r"|I\s*(?:can|'ll|'d|will|would\s+(?:be|love|like)|(?:'m|\s?am)\s+(?:happy|here|ready|able|glad)|understand)\b)",
+    re.I,
+)
 LISTS = re.compile(
     r"\b(?:options?|choices?|each|following|consider\w*|evaluat\w*|analy\w*|look|differential|possibilit\w*)\b|:\s*$",
     re.I,
@@ -235,6 +240,8 @@ def _bare(sentence: str, letters: Letters, *, may_be_longer: bool = False) -> st
         return None
     mark, tail = found["mark"], found["tail"]
     if re.match(r"[\s:]+not\b", tail) or (LISTED_ITEM.match(sentence) and re.search(r"\w", tail)):
+        return None
+    if letters.is_plain_word(mark) and NO_ANSWER.match(tail):
         return None
     longer = LT <= mark < "\ue200" and len(tail.split()) <= 4 and ":" not in tail
     explained = letters.is_plain_word(mark) and EXPLAINED.match(tail)

@@ -133,6 +133,14 @@ DENIED = (
     r"(?:n't\b|\b(?:not|cannot|never|no(?!\s+doubt)|none|nobody|nothing|(?<!no\s)doubt\w*|false|wrong|incorrect"
     r"|untrue|mistaken|unlikely|impossible|hardly|worst|least|kein\w*|nicht|pas|falsch\w*|faux)\b|不)"
 )
+ELSEWHERE = (  # at the start of a sentence about something else: "in the example, the answer is B"
+    r"(?:^\W*(?:[\w']+\W+){0,3}?(?:[dl]'|nell')?(?:examples?|beispiel|exemple|ejemplo|exemplo|esempio|пример\w*|voorbeeld|przykład\w*"
+    r"|(?:previous|other|last)\s+(?:question|case|problem))\b|^\W*\w{0,3}例)"
+)
+EXCEPT = (
+    r"(?:\b(?:except(?:ing)?(?:\s+for)?|besides|other\s+than|(?:apart|aside)\s+from|außer|sauf|excepté|excepto|exceto|salvo|menos"
+    r"|tranne|eccetto|кроме|behalve|utom)\b)"
+)
 REASON = (  # what follows an answer and may name other options
     r"(?:because|since|as(?!\s+well)|due|given|based|according|so|where|in|for|i\.?e|namely|while|whereas|although"
     r"|though|even|despite|(?:and\s+|but\s+)?"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ragsweep.text.sentences import ABBREVIATION, QUOTED_SENTENCE_END
-from ragsweep_answers.answering.answer_words import ANSWER, BAD, GOOD, M
+from ragsweep_answers.answering.answer_words import ANSWER, BAD, EXCEPT, GOOD, IS, M
 from ragsweep_answers.answering.option_letters import Letters
 
 NEXT_QUESTION = re.compile(r"[ \t#>*]*(?:question|q|problem|human|user|instruction|exercise)\s*\d*\s*[:.]", re.I)
@@ -20,6 +20,16 @@ LABELLED = re.compile(rf"\W*(?:(?:the|my|final|correct|best)\s+){{0,3}}{ANSWER}"
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
 ANSWER_DASH = re.compile(r"^\W*(?:ans|answer)\s*-\s*(?=\W?[a-z]\b)", re.I)  # Ans-a
 COMPARED = re.compile(rf"^(?:between|of|among)\s+{M}\s*(?:,|and|or|und|oder)\s*{M},\s+(?=\W?{M})", re.I)  # Of A and B,
+ALL_WRONG_BUT = re.compile(  # All except C are wrong
+    rf"\b(?:all|every\w*|alle|toutes|tous|todas|todos|tutte|tutti|все)\s*(?:(?!{EXCEPT})\w+\s+){{0,4}}?,?\s*(?:but|{EXCEPT})\s*({M})"
+    rf",?\s*(?:{IS}|estão|estan|están|sono|son)?\s*(?:{BAD}|(?:incorrect[ae]s|fausses|falsas|sbagliat[ei]|errad[ao]s)\b)",
+    re.I,
+)
+ASKED_AND_AFFIRMED = re.compile(  # Is it C? Yes.
+    rf"(?:^|(?<=[.?!]\s))\W{{0,3}}(?:is\s+(?:(?:it|this|(?:the\s+)?(?:correct\s+)?answer)\s+)?|ist\s+es\s+|est-ce\s+|es\s+|é\s+|è\s+)({M})"
+    r"(?:\s+(?:correct|right|the\s+(?:correct\s+)?answer))?\s*\?\s+(?:yes|ja|oui|sí|sim|sì)\b(?=\W*$|[.!]\s|,?\s+because\b)",
+    re.I,
+)
 QUOTED = re.compile(r"[>#\s-]+(?=\S)")  # the marks of a quote, a heading or a list
 ENUMERATOR = re.compile(
     r"(?<=:\s)\(?(?:\d{1,2}|[ivx]{1,4}|[\u03b1-\u03c9])[.)]\s+(?=[\ue200-\ue2ff])"
@@ -52,6 +62,7 @@ def lines_with_marks(plain: str, letters: Letters) -> list[str]:
             continue
         marked = letters.marked(ANSWER_DASH.sub("Answer: ", ABBREVIATION.sub(r"\1", " ".join(line.split()))))
         marked = NUMBERED.sub(_numbered, COMPARED.sub("", LISTED.sub(r"\1: ", VERB_AFTER_STOP.sub(r"\1 ", marked))))
+        marked = ASKED_AND_AFFIRMED.sub(r"\1: yes", ALL_WRONG_BUT.sub(r"the answer is \1", marked))
         if open_line and not LABELLED.match(marked):
             lines[-1] = f"{lines[-1]} {QUOTED.sub('', marked, count=1) if QUOTED.match(marked) else marked}"
         else:

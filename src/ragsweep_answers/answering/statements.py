@@ -16,6 +16,8 @@ from ragsweep_answers.answering.answer_frames import KINDS, STATED, VERDICT
 from ragsweep_answers.answering.answer_words import (
     BAD,
     DENIED,
+    ELSEWHERE,
+    EXCEPT,
     GIVE,
     GOOD,
     IS,
@@ -65,8 +67,15 @@ CONDITION = re.compile(
     r"|asked)",
     re.I,
 )
-COMPARES = re.compile(  # B rather than | C is right
-    r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|over|than|unlike)\s*[(\[]?$", re.I
+COMPARES = re.compile(  # B rather than | C is right; all except | C are right
+    rf"(?:\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|over|than|unlike|all\s+but)|{EXCEPT})\s*[(\[]?$", re.I
+)
+OF_ANOTHER = re.compile(ELSEWHERE, re.I)
+PAST = re.compile(r"\b(?:was|war|était|era|fue|foi)\b", re.I)
+CHANGED = re.compile(r"[^.;]{0,40}\b(?:but|until|before|aber|bis|mais|jusqu\w*|pero|hasta|mas|até|ma|fino)\b", re.I)
+SHARED = re.compile(  # C | for pneumonia, A for an infarct
+    rf"\s*(?P<case>for|in|if|when|bei|für|pour|chez|para|en|em|per)\b[^\ue000-\ue3ff]{{1,80}}{M}[)\].:]*\s+(?P=case)\b",
+    re.I,
 )
 ASKED = re.compile(r"[)\]\"'\s]*\?")
 RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
@@ -78,7 +87,7 @@ CLOSED = re.compile(
 TAKEN_BACK = re.compile(
     r"\W*(?:(?:but\s+)?wait|actually|correction|sorry|oops|hmm+|on\s+second\s+thought|scratch\s+that|let\s+me\s+re\w+"
     r"|or"
-    r"|(?:no|wrong|incorrect|false)(?=\W*$|,)"
+    r"|(?:no|wrong|incorrect|false)(?=[^\w\ue000-\ue3ff]*$|,)"
     r"|not\s+(?:this|that|sure|certain|correct|right)"
     r"|(?:but\s+|however,?\s+)?(?:this|that|it|which|they)(?:'s|\s+(?:is|was|are|were"
     r"|seems))(?:\s+\w+ly)?\s+(?:all\s+|a\s+)?"
@@ -167,13 +176,20 @@ def recommended(sentence: str) -> str | None:
 
 def is_closed(tail: str) -> bool:
     """Whether nothing but a reason follows a mention in its sentence."""
+    if SHARED.match(tail):
+        return False
     return REASONED.match(tail) is not None or (CLOSED.match(tail) is not None and not DOUBT.search(tail))
 
 
 def _is_conditional(sentence: str, found: re.Match[str]) -> bool:
-    """Whether a sentence begins with a condition, as in "If there were an infection, C would be correct."."""
+    """Whether a sentence is of another case: "If there were an infection, C would be right", "C was right, but ..."."""
     condition = CONDITION.search(sentence)
-    return condition is not None and condition.end() <= found.start()
+    changed = PAST.search(found[0]) and CHANGED.match(sentence, found.end())
+    return (
+        bool(condition and condition.end() <= found.start())
+        or bool(changed)
+        or OF_ANOTHER.match(sentence[: found.start("mentions")]) is not None
+    )
 
 
 def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[Claim]:
@@ -207,7 +223,7 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
     lettered = len(named) == 1 and re.match(LETTERED, named[0]) is not None
     if found["so"] and not (is_closed(tail) and len(named) == 1):
         return
-    if not (REASONED.match(tail) or not DOUBT.search(tail)) or len(named) > 1 or found["both"]:
+    if not (REASONED.match(tail) or not DOUBT.search(tail)) or len(named) > 1 or found["both"] or SHARED.match(tail):
         yield Claim("", "answer", 2 if firm else 1, end, kind)
         return
     strength = 2 if firm or lettered else 1
