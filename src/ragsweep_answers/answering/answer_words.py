@@ -134,7 +134,7 @@ DENIED = (
     r"|untrue|mistaken|unlikely|impossible|hardly|worst|least|kein\w*|nicht|pas|falsch\w*|faux)\b|不)"
 )
 ELSEWHERE = (  # at the start of a sentence about something else: "in the example, the answer is B"
-    r"(?:^\W*(?:[\w']+\W+){0,3}?(?:[dl]'|nell')?(?:examples?|beispiel|exemple|ejemplo|exemplo|esempio|пример\w*|voorbeeld|przykład\w*"
+    r"(?:^\W*(?!(?:in\s+)?(?:this|the\s+best|an?\s+\w+)\s)(?:[\w']+\W+){0,3}?(?:[dl]'|nell')?(?:examples?|beispiel|exemple|ejemplo|exemplo|esempio|пример\w*|voorbeeld|przykład\w*"
     r"|(?:previous|other|last)\s+(?:question|case|problem))\b|^\W*\w{0,3}例)"
 )
 EXCEPT = (

@@ -207,6 +207,9 @@ def _of_statement(sentence: str, found: re.Match[str], begin: int) -> Iterator[C
         return
     if found[0].lower().startswith("answer") and OTHERS_DO.search(before):  # Students often answer B
         return
+    if found["second"] and not (found["not"] or found["negated"]):  # C, but A is a close second; A, but C is better
+        yield Claim("", "answer", 2, end)
+        return
     if found["second"]:  # not A but C
         named, denied = [found["second"]], DENIES.search(before) is not None
     else:
