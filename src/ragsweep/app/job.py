@@ -72,7 +72,7 @@ def job(config: DictConfig) -> float:
     if record and not in_sweep:
         print("  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()), *sentences, sep="\n")
         address = tracking.run_address(config.tracking, record.experiment_id, str(record.run_id))
-        print(f"{address}{tracking.server_hint(config.tracking)}")
+        print(*tracking.how_to_open(config.tracking), address, sep="\n")
         if record.trouble:
             push = tracking.push_command(tracked.folder, config.tracking.uri, config.tracking.artifacts)
             print(f"ragsweep: the tracking store lacks this run ({record.trouble}); {push} uploads it", file=sys.stderr)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking.sweep_runs import finished_here
     from ragsweep.tracking.tracked_job import Job
     from ragsweep.tracking.tracking_store import check_store
-    from ragsweep.tracking.ui_addresses import run_address, server_hint
+    from ragsweep.tracking.ui_addresses import how_to_open, run_address
     from ragsweep.tracking.uploads import push, push_command
     from ragsweep.tracking.view import print_latest_sweep
 
@@ -65,6 +65,7 @@ __all__ = [
     "finished_before",
     "finished_here",
     "finished_with",
+    "how_to_open",
     "list_traces",
     "metrics_of",
     "move_alias",
@@ -82,7 +83,6 @@ __all__ = [
     "requirements",
     "run_address",
     "say_what_waits",
-    "server_hint",
     "version_of_run",
     "write_environment",
     "write_evaluation_dataset",
@@ -112,7 +112,7 @@ __getattr__, __dir__ = lazy_names(
         "run_record": ["RunRecord", "close_all", "failures", "open_run", "record"],
         "tracking_store": ["check_store"],
         "sweep_runs": ["finished_here"],
-        "ui_addresses": ["run_address", "server_hint"],
+        "ui_addresses": ["how_to_open", "run_address"],
         "uploads": ["push", "push_command"],
         "view": ["print_latest_sweep"],
     },

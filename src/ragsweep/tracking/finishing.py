@@ -25,7 +25,7 @@ from ragsweep.tracking.recorded_environment import code_version, write_environme
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
 from ragsweep.tracking.tracked_job import DECIDED, Job
-from ragsweep.tracking.ui_addresses import link_to_report, look, run_address
+from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address
 from ragsweep.tracking.uploads import push_command, waiting
 from ragsweep.tracking.verdicts import tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
@@ -107,7 +107,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
             f"{names}{sweep_address(tracking, experiment_id, run_id, decided_by, saved=saved)}"
             for names, experiment_id in _experiments(sweep, across, store).items()
         ]
-        print(*look(tracking), *own, *of_each, sep="\n")
+        print(*how_to_open(tracking), *own, *of_each, sep="\n")
     return not failed and not missing
 
 

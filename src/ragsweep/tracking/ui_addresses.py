@@ -33,13 +33,7 @@ def _run(experiment_id: str, run_id: str) -> str:
     return f"#/experiments/{quote(experiment_id, safe='')}/runs/{quote(run_id, safe='')}"
 
 
-def server_hint(tracking: DictConfig) -> str:
-    """The command that serves the UI at the printed address, if `ragsweep ui` alone does not."""
-    command = _serve(tracking.uri)
-    return f" (served by: {command})" if command not in ("", "ragsweep ui") else ""
-
-
-def look(tracking: DictConfig) -> list[str]:
+def how_to_open(tracking: DictConfig) -> list[str]:
     """A line with the command after which a printed address can be opened; none where one is served."""
     command = _serve(tracking.uri)
     return [f"to see it in MLflow: {command}, then open"] if command else []
