@@ -103,7 +103,8 @@ def test_more_candidates_find_more_of_the_exact_ranking(corpus, tmp_path):
         found = ids(QdrantIndex(path=str(tmp_path), m=4, ef_construct=8, ef_search=ef_search), corpus)
         shared = [len({*one} & {*other}) for one, other in zip(exact.tolist(), found.tolist(), strict=True)]
         recalls.append(np.mean(shared) / 20)
-    assert recalls[0] < recalls[1] < recalls[2] == pytest.approx(1, abs=0.02)
+    assert recalls == sorted(recalls)  # the graph is built in threads: two may be equal
+    assert recalls[0] < recalls[2] == pytest.approx(1, abs=0.02)
 
 
 def test_settings_of_the_graph_have_no_effect_on_exact_search():
