@@ -20,6 +20,7 @@ from ragsweep.core.parsing import from_json
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.quoting import typed
 from ragsweep.core.terminal import counted, say_once, some_of
+from ragsweep.datasets.formats.corpora.text_documents import PAGES, PLAIN, WORD
 from ragsweep.datasets.formats.pdf_fonts import Font, fonts_on, pages_with_fonts
 from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed
 from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, pages_of, versions_of
@@ -31,8 +32,6 @@ from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.text.normalisation import composed
 
 PageNumbers = Literal["physical", "label"]
-
-OTHER_DOCUMENTS = (".docx", ".htm", ".html", ".md", ".txt")  # endings of what `corpus=text` reads
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,9 @@ class PdfDocuments:
     def _say_what_is_no_pdf(self) -> None:
         root = Path(self.path)
         below = files_below(root, None) if root.is_dir() else ()
-        if texts := [path.relative_to(root).as_posix() for path in below if path.suffix.lower() in OTHER_DOCUMENTS]:
+        if texts := [
+            path.relative_to(root).as_posix() for path in below if path.suffix.lower() in (*PLAIN, *PAGES, WORD)
+        ]:
             found = f"{counted(len(texts), 'document')} that {'is' if len(texts) == 1 else 'are'} no PDF, not read"
             say_once(f"{root}: {found}: {some_of(texts)}; corpus=text reads {'it' if len(texts) == 1 else 'them'}")
 
