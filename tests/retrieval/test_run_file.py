@@ -86,6 +86,7 @@ def test_json_and_tables_of_other_libraries_are_rankings(tmp_path, name, text):
     [
         ("run.json", '{"q1": ["m#2"]}', "query 'q1': expected scores by document"),
         ("run.json", '["q1"]', "expected scores by document by query"),
+        ("run.json", f'{{"{"q" * 9000}": 1}}', "qqq': expected scores by document"),
         (
             "run.json",
             '{"q1": {"m#2": "high"}}',
@@ -102,6 +103,7 @@ def test_what_is_wrong_in_json_and_tables_is_named(tmp_path, name, text, said):
         RunFileRetriever(str(tmp_path / name)).check(SEARCH)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 500
 
 
 WITH_TIES = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]

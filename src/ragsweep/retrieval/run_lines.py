@@ -10,6 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, read_lines
 from ragsweep.core.trec_files import LONGEST_LINE_MB, RUN, trec_lines
 from ragsweep.datasets.readers.entry_files import ending_of, is_csv, read_entries, read_json
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS
 
 COLUMNS: Mapping[str, Sequence[str]] = {  # of tables: PyTerrier's `docid` is a number of its own index
     "query": ("qid", "query_id", "query-id", "topic_id"),
@@ -96,8 +97,9 @@ def _of_json(path: Path, setting: str) -> Iterator[RunLine]:
         raise DatasetError(f"{path}: expected scores by document by query, as {{'query1': {{'doc1': 0.5}}}}")
     number = 0
     for query, scores in found.items():
+        where = f"{path}, query {query[:SHOWN_CHARACTERS]!r}"
         if not isinstance(scores, dict):
-            raise DatasetError(f"{path}: query {query!r}: expected scores by document, as {{'doc1': 0.5}}")
+            raise DatasetError(f"{where}: expected scores by document, as {{'doc1': 0.5}}")
         for document, score in scores.items():
             number += 1
-            yield RunLine(f"{path}, query {query!r}, document {document!r}", number, query, document, score)
+            yield RunLine(f"{where}, document {document[:SHOWN_CHARACTERS]!r}", number, query, document, score)
