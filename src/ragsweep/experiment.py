@@ -26,7 +26,7 @@ from ragsweep.core.project import portable
 from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import say_once
 from ragsweep.store.code import digest_of_code
-from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured
+from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
@@ -75,8 +75,11 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
     with tracking.record(job) as record:
         measurement = experiment.measure()
         experiment.log(measurement, job, record)
-    for notice in measurement.notices:
-        say_once(notice if job.parent_run_id else _with_whole_paths(notice, job.folder, measurement.files))
+    notices = measurement.notices
+    if not job.parent_run_id:
+        notices = [_with_whole_paths(each, job.folder, measurement.files) for each in notices]
+    for each in notices:
+        say_once(each)
     return Result(measurement.values, record, measurement.summary)
 
 
@@ -116,14 +119,15 @@ class Experiment:
     @classmethod
     def _built(cls, config: DictConfig) -> Experiment:
         task: Task = build_around(config, "task")
-        measures, decision = measures_of(task), decision_of(config)
-        some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
-        check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
         if config.get("returns") is not None and "returns" not in parameters_of(config.task, config):
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
+        measures = measures_of(task)
+        some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
+        check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
+        decision = decision_of(config)
         check_decision(decision, [*task.metrics, *some], measures, cutoff_of(task), config.get("budget"))
         settings, parts = settings_of_task(config, task)
-        paths = varying(config, parts)
+        paths = varying(parts)
         if not paths or settings.get(SETTING) == 1:
             settings.pop(SETTING, None)
         items = _items(config, task)
@@ -240,18 +244,13 @@ class Experiment:
 def checked(config: DictConfig) -> DictConfig:
     """Check every setting, and return the configuration with its references filled in. Builds nothing."""
     check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
-    return check(config, {**GROUPS_OF_NO_TASK, **_checks_of(config)})
+    groups = {**GROUPS_OF_NO_TASK, **_checks_of(config)}
+    return check(config, groups)
 
 
 def _checks_of(config: DictConfig) -> dict[str, type[RunCheck]]:
     """The checks of a run whose settings the configuration has."""
     return {name: kind for name, kind in installed_checks().items() if OmegaConf.is_config(config.get(name))}
-
-
-def decision_of(config: DictConfig) -> DecisionSettings:
-    """How a sweep with this configuration is decided."""
-    settings: Any = OmegaConf.to_container(config.decision, resolve=True)
-    return DecisionSettings(**settings)
 
 
 def _items(config: DictConfig, task: Task) -> Items:

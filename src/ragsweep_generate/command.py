@@ -96,7 +96,7 @@ def _configured(overrides: Sequence[str]) -> DictConfig:
 
 
 def _plan(config: DictConfig, options: dict[str, Any], types: tuple[str, ...]) -> Plan:
-    from ragsweep.config.checking import check_settings
+    from ragsweep.config.components import check_settings
     from ragsweep_generate.making import Plan
 
     settings = {name: config.get(name) for name in SETTINGS}
@@ -165,7 +165,8 @@ def _typed(name: str, value: Any) -> str:
 
 def _shown(config: DictConfig, generator: Generator) -> dict[str, object]:
     """The settings of the generator, its model and the encoder for the data sheet; the store changes nothing."""
-    from ragsweep.config.used_settings import PLAIN, leaves
+    from ragsweep.config.checking import leaves
+    from ragsweep.config.used_settings import PLAIN
     from ragsweep.core.project import portable
 
     nodes = {name: value for name, value in config.items() if name in ("generator", "encoder")}

@@ -11,8 +11,8 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from ragsweep.config.checking import build, build_around, check
-from ragsweep.config.components import digests_of_others
-from ragsweep.config.used_settings import effective_settings, nearest, short_paths
+from ragsweep.config.components import digests_of_others, nearest
+from ragsweep.config.used_settings import effective_settings, short_paths
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.project import portable, register_resolvers

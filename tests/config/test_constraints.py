@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ragsweep.config.components import signature_of
 from ragsweep.config.rules import as_configured, rule_of
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.store.stage_store import Store
 
@@ -113,9 +114,11 @@ class TheirOwnInit(TheirBase):
 
 def test_a_parameter_may_have_its_own_default_whatever_its_annotation_says():
     parameters = signature_of(TheirOwnInit).parameters
-    assert all(parameters[name].accepts(value) for name, value in {"depth": None, "prefix": "", "k1": 1.5}.items())
-    assert parameters["depth"].accepts(0.5)  # its own __init__ counts, not the fields of the class below
-    assert not parameters["k1"].accepts(2.5)
+    for name, value in {"depth": None, "prefix": "", "k1": 1.5}.items():
+        parameters[name].check(name, value)
+    parameters["depth"].check("depth", 0.5)  # its own __init__ counts, not the fields of the class below
+    with pytest.raises(ConfigError, match=r"k1: found 2\.5, expected a whole number"):
+        parameters["k1"].check("k1", 2.5)
 
 
 def their_function(judged, k: int, *, level: bool): ...

@@ -25,7 +25,7 @@ from ragsweep.app.commands import ui
 from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.tracking import tracking_store as store
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.mlflow_variables import name_unused_variables
+from ragsweep.tracking.place import name_unused_variables
 
 
 def test_a_server_that_cannot_be_reached_is_said_before_any_work(application):

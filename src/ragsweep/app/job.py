@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
@@ -23,8 +23,7 @@ from ragsweep.core.progress import Progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
 from ragsweep.tracking.address import sqlite_file
-from ragsweep.tracking.mlflow_variables import name_unused_variables
-from ragsweep.tracking.place import check_places
+from ragsweep.tracking.place import check_places, name_unused_variables
 
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
@@ -40,13 +39,14 @@ def job(config: DictConfig) -> float:
     guard()  # also in the worker of a launcher
     end_if_signalled()
     in_sweep = sweep_of_job()
-    if in_sweep is None and not _may_start(config):
+    unused = set() if in_sweep else _checked_start(config)
+    if unused is None:
         return float("nan")
     with progress("loading MLflow") if in_sweep is None else nullcontext():
         from ragsweep import experiment, tracking
         from ragsweep.tracking import run_record  # noqa: F401 - loads MLflow
 
-    tracked = tracked_job(config)
+    tracked = tracked_job(config, unused)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
         leave_signals_to_the_sweep()
@@ -80,31 +80,42 @@ def job(config: DictConfig) -> float:
     return metrics[decides]
 
 
-def _may_start(config: DictConfig) -> bool:
-    """Check the input of a single run before anything is recorded; False where `dry_run` asks for no more."""
+def _checked_start(config: DictConfig) -> set[str] | None:
+    """Check the input of a single run before anything is recorded.
+
+    Returns:
+        The groups that are set and that nothing uses; None where `dry_run` asks for no more.
+    """
     from ragsweep.experiment import Experiment, checked
 
     try:
-        check_places(config)
         parsed = OverridesParser.create().parse_overrides(as_given(HydraConfig.get().overrides.task))
-        name_unused(refuse_unused(config, parsed))
+        unused = refuse_unused(config, parsed)
+        name_unused(unused)
         ready = checked(config)
-        check_server(ready)
+        check_tracking(ready)
         Experiment.planned(ready, as_given(HydraConfig.get().overrides.task), sweep_id())
         if config.get("dry_run"):
-            print(f"would run: {name_of_job(config)}")
-            return False
+            print(f"would run: {name_of_job(unused)}")
+            return None
     except Exception as error:
         raise _end(error) from error
-    return True
+    return unused
 
 
-def check_server(config: DictConfig) -> None:
-    """Ask a tracking store that is not a file of this machine whether it can be opened, before a dataset is loaded."""
-    uri = OmegaConf.select(config, "tracking.uri")
-    if isinstance(uri, str):
-        name_unused_variables(uri, OmegaConf.select(config, "tracking.experiment"))
-    if isinstance(uri, str) and sqlite_file(uri) is None:
+def check_tracking(config: DictConfig) -> None:
+    """Check before a dataset is loaded whether the store of a configuration can be opened; a server is asked.
+
+    Args:
+        config: The configuration, whose settings are checked.
+
+    Raises:
+        TrackingError: It cannot be opened.
+    """
+    name_unused_variables(config.tracking.uri, config.tracking.experiment)
+    if sqlite_file(config.tracking.uri):
+        check_places(config)
+    else:
         from ragsweep import tracking
 
         tracking.check_store(config)

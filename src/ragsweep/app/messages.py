@@ -18,8 +18,8 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ragsweep.config.components import nearest
 from ragsweep.config.groups import about_unused, groups, is_listed, is_swept, users_of
-from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
 from ragsweep.core.hydra_versions import VERSION_BASE
 from ragsweep.core.plugins import our_folders

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -17,7 +17,6 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.groups import refuse_unused
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.project import sweep_id
 
@@ -31,14 +30,19 @@ Shown = Mapping[str, Mapping[str, str]]  # what stands for the values of swept s
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 
 
-def tracked_job(config: DictConfig) -> Job:
-    """The record of the job that Hydra has just started."""
+def tracked_job(config: DictConfig, unused: Collection[str]) -> Job:
+    """The record of the job that Hydra has just started.
+
+    Args:
+        config: Of the job.
+        unused: The groups that are set and that nothing uses: they do not name a single run.
+    """
     from ragsweep.tracking import Job
 
     in_sweep = sweep_of_job()
     hydra_config = HydraConfig.get()
     task = as_given(hydra_config.overrides.task)
-    name, swept = _named_job(task, in_sweep) if in_sweep else _named_single(config, task)
+    name, swept = _named_job(task, in_sweep) if in_sweep else _named_single(task, unused)
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
     return Job(
         name=name,
@@ -55,15 +59,13 @@ def tracked_job(config: DictConfig) -> Job:
     )
 
 
-def name_of_job(config: DictConfig) -> str:
-    """The name of the single run that Hydra has just started."""
-    return _named_single(config, as_given(HydraConfig.get().overrides.task))[0]
+def name_of_job(unused: Collection[str]) -> str:
+    """The name of the single run that Hydra has just started, without the groups that nothing uses."""
+    return _named_single(as_given(HydraConfig.get().overrides.task), unused)[0]
 
 
-def _named_single(config: DictConfig, overrides: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The name of a single run, without the groups that nothing uses."""
+def _named_single(overrides: Sequence[str], unused: Collection[str]) -> tuple[str, dict[str, Any]]:
     parsed = OverridesParser.create().parse_overrides(list(overrides))
-    unused = refuse_unused(config, parsed)
     return name_and_settings([each for each in parsed if each.key_or_group.partition(".")[0] not in unused], [])
 
 

@@ -14,7 +14,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.job import check_server
+from ragsweep.app.job import check_tracking
 from ragsweep.app.naming import Shown, as_given, name_and_settings, values_shown
 from ragsweep.app.option_values import expanded
 from ragsweep.config.composing import sharing
@@ -125,8 +125,8 @@ def check_all(
     Returns:
         The configuration of the first job, what is planned, and the values in the names of the jobs, of `values_shown`.
     """
-    from ragsweep.experiment import Experiment, checked, decision_of
-    from ragsweep.sweeps import check_at
+    from ragsweep.experiment import Experiment, checked
+    from ragsweep.sweeps.decision_settings import check_at, decision_of
     from ragsweep.tasks.task_capabilities import cutoff_of
 
     loader = sharing(GlobalHydra.instance().config_loader())
@@ -153,7 +153,7 @@ def check_all(
             if len(kept) < MOST_CONFIGURATIONS_KEPT:
                 kept[tuple(overrides)] = ready
     first = composed(jobs[0]) if jobs else config  # the configuration of the whole sweep lacks what is swept
-    check_server(first)
+    check_tracking(first)
     planned, cutoffs, named = [], [], set[str]()
     parsed = [parser.parse_overrides(overrides) for overrides in jobs]
     shown = values_shown(parsed, swept)

@@ -79,8 +79,8 @@ class SweepCallback(Callback):
 
 def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
     from ragsweep import tracking
-    from ragsweep.experiment import decision_of
     from ragsweep.sweeps import short_names
+    from ragsweep.sweeps.decision_settings import decision_of
     from ragsweep.tracking.names import LONGEST_EXPERIMENT_NAME
 
     try:

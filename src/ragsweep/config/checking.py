@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, get_args, get_origin
+from pkgutil import resolve_name
+from typing import Any
 
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue, OmegaConfBaseException
 
-from ragsweep.config.components import REQUIRED, components, parameters_of, signature_of, target_of, why_absent
+from ragsweep.config.components import check_argument, check_component, check_group, parameters_of
 from ragsweep.config.options import SHARED, with_options
-from ragsweep.config.rules import as_configured, is_component, is_group, is_node, optional, rule_of
-from ragsweep.config.used_settings import HYDRA_KEYS, leaves, nearest
+from ragsweep.config.rules import is_group
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
+from ragsweep.core.project import options_of
 
 NEEDED = ("task", "store")  # components that every run has
 CONVERT = {"_convert_": "all"}  # Hydra then passes plain lists and mappings
@@ -34,19 +38,10 @@ def check(config: DictConfig, groups: Mapping[str, Callable[..., Any]]) -> DictC
     values = plain(with_options(config))
     for name in (*NEEDED, *(name for name in SHARED if values.get(name) is not None)):
         check_component(name, values.get(name))
-    for name, hint in parameters_of(values["task"], values).items():
-        value = values.get(name)
-        if is_group(hint):
-            _check_group(name, value, hint)
-        elif is_component(hint):
-            check_component(name, value)
-        else:
-            rule = rule_of(hint)
-            if rule and not rule.accepts(value):
-                raise _refused(name, value, rule.expected)
-            _check_components(name, value)
+    for name, parameter in parameters_of(values["task"], values).items():
+        check_argument(name, values.get(name), parameter)
     for name, kind in groups.items():
-        _check_group(name, values.get(name), kind)
+        check_group(name, values.get(name), kind)
     return DictConfig(values)
 
 
@@ -63,59 +58,48 @@ def plain(config: DictConfig) -> dict[str, Any]:
     return dict(values)
 
 
-def check_component(name: str, node: object) -> None:
-    """Check the settings of a component, and of those within it, by the annotations of what they are handed to.
-
-    Args:
-        name: The node's place in the configuration, for the error.
-        node: Of the configuration, as plain mappings, lists and values.
-    """
-    if not is_node(node):
-        raise _refused(name, node, "a mapping with _target_ and its arguments")
-    _check_components(name, node)
-
-
-def _check_components(name: str, value: object) -> None:
-    for path, part in components(name, value):
-        check_settings(f"{path}.", part, target_of(part["_target_"]))
-
-
-def check_settings(prefix: str, settings: Mapping[str, Any], target: Callable[..., Any] | None) -> None:
-    """Check settings by the annotations of what takes them, but not the components among them.
-
-    Args:
-        prefix: Of their names in an error.
-        settings: By name; the target may have further ones.
-        target: A class or function; None takes anything.
-    """
-    signature = signature_of(target)
-    for name in settings:
-        if not signature.takes_others and name not in signature.parameters and name not in HYDRA_KEYS:
-            near = nearest(f"{prefix}{name}", [f"{prefix}{each}" for each in signature.parameters])
-            raise ConfigError(f"{prefix}{name}: no such setting{near}")
-    for name, parameter in signature.parameters.items():
-        if name in settings and parameter.rule and not parameter.accepts(settings[name]):
-            raise _refused(f"{prefix}{name}", settings[name], parameter.rule.expected)
-
-
-def _check_group(name: str, group: object, kind: Callable[..., Any]) -> None:
-    """Check the settings of a group. One that is not there takes its default if it has one."""
-    parameters = signature_of(kind).parameters
-    needed = (key for key, each in parameters.items() if each.default is REQUIRED or not isinstance(group, dict))
-    settings = {**dict.fromkeys(needed), **(group if isinstance(group, dict) else {})}
-    check_settings(f"{name}.", settings, kind)
-    for key, each in parameters.items():
-        hint: Any = optional(each.hint) or each.hint
-        value: Any = settings.get(key)
-        if get_origin(hint) is Mapping and rule_of(get_args(hint)[1]) is None:  # functions, such as metrics
-            for inner in value or {}:
-                check_component(f"{name}.{key}.{inner}", value[inner])
+def leaves(config: Mapping[Any, Any] | DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting as `(dotted.name, resolved value)`; raise `ConfigError` where one has no value."""
+    for key in config:
+        name = prefix + str(key)
+        if not isinstance(key, str):
+            raise ConfigError(f"{name}: found {key!r} as a name, expected a string; put it in quotes")
+        try:
+            value = config[key]
+        except MissingMandatoryValue as error:
+            name = error.full_key or name  # of the node itself, which another group may refer to
+            raise ConfigError(f"{name}: no value; set it with {name}=VALUE") from error
+        except InterpolationResolutionError as error:
+            missing = re.search(r"[Mm]issing mandatory value: (\S+)", str(error))
+            if missing:
+                raise ConfigError(f"{missing.group(1)}: no value; set it with {missing.group(1)}=VALUE") from error
+            absent = re.fullmatch(r"Interpolation key '(([^'.]+)[^']*)' not found", first_line(error))
+            if absent and (options := options_of(absent[2])):
+                if absent[1] == absent[2]:
+                    raise ConfigError(
+                        f"{absent[1]}: nothing is chosen; expected one of {', '.join(options)}"
+                    ) from error
+                raise ConfigError(
+                    f"{absent[1]}: {name} is made of it, but what is chosen has no such setting"
+                ) from error
+            raise ConfigError(f"{name}: {first_line(error)}") from error
+        if isinstance(value, dict | DictConfig):
+            yield from leaves(value, f"{name}.")
         else:
-            _check_components(f"{name}.{key}", value)
+            yield name, value
 
 
-def _refused(name: str, value: object, expected: str) -> ConfigError:
-    return ConfigError(f"{name}: found {as_configured(value)}, expected {expected}")
+def _why_absent(name: str) -> str | None:
+    """Why there is no class or function of this name, and what may be meant; None where there is one."""
+    try:
+        resolve_name(name)
+    except (Exception, SystemExit) as error:
+        module, _, last = name.rpartition(".")
+        there = dir(sys.modules[module]) if module in sys.modules else []
+        close = difflib.get_close_matches(last, [each for each in there if not each.startswith("_")], n=1)
+        meant = f"; did you mean {module}.{close[0]}?" if close else ""
+        return f"{type(error).__name__}: {first_line(error)}{meant}"
+    return None
 
 
 def build(node: Any, name: str, kind: Callable[..., Any] | None = None) -> Any:
@@ -140,7 +124,7 @@ def build(node: Any, name: str, kind: Callable[..., Any] | None = None) -> Any:
         cause = error.__cause__
         if isinstance(cause, RagsweepError):
             raise cause from error
-        reason = why_absent(str(node["_target_"])) or " ".join(str(cause or error).split())
+        reason = _why_absent(str(node["_target_"])) or " ".join(str(cause or error).split())
         raise ConfigError(f"{name}: {node.get('_target_')} cannot be built ({reason})") from error
     except OmegaConfBaseException as error:
         raise ConfigError(f"{name}: {first_line(error)}") from error
@@ -161,7 +145,7 @@ def build_around(config: DictConfig, name: str) -> Any:
         name: Of the component's node.
     """
     node = config[name]
-    hints = {key: hint for key, hint in parameters_of(node, config).items() if key in config}
+    hints = {key: each.hint for key, each in parameters_of(node, config).items() if key in config}
     taken = {key: build(config[key], key, hint if is_group(hint) else None) for key, hint in hints.items()}
     make = build(OmegaConf.create({**node, "_partial_": True}), name)
     try:

@@ -13,9 +13,8 @@ import yaml
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.components import REQUIRED, parameters_of, signature_of, target_of
+from ragsweep.config.components import REQUIRED, nearest, parameters_of, signature_of, target_of
 from ragsweep.config.rules import as_configured
-from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import check_groups, plugins
 from ragsweep.core.project import CONF, conf_folders, option_file

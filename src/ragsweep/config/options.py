@@ -95,7 +95,7 @@ def named_components(nodes: Mapping[str, Any]) -> Iterator[Named]:
         nodes: A configuration as plain mappings, lists and values, in which references are not filled in.
     """
     if is_node(nodes.get("task")):
-        hints = {key: hint for key, hint in parameters_of(nodes["task"], nodes).items() if key in nodes}
+        hints = {key: each.hint for key, each in parameters_of(nodes["task"], nodes).items() if key in nodes}
         yield from _within("", nodes, hints, sorted({"task", *SHARED, *hints}))
 
 

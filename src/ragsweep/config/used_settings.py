@@ -3,61 +3,27 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue
 
-from ragsweep.config.components import parameters_of
+from ragsweep.config.components import HYDRA_KEYS, parameters_of
 from ragsweep.core.errors import ConfigError, first_line
-from ragsweep.core.project import options_of, portable
+from ragsweep.core.project import portable
 from ragsweep.store.code import kind_of, name_of
 from ragsweep.store.key_capabilities import HasFingerprint, LimitsSettings
 
 STORE = "ragsweep.store.stage_store.Store"
-HYDRA_KEYS = ("_target_", "_partial_", "_recursive_", "_convert_")
 PLAIN = (bool, int, float, str, type(None))
 
 
-def leaves(config: Mapping[Any, Any] | DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting as `(dotted.name, resolved value)`; raise `ConfigError` where one has no value."""
-    for key in config:
-        name = prefix + str(key)
-        if not isinstance(key, str):
-            raise ConfigError(f"{name}: found {key!r} as a name, expected a string; put it in quotes")
-        try:
-            value = config[key]
-        except MissingMandatoryValue as error:
-            name = error.full_key or name  # of the node itself, which another group may refer to
-            raise ConfigError(f"{name}: no value; set it with {name}=VALUE") from error
-        except InterpolationResolutionError as error:
-            missing = re.search(r"[Mm]issing mandatory value: (\S+)", str(error))
-            if missing:
-                raise ConfigError(f"{missing.group(1)}: no value; set it with {missing.group(1)}=VALUE") from error
-            absent = re.fullmatch(r"Interpolation key '(([^'.]+)[^']*)' not found", first_line(error))
-            if absent and (options := options_of(absent[2])):
-                if absent[1] == absent[2]:
-                    raise ConfigError(
-                        f"{absent[1]}: nothing is chosen; expected one of {', '.join(options)}"
-                    ) from error
-                raise ConfigError(
-                    f"{absent[1]}: {name} is made of it, but what is chosen has no such setting"
-                ) from error
-            raise ConfigError(f"{name}: {first_line(error)}") from error
-        if isinstance(value, dict | DictConfig):
-            yield from leaves(value, f"{name}.")
-        else:
-            yield name, value
-
-
 def settings_of_task(config: DictConfig, task: object) -> tuple[dict[str, Any], dict[str, object]]:
-    """The settings that a run of a task uses, by their paths; and the objects that they were read from, by their nodes.
+    """The settings that a run of a task uses, and the components and groups that they were read from, by their paths.
 
     Raises:
         ConfigError: The task does not keep one of its arguments, or a setting is smaller than the one that limits it.
@@ -70,13 +36,14 @@ def settings_of_task(config: DictConfig, task: object) -> tuple[dict[str, Any], 
     settings |= {name: config[name] for name in taken if name not in groups}
     settings = {path: value for path, value in settings.items() if path not in without_effect}
     shown = short_paths(settings, config)
-    for path, _, part in used_components(config, groups):
+    parts = {path: part for path, _, part in used_components(config, {**groups, "task": task})}
+    for path, part in parts.items():
         limits = declared(part, "at_least", (dict,), {}) if isinstance(part, LimitsSettings) else {}
         for name, other in limits.items():
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:
                 raise ConfigError(f"{shown[f'{path}.{name}']}: found {value}, expected at least {other} ({least})")
-    return settings, {**groups, "task": task}
+    return settings, parts
 
 
 def _kept_by(task: object, name: str) -> Any:
@@ -208,16 +175,3 @@ def _written(value: Any) -> str:
         ast.literal_eval(value)
         return repr(value)
     return value if re.fullmatch(r"[\w.\-/ ]*", value) else repr(value)
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """' (did you mean ...?)' for the known name most like `word`, or the names of its group, or both."""
-    group, _, last = word.rpartition(".")
-    known = [name for name in known if not name.endswith("_")]  # not _target_ and its like
-    beside = [name for name in known if name.rpartition(".")[0] == group]
-    has = f"{group} has {', '.join(name.rpartition('.')[2] for name in beside)}" if group and beside else ""
-    for names, cutoff, before in ((beside, 0.7, ""), (known, 0.75, has)):  # of other groups must be more alike
-        by_last = {name.rpartition(".")[2].casefold(): name for name in names}
-        if close := difflib.get_close_matches(last.casefold(), list(by_last), n=1, cutoff=cutoff):
-            return f" ({before}{'; ' if before else ''}did you mean {by_last[close[0]]}?)"
-    return has and f" ({has})"

@@ -14,7 +14,8 @@ from uuid import uuid4
 
 from omegaconf import OmegaConf
 
-from ragsweep.config.checking import build, check_component
+from ragsweep.config.checking import build
+from ragsweep.config.components import check_component
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import placed, project
 from ragsweep.datasets import Document, Passage

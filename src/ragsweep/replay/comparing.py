@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_yaml
-from ragsweep.experiment import checked, decision_of
+from ragsweep.experiment import checked
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, refuse_others
 from ragsweep.sweeps import (
     Decision,
@@ -24,6 +24,7 @@ from ragsweep.sweeps import (
     on_common_queries,
     side_by_side,
 )
+from ragsweep.sweeps.decision_settings import decision_of
 from ragsweep.tracking.fetching import LARGEST_SETTINGS_MB
 
 SHOWN_DIGITS = 12  # digits of a digest that a message shows

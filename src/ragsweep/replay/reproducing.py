@@ -17,10 +17,11 @@ import pandas as pd
 from ragsweep import tracking
 from ragsweep.core.project import project, sweep_id
 from ragsweep.core.terminal import one_line
-from ragsweep.experiment import Experiment, decision_of
+from ragsweep.experiment import Experiment
 from ragsweep.replay.returned_record import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.store.code import digest_of_code
+from ragsweep.sweeps.decision_settings import decision_of
 
 SHOWN_DIFFERENCES = 20
 

@@ -121,8 +121,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     taken = parameters_of(task, recorded)
     recorded = {name: recorded[name] for name in ("task", *names, *taken) if name in recorded}
     recorded["decision"] = {**decision, "tokenizer": None}  # the task has it
-    for name, hint in taken.items():
-        needed = name not in TODAYS and (is_component(hint) or is_group(hint))
+    for name, parameter in taken.items():
+        needed = name not in TODAYS and (is_component(parameter.hint) or is_group(parameter.hint))
         if needed and not isinstance(recorded.get(name), dict):
             raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
     for name in recorded:

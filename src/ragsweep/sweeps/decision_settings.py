@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
+from omegaconf import DictConfig, OmegaConf
+
+from ragsweep.config.components import nearest
 from ragsweep.config.run_settings import Budget
-from ragsweep.config.used_settings import nearest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.tasks.metric import Metric
@@ -52,6 +54,12 @@ class DecisionSettings:
 
 
 RECORDED = DecisionSettings("")  # by the metric that the runs name
+
+
+def decision_of(config: DictConfig) -> DecisionSettings:
+    """How a sweep with this configuration is decided."""
+    settings: Any = OmegaConf.to_container(config.decision, resolve=True)
+    return DecisionSettings(**settings)
 
 
 def check_at(settings: DecisionSettings, cutoffs: Collection[object]) -> None:

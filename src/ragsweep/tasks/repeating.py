@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.used_settings import used_components
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest
 from ragsweep.core.terminal import counted
@@ -50,10 +49,9 @@ class MeasuresRepeats(Capability, Protocol):
         ...
 
 
-def varying(config: DictConfig, built: Mapping[str, object]) -> list[str]:
+def varying(parts: Mapping[str, object]) -> list[str]:
     """The paths of the components that may return something else when they are asked again."""
-    parts = used_components(config, built)
-    return [path for path, _, part in parts if isinstance(part, Varies) and part.varies]
+    return [path for path, part in parts.items() if isinstance(part, Varies) and part.varies]
 
 
 def with_repeat(config: DictConfig, paths: Sequence[str], number: int) -> DictConfig:

@@ -12,10 +12,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.project import CONF, register_resolvers
-from ragsweep.tracking.address import check_address, is_server, sqlite_file
+from ragsweep.core.terminal import one_line, say_once
+from ragsweep.tracking.address import absolute, check_address, is_server, sqlite_file
 
 CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
+URI_VARIABLE, EXPERIMENT_VARIABLE = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME"  # of MLflow's own client
 
 
 def own_store() -> tuple[str, str]:
@@ -30,6 +32,24 @@ def check_places(config: DictConfig) -> None:
     uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
     if isinstance(uri, str):  # else `check` says what is missing
         check_place(uri, artifacts)
+
+
+def name_unused_variables(uri: str, experiment: object = None) -> None:
+    """Name the variables of MLflow's own client that say something else than the configuration."""
+    named = os.environ.get(URI_VARIABLE)
+    if named and absolute(named) != absolute(uri):
+        try:
+            check_address(named)
+        except RefusedError:  # it is no address of a store that ragsweep can use, or has a password
+            say_once(f"{URI_VARIABLE} is not used; runs go to {uri} (tracking.uri changes that)")
+        else:
+            use = f"tracking=server tracking.uri={named}" if is_server(named) else f"tracking.uri={named}"
+            say_once(f"{URI_VARIABLE}={named} is not used; runs go to {uri} ({use} changes that)")
+    named = os.environ.get(EXPERIMENT_VARIABLE)
+    if named and experiment and named != experiment:
+        shown = one_line(named)
+        said = f"{EXPERIMENT_VARIABLE}={shown} is not used; the experiment is {one_line(str(experiment))}"
+        say_once(f"{said} (tracking.experiment={shown} changes that)")
 
 
 def check_place(uri: str, artifacts: str | None) -> None:

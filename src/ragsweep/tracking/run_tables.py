@@ -16,9 +16,8 @@ from ragsweep.core.csv_files import read_per_query, setting_columns
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.mlflow_variables import name_unused_variables
 from ragsweep.tracking.names import STEPPED
-from ragsweep.tracking.place import own_store
+from ragsweep.tracking.place import name_unused_variables, own_store
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, search
