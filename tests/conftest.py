@@ -162,7 +162,7 @@ def drawing() -> None:
 
 @pytest.fixture(scope="session")
 def long_work() -> None:
-    """Tests that compute for about half a second or more have this fixture."""
+    """Tests that compute for about 0.2 s or more, such as composing a configuration, have this fixture."""
 
 
 @pytest.fixture(scope="session")

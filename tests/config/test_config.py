@@ -35,6 +35,7 @@ def composed():
     return make
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_defaults_pass(composed):
     check(composed(), GROUPS_OF_NO_TASK)
 
@@ -59,6 +60,7 @@ def test_a_value_of_the_wrong_kind_is_refused_by_its_name(composed, override):
 ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.SentenceTransformerEncoder,batch_size:0}"
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
@@ -113,6 +115,7 @@ def asking(composed, **settings):
     return OmegaConf.merge({name: value for name, value in composed().items() if name != "task"}, more)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("attribute", "value", "message"),
     [
@@ -127,6 +130,7 @@ def test_what_a_component_says_of_itself_is_checked(composed, monkeypatch, attri
         Experiment.of(composed("retriever=sparse"))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_number_as_a_name_is_refused(composed):
     config = composed()
     OmegaConf.update(config, "retriever.weights", {1: 0.5}, force_add=True)
@@ -163,17 +167,20 @@ def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
         check(asking(composed, threshold=2), GROUPS_OF_NO_TASK)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_every_component_in_a_list_is_checked(composed):
     wrong = [{"_target_": "ragsweep.retrieval.SparseRetriever", "b": 7}]
     with pytest.raises(ConfigError, match=r"^rankers\.0\.b: found 7, expected a number from 0 to 1"):
         check(asking(composed, rankers=wrong), GROUPS_OF_NO_TASK)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_k_may_not_be_larger_than_the_candidates(composed):
     with pytest.raises(ConfigError, match=r"^retriever\.candidates: found 100, expected at least k \(500\)"):
         Experiment.of(composed("k=500"))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("alpha", [0, 0.5])
 def test_the_candidates_of_a_hybrid_within_another_count(composed, alpha):
     config = composed("k=5", f"retriever.alpha={alpha}")
@@ -182,6 +189,7 @@ def test_the_candidates_of_a_hybrid_within_another_count(composed, alpha):
         Experiment.of(config)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -208,6 +216,7 @@ def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
     check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), GROUPS_OF_NO_TASK)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_sweep_is_decided_by_a_metric_that_is_measured(composed):
     with pytest.raises(ConfigError, match=r"^decision\.metric: found 'ndcg', expected a metric that is measured: "):
         Experiment.of(composed("~evaluation.metrics.ndcg"))
@@ -221,18 +230,21 @@ def used(config, *names):
     return settings, {names[path]: value for path, value in settings.items()}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_settings_are_read_from_the_built_objects(composed):
     config = composed("retriever=sparse", "retriever.k1=0.9")
     settings = effective_settings(config, {"retriever": SparseRetriever(store=None, k1=1.2)})
     assert settings["retriever.k1"] == 1.2
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_shared_part_is_shown_by_its_group(composed):
     by_path, shown = used(composed("encoder.device=cpu"), "retriever")
     assert by_path["retriever.dense.encoder.device"] == shown["encoder.device"] == "cpu"
     assert len(by_path) == len(shown)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("retriever", ["dense", "hybrid"])
 def test_the_index_is_shown_by_its_group(composed, retriever):
     _, shown = used(composed(f"retriever={retriever}", "index=hnsw", "index.m=7"), "retriever")
@@ -251,6 +263,7 @@ ANOTHER_DENSE = {
 }
 
 
+@pytest.mark.usefixtures("long_work")
 def test_two_encoders_in_one_retriever_keep_their_settings_apart(composed):
     config = composed("encoder.device=cpu", "index=hnsw")
     config.retriever.sparse = ANOTHER_DENSE
@@ -261,6 +274,7 @@ def test_two_encoders_in_one_retriever_keep_their_settings_apart(composed):
     assert "encoder.model" not in shown
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged(composed):
     settings, shown = used(composed("retriever.alpha=0"), "retriever")
     assert "retriever.sparse.k1" in settings
@@ -268,6 +282,7 @@ def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged(composed):
     assert not any(name.startswith(absent) for name in [*settings, *shown])
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("overrides", "logged"),
     [
@@ -284,12 +299,14 @@ def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
     assert {name for name in settings if name.startswith("retriever.sparse.")} == shared | own
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_metrics_arguments_are_logged(composed):
     config = composed("evaluation.metrics.ndcg.gain=exponential")
     settings = effective_settings(config, {"evaluation": config.evaluation})
     assert settings["evaluation.metrics.ndcg"] == "ragsweep.evaluation.ndcg(gain=exponential)"
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("value", ["None", "1", "linear, x=1", "[1]", "a'b"])
 def test_a_text_is_told_from_what_it_reads_like(composed, value):
     def logged(given):
@@ -300,6 +317,7 @@ def test_a_text_is_told_from_what_it_reads_like(composed, value):
     assert logged(value) == f"ragsweep.evaluation.ndcg(gain={value!r})"
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_code_of_what_hydra_hands_on_counts(composed):
     handed = "{_target_: hydra.utils.get_method, path: small.arguments}"
     assert "small.arguments" in digests_of_others(composed(f"+evaluation.metrics.other={handed}"))
@@ -321,6 +339,7 @@ def test_an_attribute_of_the_class_is_not_the_setting():
     assert settings == {"retriever.mode": "first", "retriever.size": 6}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_positional_arguments_of_a_metric_are_logged(composed):
     config = composed("+evaluation.metrics.ndcg._args_=[3]")
     settings = effective_settings(config, {"evaluation": config.evaluation})

@@ -49,17 +49,20 @@ def option(group, name):
     return OmegaConf.to_container(OmegaConf.load(CONF / group / f"{name}.yaml"), resolve=False)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_name_stands_for_the_file_of_the_option(composed):
     config = check(composed("retriever.fusion=rrf"), GROUPS_OF_NO_TASK)
     assert config.retriever.fusion == option("fusion", "rrf")
     assert config.fusion == option("fusion", "minmax")
 
 
+@pytest.mark.usefixtures("long_work")
 def test_interpolations_of_an_option_are_filled_in(composed):
     config = check(composed("retriever.dense.encoder=letters", "k=7"), GROUPS_OF_NO_TASK)
     assert config.retriever.dense.encoder == {"_target_": "letters.LetterEncoder", "seconds": 7}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_options_name_options_in_mappings_and_in_their_own_files(composed):
     config = check(composed("retriever=two"), GROUPS_OF_NO_TASK)
     assert config.retriever.rankers.words.k1 == 1.5
@@ -67,11 +70,13 @@ def test_options_name_options_in_mappings_and_in_their_own_files(composed):
     assert config.retriever.rankers.letters.encoder._target_ == "letters.LetterEncoder"
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_option_none_is_null(composed):
     config = check(composed("retriever=pipeline", "retriever.reranker=none"), GROUPS_OF_NO_TASK)
     assert config.retriever.reranker is None
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -90,6 +95,7 @@ def test_another_name_is_refused_in_one_line(composed, overrides, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_configuration_without_names_is_left_as_it_is(composed):
     config = composed()
     assert with_options(config) is config

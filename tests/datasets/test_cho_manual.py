@@ -45,6 +45,7 @@ def test_every_page_has_text(manual_pages):
     assert manual_pages.empty_pages == ()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_no_two_pages_share_a_third_of_their_word_5_grams(manual_pages):
     of_pages = [words(text) for text in manual_pages.texts]
     grams = [set(zip(*(page[n:] for n in range(5)), strict=False)) for page in of_pages]

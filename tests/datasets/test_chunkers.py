@@ -192,6 +192,7 @@ def test_topics_are_cut_where_they_change():
     assert texts(chunker, iron + ball) == [iron.strip(), ball.strip()]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_distances_are_those_of_windows_of_sentences(store):
     text, encoder = "".join(LINES[:40]), LetterEncoder()
     sentences = [text[start:end] for start, end in sentences_of(text)]

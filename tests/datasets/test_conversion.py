@@ -340,6 +340,7 @@ def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path, da
     assert again.stdout.splitlines()[0].startswith("again: 7 documents, 5 queries, "), again.stderr
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

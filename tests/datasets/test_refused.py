@@ -36,6 +36,7 @@ def beir(tmp_path):
     return write
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
@@ -103,6 +104,7 @@ def test_skip_is_a_list_of_names(folder, skip):
     refused(overrides(folder, skip=skip), "dataset.skip: found ")
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_pipe_instead_of_a_query_file_is_refused_instead_of_waited_for(folder):
     os.mkfifo(folder / "pipe")
     given = overrides(folder, queries=folder / "pipe", skip="['b c.pdf']")

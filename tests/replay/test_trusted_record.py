@@ -63,6 +63,7 @@ class Answers:
     threshold: float = 0.5
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_task_of_a_user_takes_its_own_groups_from_the_record(logged, today):
     answerer = {"_target_": f"{__name__}.Mine", "b": 0.5}
     task = {"_target_": f"{__name__}.Answers"}
@@ -198,6 +199,7 @@ def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_pat
         assert (encoder.device, encoder.model) == ("cpu", str(tmp_path))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_an_override_of_the_language_model_reaches_the_rewriter_that_asks_it(today):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         asks = compose("config", ["query=hyde", "language_model=openai", "language_model.model=mine"])

@@ -107,6 +107,7 @@ def test_a_dense_query_moves_to_the_mean_of_the_passages(letters, manual_search,
         np.testing.assert_allclose(found.scores[query], np.sort(scores)[::-1][:10], atol=1e-5)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("ranker", ["sparse", "dense"])
 def test_the_whole_weight_on_the_query_changes_no_ranking(letters, manual_search, ranker):
     made = {"sparse": SPARSE, "dense": DenseRetriever(letters, NO_STORE)}[ranker]

@@ -181,6 +181,7 @@ def test_without_a_limit_the_scores_of_all_passages_are_normalised(letters, vari
         assert found.scores[query] == pytest.approx(scores[order], abs=1e-6)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_without_a_limit_the_manual_is_ranked_as_by_a_loop_over_whole_vectors(letters, manual_search):
     hybrid = HybridRetriever(DenseRetriever(letters, NO_STORE), SparseRetriever(NO_STORE), 0.5, candidates=None)
     found = hybrid.rank(manual_search, 20)

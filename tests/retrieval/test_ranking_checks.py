@@ -397,6 +397,7 @@ def test_a_run_whose_retriever_gives_up_is_failed(theirs, application):
     assert [run.info.status for run in application.runs()] == ["FAILED"]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -89,6 +89,7 @@ def test_equal_configurations_are_seldom_called_different(correction):
     assert np.mean(wrong) <= at_most(0.05, times)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_step_down_finds_no_less_than_holm_does():
     scores = sweep(configurations=6, queries=133) + np.array([[0.0], [0.02], [0.05], [0.05], [0.08], [0.1]])
     by_holm, by_largest = (compare_all_pairs(scores, correction=each).corrected for each in ("holm", "max_t"))

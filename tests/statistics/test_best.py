@@ -58,6 +58,7 @@ def test_the_comparison_equals_its_definition(seed):
     assert compare_with_best(scores).p == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("queries", [8, 133])
 def test_with_two_configurations_the_test_is_that_of_a_pair(queries):
     scores = sweep(configurations=2, queries=queries, seed=8)

@@ -64,6 +64,7 @@ def test_the_promise_is_broken_in_at_most_5_percent_of_sets_of_questions(configu
     assert broken / sets <= at_most(0.05, sets)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_choosing_the_luckiest_breaks_the_promise_if_it_is_not_corrected():
     """The reason for the correction: without it, the promise is broken far more often."""
     sets, rng, broken = 400, np.random.default_rng(2), 0

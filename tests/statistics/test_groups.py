@@ -162,6 +162,7 @@ def test_copies_of_each_query_in_a_group_change_nothing():
     assert (naive["p"] < single["p"]).any(), "which copies would do without groups"
 
 
+@pytest.mark.usefixtures("long_work")
 def test_queries_that_are_alone_give_the_same_numbers_to_the_last_bit():
     scores = sweep(configurations=4, queries=40, seed=3)
     alone = everything(scores, Groups.named([f"q{row}" for row in range(40)]), TYPES)

@@ -18,6 +18,7 @@ def test_the_interval_of_a_share_is_that_of_the_binomial_distribution(queries):
     assert confidence_intervals(hits) == pytest.approx(tuple(expected), abs=1.01 / queries + 0.001)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_interval_equals_scipys_percentile_bootstrap():
     values = np.random.default_rng(1).beta(2, 5, size=133)
     oracle = bootstrap((values,), np.mean, method="percentile", n_resamples=20_000, rng=2).confidence_interval

@@ -118,6 +118,7 @@ def test_what_adds_nothing_changes_no_bit(values):
         assert test(None).tolist() == test(nothing).tolist()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_every_test_finds_less_where_repeats_add_variance():
     rng = np.random.default_rng(0)
     scores = np.clip(rng.normal([[0.8], [0.55], [0.5]], 0.2, (3, 60)), 0, 1)
@@ -170,6 +171,7 @@ def test_the_parts_are_within_a_tenth_of_the_truth_on_average(questions, repeats
     assert found.mean(axis=0) == pytest.approx(np.array(parts), rel=0.1)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("questions", "repeats", "parts"),
     [
@@ -186,6 +188,7 @@ def test_intervals_cover_the_mean_of_other_questions_and_repeats(questions, repe
     assert 0.93 <= np.mean(covered) <= 0.97
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(("questions", "repeats", "spread"), [(64, 5, 2), (200, 3, 5), (64, 10, 1)])
 def test_wilsons_intervals_cover_a_share(questions, repeats, spread):
     sets = right_or_wrong(np.random.default_rng(2), questions, repeats, spread)

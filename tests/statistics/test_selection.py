@@ -159,6 +159,7 @@ def test_choosing_by_type_loses_if_all_types_have_the_same_best():
     assert np.mean(gains) < -2 * np.std(gains) / np.sqrt(200)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_p_of_the_types_is_close_to_p_from_all_permutations():
     scores, types = sweep(configurations=3, queries=7, seed=2), ["how", "how", "how", "why", "why", "what", "what"]
 

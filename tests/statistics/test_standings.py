@@ -42,6 +42,7 @@ def test_types_are_compared_only_if_there_are_two(scores):
     assert standings(scores, ["a"] * 66 + ["b"] * 67, resamples=100).by_type is not None
 
 
+@pytest.mark.usefixtures("long_work")
 def test_types_pay_only_if_they_gain(scores):
     halves = np.repeat([0.0, 0.5], 40)
     noise = np.random.default_rng(0).normal(0, 0.01, (2, 80))

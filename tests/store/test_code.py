@@ -169,6 +169,7 @@ class Cut(SparseRetriever):
     letters: int = 99
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_own_settings_of_a_subclass_tell_its_results_apart(letters, store):
     search = Search(("iron tea", "ivory", "zinc"), ("iron", "zinc"))
     for first, other in (

@@ -161,6 +161,7 @@ def test_a_dataset_of_which_nothing_finished_is_not_forgotten():
     assert "1 of 7 runs did not finish." in across_in_words(found)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_record_has_every_value_and_regret():
     found = on({"a": APART, "b": APART, "c": [0.5, 0.4, 0.45]})
     record = json.loads(json.dumps(across_as_record(found, "s1"), allow_nan=False))

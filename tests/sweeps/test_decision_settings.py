@@ -89,6 +89,7 @@ def test_a_bad_decision_is_refused_before_the_sweep(application):
     assert not application.runs()
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("override", "message"),
     [

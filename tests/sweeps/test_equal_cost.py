@@ -57,6 +57,7 @@ def by_hand(runs, budget):
     raise AssertionError
 
 
+@pytest.mark.usefixtures("long_work")
 @given(st.integers(1, 3000))
 def test_values_at_a_budget_are_those_of_a_walk_along_the_cutoffs(budget):
     sweep = grid(settings=DecisionSettings("f1", budgets=[budget], costs=[TOKENS]))

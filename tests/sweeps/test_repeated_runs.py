@@ -32,6 +32,7 @@ def sweep(rng, parts, configurations=3, repeats=REPEATS):
     return Sweep([run(f"m{number}", each) for number, each in enumerate(values)], {}, DecisionSettings("f1"))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_four_parts_of_the_variance_are_within_a_tenth_of_the_truth_on_average():
     rng, parts = np.random.default_rng(0), (0.3, 1.0, 0.1, 1.0)
     found = np.mean([split(sweep(rng, parts, configurations=12)) for _ in range(40)], axis=0)

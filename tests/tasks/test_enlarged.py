@@ -234,6 +234,7 @@ def test_more_than_100_passages_are_ranked_where_parts_need_them(collection):
     assert replace(plain, returns=PageUnit(candidates=5)).depth == 100
 
 
+@pytest.mark.usefixtures("long_work")
 def test_all_that_can_be_returned_is_a_recall_of_1(collection):
     """Whatever the unit, with all passages found and a cutoff that holds all of them."""
     for unit in UNITS.values():
@@ -248,6 +249,7 @@ def test_all_that_can_be_returned_is_a_recall_of_1(collection):
         assert (np.diff(values[0], axis=0) >= 0).all()
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("judged", ["pages", "spans"])
 @pytest.mark.parametrize("name", UNITS)
 def test_explain_agrees_with_recall(collection, name, judged):

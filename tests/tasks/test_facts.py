@@ -84,6 +84,7 @@ def test_what_cannot_be_read_is_one_line_that_names_the_field(changes, told):
     assert str(refused.value).startswith(told)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_hundred_thousand_wrong_values_are_refused_at_once():
     with pytest.raises(MalformedError, match=r"100,000 of its fields"):
         facts_of(FACTS | {"sections": dict.fromkeys(map(str, range(100_000)))})

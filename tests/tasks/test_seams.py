@@ -175,6 +175,7 @@ def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
     assert [type(each) for call in handed[seam] for each in secrets_in(call, RankingTask)] == []
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(handed):
     for embeddings, types in (arguments for arguments, _ in handed[CentroidClassifier, "learn"]):
         assert len(embeddings) == len(types) == len(TOPICS)  # half of the queries

@@ -95,6 +95,7 @@ def test_the_time_of_a_query_is_taken_once(letters, store):
     assert encoder.asked == ["zinc", *CORPUS]  # one call that warms up
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
     for number in (1, 2):
         store.get("stage", number, lambda number=number: {"array": np.array([number])})

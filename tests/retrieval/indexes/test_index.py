@@ -92,12 +92,14 @@ class TestApproximateIndex:
         assert found.recall_of_exact.tolist() == pytest.approx(shares)
         assert 0 < np.mean(shares) < 1
 
+    @pytest.mark.usefixtures("long_work")
     def test_a_kept_ranking_is_the_one_that_was_made(self, retrieve, index, store):
         made, kept, anew = retrieve(index), retrieve(index), retrieve(index, store=Store(store.path, enabled=False))
         assert all(np.array_equal(vars(made)[name], vars(kept)[name]) for name in vars(made))
         assert same(anew, made)
         assert np.array_equal(anew.recall_of_exact, made.recall_of_exact)
 
+    @pytest.mark.usefixtures("long_work")
     def test_a_kept_index_finds_what_a_new_one_does(self, retrieve, index, store):
         retrieve(index, 9)  # builds the index
         assert same(retrieve(index), retrieve(index, store=Store(store.path, enabled=False)))
@@ -123,6 +125,7 @@ def test_the_number_of_threads_does_not_show_in_an_index(index):
     assert np.array_equal(built[0]["index"], built[1]["index"])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_settings_of_the_search_do_not_build_anew(retrieve, store):
     for index in (HnswIndex(ef_search=12), HnswIndex(ef_search=20), IvfPqIndex(8, 1, 2), IvfPqIndex(8, 8, 2)):
         retrieve(index)
@@ -134,6 +137,7 @@ def test_exact_search_keeps_no_index_and_claims_no_recall(retrieve, store):
     assert not (Path(store.path) / "index").exists()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_no_more_passages_come_back_than_the_graph_search_holds(retrieve):
     assert retrieve(HnswIndex(ef_search=3)).passages.shape == (30, 3)
 

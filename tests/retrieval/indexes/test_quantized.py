@@ -72,6 +72,7 @@ def test_codes_are_those_of_sentence_transformers(quantize):
     np.testing.assert_array_equal(kept[0]["codes"].view(expected.dtype), expected)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("quantize", SCORES)
 def test_without_rescoring_the_codes_decide(quantize):
     found = retrieve(quantize=quantize, rescore=False)
@@ -150,6 +151,7 @@ def test_every_setting_changes_the_ranking_also_beside_a_stored_one(store, setti
     assert not np.array_equal(one.scores, other.scores)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_sweep_over_the_settings_encodes_every_text_once(store):
     asked = []
     for settings, change in CHANGES:

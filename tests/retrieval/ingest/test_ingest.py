@@ -184,6 +184,7 @@ class Seen:
         return replace(ranking, passages=ranking.passages[:, :depth], scores=ranking.scores[:, :depth])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_rerankers_get_the_passages_themselves():
     for within in (False, True):
         seen = Seen()
@@ -306,6 +307,7 @@ def test_a_run_with_other_headings_is_another_one_where_something_is_indexed(tmp
     assert len({plain, below, other}) == 3
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_larger_type_of_the_manual_is_its_headings(manual):
     corpus = PdfDocuments(str(PROJECT / "data/cho_manual/documents"))
     [document] = corpus.with_headings(manual.documents)

@@ -26,6 +26,7 @@ class TestEncoderReranker(RerankerContract):
     settings: ClassVar = {"encoder": LetterEncoder()}
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_order_is_that_of_dense_retrieval_among_the_candidates(letters, store, manual_search):
     first = SparseRetriever(store).rank(manual_search, 20)
     reranked = EncoderReranker(letters, store).rerank(manual_search, first, 20)

@@ -48,6 +48,7 @@ def test_each_candidate_gets_the_score_of_its_pair(store, manual_search, first):
         np.testing.assert_array_equal(scores, by_hand(manual_search, first))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_pair_is_scored_once_for_any_candidates(store, manual_search, first):
     fewer = Ranking(first.passages[:, :5], first.scores[:, :5])
     shared = Shared()
@@ -68,6 +69,7 @@ def test_a_copy_of_a_passage_is_scored_once(store):
     assert len(shared.asked) == 2
 
 
+@pytest.mark.usefixtures("long_work")
 def test_another_scorer_does_not_take_the_scores_of_this_one(store, manual_search, first):
     pair_scores(manual_search, first, Shared(), store, "shared")
     other = Shared()

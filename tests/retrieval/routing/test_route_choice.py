@@ -141,6 +141,7 @@ def without_signal():
     return [simulated(rng) for _ in range(400)]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_without_signal_there_is_no_gain_on_average(without_signal):
     gains = np.array([gain.mean() for *_, gain in without_signal])
     assert abs(gains.mean()) < 3 * gains.std() / np.sqrt(len(gains))
@@ -161,6 +162,7 @@ def test_an_interval_of_independent_queries_would_cover_no_gain_too_seldom(witho
     assert np.mean(covers) < 0.9
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_interval_covers_the_expected_gain_where_there_is_one():
     rng = np.random.default_rng(1)
     gains = [simulated(rng, effect=0.1)[2] for _ in range(400)]

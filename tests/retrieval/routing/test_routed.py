@@ -148,6 +148,7 @@ def fold_of(judged):
     return folds_of(judged.search.queries, types, 5, seed=0)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_judgments_of_a_query_change_the_rankings_of_others():
     """So the test above does not hold for lack of any effect."""
     judged = small_search()
@@ -249,6 +250,7 @@ def test_a_route_that_is_not_timed_leaves_the_latency_unknown():
     assert not len(small_search().rank(routed(routes={"timed": SPARSE, "untimed": Untimed()}), 5).latency_ms)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_routes_without_an_approximate_index_have_a_recall_of_1():
     judged = small_search()
     made = routed(routes={"graph": DenseRetriever(LetterEncoder(), NO_STORE, HnswIndex()), "sparse": SPARSE})
@@ -280,6 +282,7 @@ def test_the_table_of_queries_has_type_confidence_and_route():
     assert all(1 / 3 - 0.001 <= float(each) <= 1 for each in found["type_confidence"])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_report_says_how_well_types_are_predicted_and_what_routing_gains():
     """Numbers are counted again from the details."""
     judged, made = small_search(), routed()
@@ -297,6 +300,7 @@ def test_the_report_says_how_well_types_are_predicted_and_what_routing_gains():
     assert "If all types were predicted rightly, the change would be " in text
 
 
+@pytest.mark.usefixtures("long_work")
 def test_queries_without_type_or_judgments_are_routed_and_not_counted():
     judged = small_search()
     types, relevant = [*judged.types], [*judged.relevant]
@@ -309,6 +313,7 @@ def test_queries_without_type_or_judgments_are_routed_and_not_counted():
     assert "on 23 queries that had no part in the choice" in text
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_trace_names_the_type_the_confidence_and_the_stages_of_the_route():
     judged, made = small_search(), routed()
     found = details(made, judged)
