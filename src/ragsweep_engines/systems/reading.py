@@ -13,28 +13,10 @@ from jmespath.exceptions import JMESPathError
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import some_of
 from ragsweep.retrieval.results import Result
+from ragsweep_engines.systems.usual_fields import LISTS, NAMES, WITHIN
 
 MOST_LEVELS = 4  # of objects within objects
 MOST_IN_LIST = 100  # entries of a list in a field; a longer one is an embedding
-LISTS = (  # fields that have the results
-    *("documents", "docs", "source_documents", "source_nodes", "nodes", "results", "hits", "matches", "points"),
-    *("passages", "chunks", "contexts", "context", "retrieved_contexts", "items", "data", "value", "ids"),
-    "objects",  # of Weaviate
-)
-WITHIN = (
-    *("", "node", "metadata", "meta", "node.metadata", "payload", "_source", "properties", "entity", "fields"),
-    *("cmetadata", "langchain_metadata", "metadata_"),  # columns of tables that LangChain and LlamaIndex make
-)
-NAMES = {
-    "id": ("id", "_id", "docno", "doc_id", "docid", "document_id", "chunk_id", "passage_id", "id_", "node_id", "pk"),
-    "source": (
-        *("source", "file_path", "file_name", "filename", "filepath", "file", "path", "document", "doc", "url"),
-        "doc_uri",  # of MLflow's documents
-    ),
-    "page": ("page", "page_number", "page_label", "page_no", "page_num"),
-    "text": ("page_content", "content", "text", "chunk", "passage", "body", "document", "text_resource.text", "title"),
-    "score": ("score", "_score", "similarity", "relevance_score", "@search.score"),
-}
 
 
 class Fields(NamedTuple):
@@ -86,6 +68,10 @@ class Reader:
         """
         listed = listing(answer)
         results = [_result(each, self._fields) for each in listed]
+        if results and not any(each.ids or each.source or each.text for each in results):
+            there = some_of(sorted({each for found in listed for each in _names(as_fields(found))})) or "none"
+            expected = "expected an id, a source or a text; retriever.id=FIELD names one"
+            raise RetrieverError(f"no result has a field of a usual name (there is {there}); {expected}")
         self._absent = {name for name in self._absent if not any(_has(each, name) for each in results)}
         if self._absent and listed:
             self._answers += 1
@@ -225,7 +211,10 @@ def _result(found: object, fields: Fields) -> Result:
 
 def _values(read: Mapping[str, Any], name: str, path: str | None) -> Iterator[object]:
     """The values of a field, the likeliest first; only those that are plain."""
-    for each in [_at_path(read, name, path)] if path else _usual(read, NAMES[name]):
+    for found in [_at_path(read, name, path)] if path else _usual(read, NAMES[name]):
+        each = found[0] if isinstance(found, list) and len(found) == 1 else found  # as Solr and Elasticsearch have it
+        if name == "text" and isinstance(each, dict):  # a part of a text, as OpenAI and Cohere have it
+            each = each.get("text")
         missing = each is None or each == "" or (isinstance(each, float) and isnan(each))  # as a DataFrame says it
         if isinstance(each, str | int | float) and not isinstance(each, bool) and not missing:
             yield each
