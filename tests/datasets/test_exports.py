@@ -36,7 +36,25 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
 # Judgments with fields
 
 
-@pytest.mark.parametrize("written", ["1-3", "p. 1", "1, 2", "1\n2", "1 & 2", "book.pdf#1-3"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1-3",
+        "p. 1",
+        "1, 2",
+        "1\n2",
+        "1 & 2",
+        "book.pdf#1-3",
+        "1..3",
+        "1…3",
+        "1—3",
+        "1\u20113",
+        "1、3",
+        "1\uff0c3",
+        "1 \u060c 3",
+        "1\uff5e3",
+    ],
+)
 def test_pages_in_another_notation_are_refused_with_the_right_one(tmp_path, written):
     with pytest.raises(DatasetError, match="write a number alone, and semicolons between several"):
         in_json(tmp_path, written)
@@ -133,8 +151,10 @@ HEAD = "query,relevant_docs\n"
         "question,page\nwhat,2\n",
         "question,document,page,relevance\nwhat,book.pdf,2,1.0\n",
         f"{HEAD.strip()},grade\nwhat,2,1\n",
+        f"{HEAD}what,2\n".replace("\n", "\r"),
+        f"{HEAD}what,2\r\n",
     ],
-    ids=range(20),
+    ids=range(22),
 )
 def test_a_table_is_read_as_programs_write_it(tmp_path, text):
     assert judged(tmp_path, text) == ROWS
@@ -147,8 +167,11 @@ def test_an_array_of_numpy_has_no_commas(tmp_path):
 
 
 def test_a_missing_value_is_no_judgment_unless_a_document_is_called_so(tmp_path):
-    missing = [f"{HEAD}what,2\n" + "".join(f"q{value},{value}\n" for value in ("nan", "NaN", "None", "", "<NA>"))]
+    missing = [
+        f"{HEAD}what,2\n" + "".join(f"q{value},{value}\n" for value in ("nan", "NaN", "None", "", "<NA>", "NA", "#N/A"))
+    ]
     assert judged(tmp_path, *missing) == ROWS
+    assert judged(tmp_path, "query,doc\nwhat,note.pdf\nwho,nan\n", TWO) == [("1", "note.pdf#1", 1)]
     called = Document.from_pages("nan", [("1", "nan", "x")])
     assert judged(tmp_path, f"{HEAD}what,nan\n", (called,), unit="document") == [("1", "nan", 1)]
 
@@ -159,6 +182,8 @@ def test_a_missing_value_is_no_judgment_unless_a_document_is_called_so(tmp_path)
         (f"{HEAD}was für\xe9,2\n".encode("cp1252"), "not UTF-8 (line 2); save it as UTF-8"),
         ("query,relevant_docs,\nwhat,2,lost\n", "column 3 has no name, but the text 'lost'"),
         (",query,relevant_docs\na,what,2\n", "column 1 has no name, but the text 'a'"),
+        (f"{HEAD}what,2\n".encode("utf-16-le"), "line 1: the names contain null characters; save the table as CSV"),
+        (b"PK\x03\x04\x14\0\6\0" + bytes(99), "the names contain null characters"),
         (f"{HEAD}what,['2' ... '9']\n", "the field 'relevant_docs': not JSON"),
         (f"{HEAD}what,\"['2' + '3']\"\n", "the field 'relevant_docs': not JSON"),
         (f"{HEAD.strip()},score\nwhat,2,0.83\n", "the grade of '2' is \"0.83\"; expected a whole number"),
@@ -290,6 +315,12 @@ def test_the_pages_of_a_row_are_those_of_the_document_that_the_row_names(tmp_pat
 
 
 def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
+    with pytest.raises(
+        DatasetError, match="line 3: the row has a page without its document"
+    ):  # merged cells of a sheet
+        judged(tmp_path, "query,source,page\nwhat,note.pdf,1\nwho,,5\n", TWO)
+    assert len(judged(tmp_path, "query,source,page\nwhat,note.pdf,1\nwho,,book.pdf#5\n", TWO)) == 2
+    assert len(judged(tmp_path, "query,source,page\nwhat,book.pdf,1\nwho,,5\n")) == 2
     with pytest.raises(DatasetError, match=r"page 'zzz\.pdf#5' is not in the documents"):
         judged(tmp_path, "query,source,relevant_docs\nwhat,zzz.pdf,5\n", TWO)
     with pytest.raises(DatasetError, match=r"note\.pdf has pages 1 to 1"):
@@ -302,7 +333,11 @@ def test_the_number_of_a_document_is_never_that_of_a_page(tmp_path, row):
         judged(tmp_path, f"question,{row}\nwhat,3\n")
     numbered = tuple(Document.from_pages(name, [("1", f"{name}#1", "text")]) for name in "123")
     assert judged(tmp_path, f"question,{row}\nwhat,1\n", numbered) == [("1", "1#1", 1)]
-    assert judged(tmp_path, f"question,{row}\nwhat,3\n", numbered, unit="document") == [("1", "3", 1)]
+    for number in ("3", "3.0"):  # pandas writes decimals where another one is missing
+        assert judged(tmp_path, f"question,{row}\nwhat,{number}\n", numbered, unit="document") == [("1", "3", 1)]
+    for several in ("\"['1', '3']\"", '"[""1"", ""3""]"', '"[1, 3]"'):
+        found = judged(tmp_path, f"question,{row}\nwhat,{several}\n", numbered, unit="document")
+        assert found == [("1", "1", 1), ("1", "3", 1)]
 
 
 @pytest.mark.parametrize("relevant", ["C#", ["C#"], [{"source": "C#"}], {"C#": 1}])

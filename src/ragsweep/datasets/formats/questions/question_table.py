@@ -155,7 +155,7 @@ class TableQuestions:
         return ""
 
     def _questions(
-        self, rows: Rows, settings: Settings, faults: Faults, documents: Sequence[Document]
+        self, rows: Sequence[tuple[str, Entry]], settings: Settings, faults: Faults, documents: Sequence[Document]
     ) -> list[_Question]:
         """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
         sources = {document.source for document in documents}
@@ -164,6 +164,7 @@ class TableQuestions:
         nameless = 0  # rows of which not even the question can be read
         ungraded = 0  # rows whose grade is not read
         differing: dict[str, None] = {}
+        some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
         judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in rows:
@@ -183,7 +184,9 @@ class TableQuestions:
                 question = questions.setdefault(key, _Question(query, where))
                 question.rows += 1
                 ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
-                differing |= _added(question, query, self._grades(row, where, sources, endings), where)
+                grades = self._grades(row, where, sources, endings)
+                _expect_document(grades if relevant is None and some_named else {}, row, where)
+                differing |= _added(question, query, grades, where)
             except DatasetError as error:
                 if question is None or not question.faulty:
                     faults.add(error, question.query.query_id if question else name)
@@ -261,6 +264,12 @@ class TableQuestions:
         if OTHER_RELEVANT in row:
             return OTHER_RELEVANT
         return None if judgment_columns(row) else RELEVANT
+
+
+def _expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
+    """Raise `DatasetError` for a page without its document, as merged cells of a spreadsheet leave it."""
+    if not document_of_row(row) and not all("#" in key for key in grades):
+        raise DatasetError(f"{where}: the row has a page without its document, which other rows name")
 
 
 def _added(question: _Question, query: Query, grades: Mapping[str, int], where: str) -> dict[str, None]:
