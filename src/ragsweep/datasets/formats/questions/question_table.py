@@ -15,6 +15,8 @@ from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, Key, Pages, Settings, with_keys
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import (
+    ANSWERABLE,
+    answerable_in,
     expect_fields,
     further_fields,
     id_of,
@@ -69,6 +71,9 @@ class TableQuestions:
     A question can also have several rows, with a judgment in each. Rows are of one question if they have the same id,
     or, without a column of ids, the same text and type. Without a column of judgments, the columns of a row make one:
     `source` (or file, filename, doc, document), `page` (or page_number), and `grade` (or score, relevance, rel).
+
+    A question with `answerable` false has nothing relevant: the documents do not answer it. It is left out of the
+    metrics of ranking; what is found for it is a false find.
 
     Further columns become further fields of the queries. Those that differ between the rows of a question are left out,
     and named.
@@ -229,6 +234,7 @@ class TableQuestions:
             text=text,
             query_type=type_in(row, self.type, where),
             fields=further_fields(row, (self._id_in(row), column, self.type, *judged), where),
+            answerable=answerable_in(row, where),
         )
 
     def _grades(self, row: Entry, where: str, sources: Set[str], endings: Set[str]) -> dict[str, int]:
@@ -280,7 +286,9 @@ def _added(question: _Question, query: Query, grades: Mapping[str, int], where: 
     if question.query.query_type != query.query_type:
         found = f"the question has the type {query.query_type!r}, but {question.query.query_type!r}"
         raise DatasetError(f"{where}: {found} in {question.where}; expected one")
-    for unit, grade in grades.items():
+    if question.query.answerable != query.answerable or (max(grades.values(), default=0) > 0 and not query.answerable):
+        raise DatasetError(f"{where}: {ANSWERABLE} is false, but there is something relevant, or another row differs")
+    for unit, grade in grades.items() if query.answerable else ():
         if question.grades.setdefault(unit, grade) != grade:
             found = f"{unit[:80]!r} has the grades {question.grades[unit]} and {grade} for the same question"
             raise DatasetError(f"{where}: {found}; expected one")
