@@ -10,7 +10,7 @@ from read_strictly import read_strictly
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError
-from ragsweep.datasets import BeirDataset, Document, TableCorpus, TableQuestions, TrecQuestions
+from ragsweep.datasets import BeirDataset, Document, SpanQuestions, TableCorpus, TableQuestions, TrecQuestions
 from ragsweep.datasets.readers.python_values import from_python
 from ragsweep.datasets.readers.qrels_files import read_qrels
 
@@ -408,6 +408,63 @@ def test_a_dataset_of_llama_index_is_a_corpus_and_questions_with_ids(tmp_path, i
     asked = read_strictly(TableQuestions(str(path)), TableCorpus(str(path)).read())
     assert [(query.query_id, query.text) for query in asked.queries] == [("a1", "when"), ("a2", "when")]
     assert [tuple(judgment) for judgment in asked.judgments] == [("a1", "n1#1", 1), ("a2", "n2#1", 1)]
+
+
+def squad(*paragraphs, version="v2.0"):
+    return {"version": version, "data": [{"title": "Normans", "paragraphs": [each]} for each in paragraphs]}
+
+
+NORMANDY = " Normandy is a region of France. "  # its white space is not part of the document
+
+
+def asked_of(question, *answers, **fields):
+    found = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"question": question, "id": question[:5], "answers": found, **fields}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_squad_is_documents_and_questions_with_spans(tmp_path, indent):
+    where = asked_of("Where is it?", ("France", 25), ("region of France", 15), ("France", 25), is_impossible=False)
+    whose = asked_of("Whose is it?", is_impossible=True, plausible_answers=[{"text": "France", "answer_start": 25}])
+    what = asked_of("What is it?", ("clef", 2))
+    path = tmp_path / "dev.json"
+    path.write_text(
+        json.dumps(
+            squad({"context": NORMANDY, "qas": [where, whose]}, {"context": "𝄞 clef", "qas": [what]}), indent=indent
+        )
+    )
+    documents = TableCorpus(str(path)).read()
+    assert [(each.source, each.text) for each in documents] == [
+        ("Normans 1", NORMANDY.strip()),
+        ("Normans 2", "𝄞 clef"),
+    ]
+    asked = read_strictly(SpanQuestions(str(path)), documents)
+    assert [(each.query_id, each.answerable, each.query_type) for each in asked.queries] == [
+        ("Where", True, "Normans"),
+        ("Whose", False, "Normans"),
+        ("What", True, "Normans"),
+    ]
+    texts = {each.source: each.text for each in documents}
+    spans = [(each.query_id, texts[each.source][each.start : each.end]) for each in asked.references]
+    assert spans == [("Where", "region of France"), ("Where", "France"), ("What", "clef")]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "said"),
+    [
+        ({"context": NORMANDY}, "'Normans 1': found the fields 'context'; expected context and qas"),
+        ({"context": NORMANDY, "qas": [{"question": "Where?"}]}, "expected id and question"),
+        ({"context": NORMANDY, "qas": [{"id": 1, "question": "Where?"}]}, "found the answers null; expected a list"),
+        ({"context": NORMANDY, "qas": [asked_of("Where?", ("France", 24))]}, "of Normans 1 are ' Franc', expected"),
+        ({"context": NORMANDY, "qas": [asked_of("Where?", ("France", None))]}, "found the reference an object"),
+    ],
+)
+def test_what_is_wrong_in_squad_is_named(tmp_path, paragraph, said):
+    (tmp_path / "dev.json").write_text(json.dumps(squad(paragraph)))
+    document = Document.from_pages("Normans 1", [("1", "Normans 1#1", NORMANDY.strip())])
+    with pytest.raises(DatasetError) as refused:
+        read_strictly(SpanQuestions(str(tmp_path / "dev.json")), (document,))
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
