@@ -628,6 +628,8 @@ def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text)
     (tmp_path / "qrels.txt").write_text(text)
     [(_, judgment)] = read_qrels(tmp_path / "qrels.txt", "questions.qrels")
     assert judgment == ("q1", "d1", 1)
+    (tmp_path / "qrels.txt").write_text("q1\td1\t-1\nq1\td2\t1\n")  # -1 is no name of a column
+    assert [each.grade for _, each in read_qrels(tmp_path / "qrels.txt", "questions.qrels")] == [-1, 1]
 
 
 def test_the_first_line_of_qrels_says_what_is_between_the_columns(tmp_path):
@@ -703,6 +705,10 @@ def test_one_language_of_a_benchmark_has_a_path(tmp_path):
     assert [tuple(judgment) for judgment in found.judgments] == [("q1", "d1", 1)]
     with pytest.raises(DatasetError, match=r"there are the subsets 'de', 'sw', and .*de is the path of one"):
         BeirDataset("hub", str(tmp_path)).load()
+    (tmp_path / "zip" / "scifact").mkdir(parents=True)
+    (tmp_path / "zip" / "scifact" / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
+    with pytest.raises(DatasetError, match="scifact is the path of one"):
+        BeirDataset("hub", str(tmp_path / "zip")).load()
 
 
 # Topics

@@ -95,7 +95,7 @@ def _by_name(value: Mapping[str, Any], contents: str, path: Path) -> Iterator[tu
     """Texts by their ids, alone or in a dataset of LlamaIndex, or grades by question; None if it is none of these."""
     if contents in ("documents", "queries") and value.keys() >= OF_LLAMA_INDEX:
         return _of_llama_index(value, contents, path)
-    articles = value.get("data")
+    articles: Any = value.get("data")
     if contents in ("documents", "queries") and _are_objects(articles) and all("paragraphs" in one for one in articles):
         return _of_squad(articles, contents, path)
     if contents in ("documents", "queries") and _are_texts(value):
