@@ -10,7 +10,6 @@ from typing import Literal, NoReturn
 
 from ragsweep.core.errors import DatasetError
 
-
 NO_DOCUMENTS = ("._", ".DS_Store", "~$")  # begin the names of what macOS keeps beside files, and of what Word has open
 
 
