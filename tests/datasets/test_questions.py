@@ -272,7 +272,7 @@ def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("name", "no"), [("q.json", False), ("q.json", "FALSE"), ("q.csv", "FALSE"), ("q.csv", "false")]
+    ("name", "no"), [("q.json", False), ("q.json", "FALSE"), ("q.csv", "FALSE"), ("q.csv", "no"), ("q.json", 0)]
 )
 def test_a_question_of_a_table_can_be_one_that_the_documents_do_not_answer(tmp_path, name, no):
     rows = [

@@ -25,7 +25,8 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 FORMATS = "a JSON, CSV, TSV or Parquet file"
 ANSWERABLE = "answerable"  # false: the documents are known not to answer the question
-FALSE = (False, "false")
+FALSE = (False, "false", "no", "0")
+TRUE = (True, "true", "yes", "1")
 
 
 def read_json(
@@ -224,7 +225,7 @@ def answerable_in(entry: Entry, where: str) -> bool:
     """
     found = entry.get(ANSWERABLE)
     found = found.strip().lower() if isinstance(found, str) else found  # FALSE of spreadsheets
-    if found not in (None, "", True, "true", *FALSE):
+    if found not in (None, "", *TRUE, *FALSE):
         raise DatasetError(f"{where}: the field {ANSWERABLE!r} is {shown_value(found)}; expected true or false")
     return found not in FALSE
 
