@@ -69,9 +69,7 @@ class Reader:
         listed = listing(answer)
         results = [_result(each, self._fields) for each in listed]
         if results and not any(each.ids or each.source or each.text for each in results):
-            there = some_of(sorted({each for found in listed for each in _names(as_fields(found))})) or "none"
-            expected = "expected an id, a source or a text; retriever.id=FIELD names one"
-            raise RetrieverError(f"no result has a field of a usual name (there is {there}); {expected}")
+            self._expect_known([as_fields(each) for each in listed])
         self._absent = {name for name in self._absent if not any(_has(each, name) for each in results)}
         if self._absent and listed:
             self._answers += 1
@@ -85,6 +83,15 @@ class Reader:
         for name in sorted(self._absent) if self._answers else ():
             there = some_of(sorted(self._there)) or "none"
             raise RetrieverError(f"retriever.{name}: no result has {self._fields._asdict()[name]!r} (there is {there})")
+
+    def _expect_known(self, listed: Sequence[Any]) -> None:
+        """Raise `RetrieverError` if no result has a field of a usual name, even an empty one, and none is set."""
+        named = (each for found in listed for name in NAMES if name != "score" for each in _usual(found, NAMES[name]))
+        if any(self._fields) or any(isinstance(each, str | int | float) for each in named):
+            return
+        there = some_of(sorted({name for found in listed for name in _names(found)})) or "none"
+        expected = "expected an id, a source or a text; retriever.id=FIELD names one"
+        raise RetrieverError(f"no result has a field of a usual name (there is {there}); {expected}")
 
 
 def results_of(answer: object, fields: Fields) -> list[Result]:
@@ -232,7 +239,7 @@ def _usual(read: Mapping[str, Any], names: Sequence[str]) -> Iterator[object]:
     for place in WITHIN:
         inner = _at(read, place) if place else read
         for name in names:
-            yield _at(inner, name) if inner is not None else read.get(f"{place}.{name}")
+            yield _at(inner, name) if inner is not None else _at(read, f"{place}.{name}")
 
 
 def _at(read: object, place: str) -> object:

@@ -171,6 +171,10 @@ def test_a_field_that_no_result_has_is_refused_with_those_that_there_are():
         results_of([{"page_content": "t", "metadata": {"source": "a"}}], Fields(source="metadata.sorce"))
 
 
+def test_a_result_may_have_known_fields_that_are_empty():
+    assert results_of([{"text": "", "score": 0.5}], USUAL) == [Result(score=0.5)]
+
+
 def test_the_results_of_one_query_may_lack_a_field_that_others_have():
     reader = Reader(Fields(page="metadata.page"), patience=3)
     without = [{"id": "a", "metadata": {"source": "notes.txt"}}]
