@@ -297,7 +297,7 @@ def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
         ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty; expected the correct answer of each case"),
         ([{**HOT, "answer": " "}], "entry 1: the field 'answer' is empty"),
         ([{**HOT, "answerable": False}], "the field 'answer' is \"B\"; expected no answer, as answerable is false"),
-        ([{**HOT, "answerable": "no"}], "the field 'answerable' is \"no\"; expected true or false"),
+        ([{**HOT, "answerable": "partly"}], "the field 'answerable' is \"partly\"; expected true or false"),
         ([{**HOT, "answer": "D"}], r'the answer "D" is not the letter of an option \(dataset\.columns\.answer_is=let'),
         ([{**HOT, "answer": "Tea"}], r'the answer "Tea" is not the letter of an option'),
         ([{**HOT, "answer": 1}], r"the answer 1 is not the letter of an option"),

@@ -154,6 +154,7 @@ def test_a_collection_is_every_file_of_a_folder(tmp_path):
     (tmp_path / "b.tsv").write_text("b\tTwo\n")
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "a.gz").write_bytes(gzip.compress(SGML.encode()))
+    (tmp_path / "more" / ".DS_Store").write_bytes(b"\0\0\0\1Bud1\xff")
     assert list(texts(TrecCorpus(str(tmp_path)))) == ["b", "AP-1", "AP-2"]
 
 
@@ -223,6 +224,9 @@ def test_a_word_document_becomes_markdown_with_its_headings_and_tables(tmp_path)
 def test_files_of_other_kinds_are_counted_and_left_out(tmp_path, capsys):
     (tmp_path / "iron.txt").write_text("Iron")
     (tmp_path / "image.png").write_bytes(b"png")
+    (tmp_path / "__MACOSX").mkdir()
+    for name in ("__MACOSX/._iron.txt", "~$iron.docx"):  # of macOS and of Word, no documents
+        (tmp_path / name).write_bytes(b"\0\5\x16\7\xff")
     assert list(texts(TextCorpus(str(tmp_path)))) == ["iron.txt"]
     assert "files of other kinds, left out: 1 (image.png" in capsys.readouterr().err
 

@@ -10,7 +10,7 @@ from read_strictly import read_strictly
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError
-from ragsweep.datasets import BeirDataset, Document, TableCorpus, TableQuestions, TrecQuestions
+from ragsweep.datasets import BeirDataset, Document, SpanQuestions, TableCorpus, TableQuestions, TrecQuestions
 from ragsweep.datasets.readers.python_values import from_python
 from ragsweep.datasets.readers.qrels_files import read_qrels
 
@@ -36,7 +36,25 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
 # Judgments with fields
 
 
-@pytest.mark.parametrize("written", ["1-3", "p. 1", "1, 2", "1\n2", "1 & 2", "book.pdf#1-3"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1-3",
+        "p. 1",
+        "1, 2",
+        "1\n2",
+        "1 & 2",
+        "book.pdf#1-3",
+        "1..3",
+        "1…3",
+        "1—3",
+        "1\u20113",
+        "1、3",
+        "1\uff0c3",
+        "1 \u060c 3",
+        "1\uff5e3",
+    ],
+)
 def test_pages_in_another_notation_are_refused_with_the_right_one(tmp_path, written):
     with pytest.raises(DatasetError, match="write a number alone, and semicolons between several"):
         in_json(tmp_path, written)
@@ -133,8 +151,10 @@ HEAD = "query,relevant_docs\n"
         "question,page\nwhat,2\n",
         "question,document,page,relevance\nwhat,book.pdf,2,1.0\n",
         f"{HEAD.strip()},grade\nwhat,2,1\n",
+        f"{HEAD}what,2\n".replace("\n", "\r"),
+        f"{HEAD}what,2\r\n",
     ],
-    ids=range(20),
+    ids=range(22),
 )
 def test_a_table_is_read_as_programs_write_it(tmp_path, text):
     assert judged(tmp_path, text) == ROWS
@@ -147,8 +167,11 @@ def test_an_array_of_numpy_has_no_commas(tmp_path):
 
 
 def test_a_missing_value_is_no_judgment_unless_a_document_is_called_so(tmp_path):
-    missing = [f"{HEAD}what,2\n" + "".join(f"q{value},{value}\n" for value in ("nan", "NaN", "None", "", "<NA>"))]
+    missing = [
+        f"{HEAD}what,2\n" + "".join(f"q{value},{value}\n" for value in ("nan", "NaN", "None", "", "<NA>", "NA", "#N/A"))
+    ]
     assert judged(tmp_path, *missing) == ROWS
+    assert judged(tmp_path, "query,doc\nwhat,note.pdf\nwho,nan\n", TWO) == [("1", "note.pdf#1", 1)]
     called = Document.from_pages("nan", [("1", "nan", "x")])
     assert judged(tmp_path, f"{HEAD}what,nan\n", (called,), unit="document") == [("1", "nan", 1)]
 
@@ -159,6 +182,8 @@ def test_a_missing_value_is_no_judgment_unless_a_document_is_called_so(tmp_path)
         (f"{HEAD}was für\xe9,2\n".encode("cp1252"), "not UTF-8 (line 2); save it as UTF-8"),
         ("query,relevant_docs,\nwhat,2,lost\n", "column 3 has no name, but the text 'lost'"),
         (",query,relevant_docs\na,what,2\n", "column 1 has no name, but the text 'a'"),
+        (f"{HEAD}what,2\n".encode("utf-16-le"), "line 1: the names contain null characters; save the table as CSV"),
+        (b"PK\x03\x04\x14\0\6\0" + bytes(99), "the names contain null characters"),
         (f"{HEAD}what,['2' ... '9']\n", "the field 'relevant_docs': not JSON"),
         (f"{HEAD}what,\"['2' + '3']\"\n", "the field 'relevant_docs': not JSON"),
         (f"{HEAD.strip()},score\nwhat,2,0.83\n", "the grade of '2' is \"0.83\"; expected a whole number"),
@@ -290,6 +315,12 @@ def test_the_pages_of_a_row_are_those_of_the_document_that_the_row_names(tmp_pat
 
 
 def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
+    with pytest.raises(
+        DatasetError, match="line 3: the row has a page without its document"
+    ):  # merged cells of a sheet
+        judged(tmp_path, "query,source,page\nwhat,note.pdf,1\nwho,,5\n", TWO)
+    assert len(judged(tmp_path, "query,source,page\nwhat,note.pdf,1\nwho,,book.pdf#5\n", TWO)) == 2
+    assert len(judged(tmp_path, "query,source,page\nwhat,book.pdf,1\nwho,,5\n")) == 2
     with pytest.raises(DatasetError, match=r"page 'zzz\.pdf#5' is not in the documents"):
         judged(tmp_path, "query,source,relevant_docs\nwhat,zzz.pdf,5\n", TWO)
     with pytest.raises(DatasetError, match=r"note\.pdf has pages 1 to 1"):
@@ -302,7 +333,11 @@ def test_the_number_of_a_document_is_never_that_of_a_page(tmp_path, row):
         judged(tmp_path, f"question,{row}\nwhat,3\n")
     numbered = tuple(Document.from_pages(name, [("1", f"{name}#1", "text")]) for name in "123")
     assert judged(tmp_path, f"question,{row}\nwhat,1\n", numbered) == [("1", "1#1", 1)]
-    assert judged(tmp_path, f"question,{row}\nwhat,3\n", numbered, unit="document") == [("1", "3", 1)]
+    for number in ("3", "3.0"):  # pandas writes decimals where another one is missing
+        assert judged(tmp_path, f"question,{row}\nwhat,{number}\n", numbered, unit="document") == [("1", "3", 1)]
+    for several in ("\"['1', '3']\"", '"[""1"", ""3""]"', '"[1, 3]"'):
+        found = judged(tmp_path, f"question,{row}\nwhat,{several}\n", numbered, unit="document")
+        assert found == [("1", "1", 1), ("1", "3", 1)]
 
 
 @pytest.mark.parametrize("relevant", ["C#", ["C#"], [{"source": "C#"}], {"C#": 1}])
@@ -373,6 +408,63 @@ def test_a_dataset_of_llama_index_is_a_corpus_and_questions_with_ids(tmp_path, i
     asked = read_strictly(TableQuestions(str(path)), TableCorpus(str(path)).read())
     assert [(query.query_id, query.text) for query in asked.queries] == [("a1", "when"), ("a2", "when")]
     assert [tuple(judgment) for judgment in asked.judgments] == [("a1", "n1#1", 1), ("a2", "n2#1", 1)]
+
+
+def squad(*paragraphs, version="v2.0"):
+    return {"version": version, "data": [{"title": "Normans", "paragraphs": [each]} for each in paragraphs]}
+
+
+NORMANDY = " Normandy is a region of France. "  # its white space is not part of the document
+
+
+def asked_of(question, *answers, **fields):
+    found = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"question": question, "id": question[:5], "answers": found, **fields}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_squad_is_documents_and_questions_with_spans(tmp_path, indent):
+    where = asked_of("Where is it?", ("France", 25), ("region of France", 15), ("France", 25), is_impossible=False)
+    whose = asked_of("Whose is it?", is_impossible=True, plausible_answers=[{"text": "France", "answer_start": 25}])
+    what = asked_of("What is it?", ("clef", 2))
+    path = tmp_path / "dev.json"
+    path.write_text(
+        json.dumps(
+            squad({"context": NORMANDY, "qas": [where, whose]}, {"context": "𝄞 clef", "qas": [what]}), indent=indent
+        )
+    )
+    documents = TableCorpus(str(path)).read()
+    assert [(each.source, each.text) for each in documents] == [
+        ("Normans 1", NORMANDY.strip()),
+        ("Normans 2", "𝄞 clef"),
+    ]
+    asked = read_strictly(SpanQuestions(str(path)), documents)
+    assert [(each.query_id, each.answerable, each.query_type) for each in asked.queries] == [
+        ("Where", True, "Normans"),
+        ("Whose", False, "Normans"),
+        ("What", True, "Normans"),
+    ]
+    texts = {each.source: each.text for each in documents}
+    spans = [(each.query_id, texts[each.source][each.start : each.end]) for each in asked.references]
+    assert spans == [("Where", "region of France"), ("Where", "France"), ("What", "clef")]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "said"),
+    [
+        ({"context": NORMANDY}, "'Normans 1': found the fields 'context'; expected context and qas"),
+        ({"context": NORMANDY, "qas": [{"question": "Where?"}]}, "expected id and question"),
+        ({"context": NORMANDY, "qas": [{"id": 1, "question": "Where?"}]}, "found the answers null; expected a list"),
+        ({"context": NORMANDY, "qas": [asked_of("Where?", ("France", 24))]}, "of Normans 1 are ' Franc', expected"),
+        ({"context": NORMANDY, "qas": [asked_of("Where?", ("France", None))]}, "found the reference an object"),
+    ],
+)
+def test_what_is_wrong_in_squad_is_named(tmp_path, paragraph, said):
+    (tmp_path / "dev.json").write_text(json.dumps(squad(paragraph)))
+    document = Document.from_pages("Normans 1", [("1", "Normans 1#1", NORMANDY.strip())])
+    with pytest.raises(DatasetError) as refused:
+        read_strictly(SpanQuestions(str(tmp_path / "dev.json")), (document,))
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -536,6 +628,8 @@ def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text)
     (tmp_path / "qrels.txt").write_text(text)
     [(_, judgment)] = read_qrels(tmp_path / "qrels.txt", "questions.qrels")
     assert judgment == ("q1", "d1", 1)
+    (tmp_path / "qrels.txt").write_text("q1\td1\t-1\nq1\td2\t1\n")  # -1 is no name of a column
+    assert [each.grade for _, each in read_qrels(tmp_path / "qrels.txt", "questions.qrels")] == [-1, 1]
 
 
 def test_the_first_line_of_qrels_says_what_is_between_the_columns(tmp_path):
@@ -611,6 +705,10 @@ def test_one_language_of_a_benchmark_has_a_path(tmp_path):
     assert [tuple(judgment) for judgment in found.judgments] == [("q1", "d1", 1)]
     with pytest.raises(DatasetError, match=r"there are the subsets 'de', 'sw', and .*de is the path of one"):
         BeirDataset("hub", str(tmp_path)).load()
+    (tmp_path / "zip" / "scifact").mkdir(parents=True)
+    (tmp_path / "zip" / "scifact" / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
+    with pytest.raises(DatasetError, match="scifact is the path of one"):
+        BeirDataset("hub", str(tmp_path / "zip")).load()
 
 
 # Topics

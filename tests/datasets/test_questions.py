@@ -272,6 +272,30 @@ def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path)
 
 
 @pytest.mark.parametrize(
+    ("name", "no"), [("q.json", False), ("q.json", "FALSE"), ("q.csv", "FALSE"), ("q.csv", "no"), ("q.json", 0)]
+)
+def test_a_question_of_a_table_can_be_one_that_the_documents_do_not_answer(tmp_path, name, no):
+    rows = [
+        {"query": "How tall?", "relevant_docs": "d#1", "answerable": ""},
+        {"query": "How old?", "relevant_docs": "", "answerable": no},
+    ]
+    path = tmp_path / name
+    if name.endswith("json"):
+        path.write_text(json.dumps(rows))
+    else:
+        pd.DataFrame(rows).to_csv(path, index=False)
+    asked = read_strictly(TableQuestions(str(path)), (Document.from_pages("d", [("1", "d#1", "text")]),))
+    assert [(query.text, query.answerable) for query in asked.queries] == [("How tall?", True), ("How old?", False)]
+    assert [tuple(each) for each in asked.judgments] == [("1", "d#1", 1)]
+    rows[1]["relevant_docs"] = "d#1"
+    path.with_suffix(".json").write_text(json.dumps(rows))
+    with pytest.raises(DatasetError, match="answerable is false, but there is something relevant"):
+        read_strictly(
+            TableQuestions(str(path.with_suffix(".json"))), (Document.from_pages("d", [("1", "d#1", "text")]),)
+        )
+
+
+@pytest.mark.parametrize(
     ("row", "message"),
     [
         (references(), r"'references' is an empty list; expected a list of .*, or answerable: false"),

@@ -70,8 +70,20 @@ def failure_of(server, **settings):
 
 @pytest.mark.parametrize(
     "of_index",
-    [{"timed_out": True}, {"_shards": {"total": 5, "successful": 3, "failed": 2}}],
-    ids=["timed out", "shards"],
+    [
+        {"timed_out": True},
+        {"_shards": {"total": 5, "successful": 3, "failed": 2}},
+        {"_clusters": {"total": 2, "successful": 1, "skipped": 1}},
+        {"is_partial": True, "is_running": True},  # an asynchronous search of Elasticsearch
+        {"response": {"_shards": {"failed": 1}}},
+        {"responses": [{"timed_out": False}, {"timed_out": True}]},
+        {"responseHeader": {"status": 0, "partialResults": True}},  # Solr
+        {"degraded": True},  # Meilisearch
+        {"root": {"coverage": {"coverage": 50, "degraded": {"timeout": True}}}},  # Vespa
+        {"search_cutoff": True},  # Typesense
+        {"@search.semanticPartialResponseReason": "maxWaitExceeded"},  # Azure
+    ],
+    ids=range(11),
 )
 def test_results_of_a_part_of_the_index_are_asked_for_again(serve, of_index):
     server = serve(always(json_of({**ONE, **of_index}), json_of({**ONE, "timed_out": False, "_shards": {"failed": 0}})))
@@ -82,7 +94,35 @@ def test_results_of_a_part_of_the_index_are_asked_for_again(serve, of_index):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"error": "no such index"}, {"data": None, "errors": [{"message": "no such index"}]}]
+    "of_index",
+    [
+        {
+            "timed_out": False,
+            "_shards": {"total": 5, "successful": 5, "skipped": 4, "failed": 0},
+            "terminated_early": True,
+        },
+        {"_clusters": {"total": 2, "successful": 2, "skipped": 0, "partial": 0}, "search_cutoff": False},
+        {"root": {"coverage": {"coverage": 10, "degraded": {"match-phase": True, "timeout": False}}}},  # as configured
+        {"results": [{"id": "a", "degraded": True, "timed_out": True}]},  # fields of a document
+        {"errors": [], "error": None, "success": True, "status": "ok"},
+        {"error": "the reranker failed; results are not reranked"},
+    ],
+    ids=range(6),
+)
+def test_results_of_the_whole_index_are_read(serve, of_index):
+    server = serve(always(json_of({**ONE, **of_index})))
+    assert len(HttpRetriever(url=server.url).answers([WORMS], 20).results[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"error": "no such index"},
+        {"data": None, "errors": [{"message": "no such index"}]},
+        {"data": {"Get": {"Manual": [{"id": "a"}]}}, "errors": [{"message": "no such index"}]},  # GraphQL, in part
+        {"success": False, "message": "no such index", "results": []},
+        {"status": "error", "message": "no such index", "documents": []},
+    ],
 )
 def test_an_error_in_place_of_results_is_shown(serve, fields):
     assert failure_of(serve(always(json_of(fields)))).startswith("the response is an error: no such index")
@@ -277,6 +317,12 @@ def test_a_packed_answer_is_read_although_none_was_asked_for(serve):
     assert server.asked[0].headers["accept-encoding"] == "identity"
     assert "'br'" in failure_of(serve(always(Reply(b"x", headers={"Content-Encoding": "br"}))))
     assert "unzipped" in failure_of(serve(always(Reply(b"x", headers={"Content-Encoding": "gzip"}))))
+
+
+def test_an_answer_that_is_packed_in_several_streams_is_read_to_its_end(serve):
+    streams = b"".join(gzip.compress(part) for part in (b'{"results": [{"id":', b' "a"}]}', b"")) + b"\0\0"
+    server = serve(always(Reply(streams, headers={"Content-Encoding": "gzip"})))
+    assert HttpRetriever(url=server.url).answers([WORMS], 20).results[0][0].ids == ("a",)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,11 @@ def test_lines_are_read_as_other_systems_write_them(tmp_path, lines):
 OTHER_FORMS = {
     "run.json": '{"q1": {"m#2": 2.5, "a@b#1": 3.5}, "q 2": {"m#1": 1}}',
     "pyterrier.csv": "qid,docid,docno,rank,score,query\nq1,7,m#2,1,2.5,x\nq1,9,a@b#1,0,3.5,x\nq 2,3,m#1,0,1,y\n",
+    "semicolons.csv": "qid;docno;score\nq1;m#2;2.5\nq1;a@b#1;3.5\nq 2;m#1;1\n",
+    "rows.json": '[{"qid": "q1", "docno": "m#2", "score": 2.5}, {"qid": "q1", "docno": "a@b#1", "score": 3.5},\n'
+    '{"qid": "q 2", "docno": "m#1", "score": 1}]',
+    "rows.jsonl": '{"qid": "q1", "docno": "m#2", "score": 2.5}\n{"qid": "q1", "docno": "a@b#1", "score": 3.5}\n'
+    '{"qid": "q 2", "docno": "m#1", "score": 1}\n',
     "run.tsv": "query_id\tdoc_id\tscore\nq1\tm#2\t2.5\nq1\ta@b#1\t3.5\nq 2\tm#1\t1\n",
 }
 
@@ -85,7 +90,9 @@ def test_json_and_tables_of_other_libraries_are_rankings(tmp_path, name, text):
     ("name", "text", "said"),
     [
         ("run.json", '{"q1": ["m#2"]}', "query 'q1': expected scores by document"),
-        ("run.json", '["q1"]', "expected scores by document by query"),
+        ("run.json", '["q1"]', "entry 1: expected an object"),
+        ("run.json", "7", "expected scores by document by query"),
+        ("run.jsonl", '{"qid": "q1", "pid": "m#2", "score": 1}', "has no column of document (docno or doc_id"),
         ("run.json", f'{{"{"q" * 9000}": 1}}', "qqq': expected scores by document"),
         (
             "run.json",
@@ -93,7 +100,9 @@ def test_json_and_tables_of_other_libraries_are_rankings(tmp_path, name, text):
             "query 'q1', document 'm#2': found the score 'high', expected a number",
         ),
         ("run.json", '{"q1": {"nowhere": 1}}', "query 'q1', document 'nowhere': "),
-        ("run.csv", "qid,docno,rank\nq1,m#2,1\n", "expected 'query Q0 document rank score tag'"),
+        ("run.csv", "qid,docno,rank\nq1,m#2,1\n", "has no column of score (score or sim)"),
+        ("run.csv", "q1,Q0,m#2,1,2.5,s\nq1,Q0,m#1,2,1.5,s\n", "has no column of query (qid or query_id"),
+        ("run.tsv", "q1\tm#2\t1\n", "found 3 columns, expected 'query Q0 document rank score tag'"),
         ("run.csv", "qid,docno,score\nq1,m#2,\n", "line 2: found the score ''"),
     ],
 )

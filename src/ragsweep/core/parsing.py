@@ -114,13 +114,16 @@ def unzipped(content: bytes, packed: str | None, most_mb: float) -> bytes:
     if packed not in (*ZIPPED, "identity"):
         raise MalformedError(f"is packed as {packed[:LONGEST_NAME]!r}, which was not asked for")
     if packed in ZIPPED and len(content) <= most:
-        unzipping = zlib.decompressobj(GZIP_OR_ZLIB)
-        try:
-            content = unzipping.decompress(content, most + 1)
-        except zlib.error:
-            raise MalformedError("cannot be unzipped") from None
-        if not unzipping.eof and len(content) <= most:
-            raise MalformedError("cannot be unzipped to its end")
+        rest, content = content, b""
+        while rest and len(content) <= most:  # gzip may be several streams, one after the other, with zeros at the end
+            unzipping = zlib.decompressobj(GZIP_OR_ZLIB)
+            try:
+                content += unzipping.decompress(rest, most + 1 - len(content))
+            except zlib.error:
+                raise MalformedError("cannot be unzipped") from None
+            if not unzipping.eof and len(content) <= most:
+                raise MalformedError("cannot be unzipped to its end")
+            rest = unzipping.unused_data.lstrip(b"\0")
     if len(content) > most:
         raise MalformedError(f"is larger than {most_mb:g} MB")
     return content

@@ -41,7 +41,7 @@ class RunLine(NamedTuple):
 
 
 def run_lines(path: Path, setting: str) -> Iterator[RunLine]:
-    """The lines of a TREC run file, the rows of a table, such as PyTerrier's, or scores by document by query in JSON.
+    """The lines of a TREC run file, the rows of a table, as PyTerrier has them, or scores by document by query in JSON.
 
     Args:
         path: The file; unzipped if its name ends in `.gz`.
@@ -51,10 +51,11 @@ def run_lines(path: Path, setting: str) -> Iterator[RunLine]:
         DatasetError: The file cannot be read, or is in no such form.
     """
     first = _first_line(path)
-    if first.startswith("{") or ending_of(path) == ".json":
-        yield from _of_json(path, setting)
-    elif ending_of(path) == ".parquet" or (is_csv(path) and _has_names(first)):
+    is_table = is_csv(path) and (_has_names(first) or ("\t" not in first and len(first.split()) < len(RUN) - 1))
+    if ending_of(path) in (".parquet", ".jsonl", ".ndjson") or first.startswith("[") or (first and is_table):
         yield from _of_table(path, setting)
+    elif first.startswith("{") or ending_of(path) == ".json":
+        yield from _of_json(path, setting)
     else:
         for number, (query, _, document, _, score, tag) in trec_lines(path, RUN, "score", setting):
             yield RunLine(f"{path}, line {number}", number, query, document, score, tag)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ANSWERED = Metric("answered_rate", "Answered rate", low=0, high=1)
 HEADING = "When nothing should be found"
 NONE_MARKED = (
-    "no question of the dataset is marked answerable: false, which only questions=spans and cases can be; to show a "
+    "no question of the dataset is marked answerable: false, as tables, spans and cases can be; to show a "
     "rate of 0.05 it takes at least 59"
 )
 RATES_SHOWN = (0.05, 0.1, 0.2)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -110,6 +111,8 @@ class Matcher:
         value: Any = hit.payload
         for part in (self._fields.get(what) or "").split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
+        value = int(value) if isinstance(value, float) and value.is_integer() else value  # pandas makes 3.0 of 3
         return "" if value is None else str(value)
 
     def _name(self, hit: Hit) -> str:
@@ -128,7 +131,8 @@ def _sources(source: str) -> Iterator[str]:
     """The names that a source can have in the dataset: its path, and the last part of it."""
     if source:
         yield source
-        yield PurePosixPath(source.replace("\\", "/")).name
+        name = PurePosixPath(source.replace("\\", "/")).name
+        yield from dict.fromkeys((name, composed(unquote(name))))  # also of an address
 
 
 @cache

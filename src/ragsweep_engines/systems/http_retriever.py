@@ -18,13 +18,26 @@ from ragsweep.core.terminal import some_of
 from ragsweep.models.language.endpoint_access import access_of, check_access, check_headers
 from ragsweep.models.language.likely_keys import likely_key, texts_in
 from ragsweep_engines.systems.asking import PassingError
-from ragsweep_engines.systems.reading import check_path
+from ragsweep_engines.systems.reading import check_path, listing
 from ragsweep_engines.systems.running_retriever import RunningRetriever
 from ragsweep_engines.systems.search_service import SearchService, connections
 
 GROUP = "retriever"
 QUERY, NUMBER = "{query}", "{k}"
 BODY = {"query": QUERY, "k": NUMBER}
+FAILED = ("error", "fail", "failed", "failure")  # values of a field `status`
+# Fields that are true if results are missing, or have such fields: of Elasticsearch, Solr, Meilisearch and Vespa,
+# Typesense, and Azure AI Search.
+INCOMPLETE = {
+    "timed_out": (),
+    "is_partial": (),
+    "_shards": ("failed",),
+    "_clusters": ("skipped", "partial", "failed"),
+    "partialResults": (),
+    "degraded": ("timeout", "adaptive-timeout", "non-ideal-state"),
+    "search_cutoff": (),
+    "@search.semanticPartialResponseReason": (),
+}
 
 
 @dataclass(frozen=True)
@@ -111,12 +124,18 @@ class HttpRetriever(RunningRetriever):
                 answer = service.answer(parameters, body)
                 if isinstance(answer, dict):
                     _check(answer, service)
-                return answer if self.hits is None else self._listed(answer, service)
+                return self._listed(answer, service)
 
             yield ask
 
     def _listed(self, answer: Any, service: SearchService) -> list[Any]:
         """The list of results in an answer."""
+        if self.hits is None:
+            try:
+                return listing(answer)
+            except RetrieverError as error:
+                hint = f"; {GROUP}.hits=PATH says where it is" if isinstance(answer, dict) else ""
+                raise RetrieverError(f"{error}{hint}") from None
         try:
             found = jmespath.search(self.hits, answer)
         except JMESPathError as error:
@@ -129,19 +148,34 @@ class HttpRetriever(RunningRetriever):
 
 
 def _check(answer: Mapping[str, Any], service: SearchService) -> None:
-    """Refuse an error in place of results, and results of a part of the index, as Elasticsearch sends them.
+    """Refuse an error in place of results, and results of a part of the index.
 
     Raises:
         PassingError: A part of the index did not answer.
         RetrieverError: It is an error.
     """
-    shards = answer.get("_shards")
-    if answer.get("timed_out") is True or (isinstance(shards, Mapping) and shards.get("failed")):
-        raise PassingError("only a part of the index answered (timed_out, or _shards.failed)")
-    if (answer.get("error") or answer.get("errors")) and not any(
-        isinstance(value, list | dict) and value for name, value in answer.items() if name not in ("error", "errors")
-    ):
+    if incomplete := _incomplete(answer):
+        raise PassingError(f"only a part of the index answered ({incomplete})")
+    is_error = answer.get("success") is False or answer.get("status") in FAILED
+    if (answer.get("error") or answer.get("errors")) and not is_error:
+        others = (value for name, value in answer.items() if name not in ("error", "errors"))
+        of_graphql = isinstance(answer.get("errors"), list) and "data" in answer  # one field of several may have failed
+        is_error = of_graphql or not any(isinstance(value, list | dict) and value for value in others)
+    if is_error:
         raise RetrieverError(f"the response is an error{service.said(answer)}")
+
+
+def _incomplete(answer: Any, levels: int = 3) -> str:
+    """The field of an answer that says that results are missing; empty if there is none."""
+    if not isinstance(answer, Mapping) or not levels:
+        return ""
+    for name, parts in INCOMPLETE.items():
+        value = answer.get(name)
+        found = [part for part in parts if value.get(part)] if isinstance(value, Mapping) else []
+        if found or value is True or (name.startswith("@") and value):
+            return ".".join([name, *found[:1]])
+    inner = [*answer.values(), *(answer["responses"] if isinstance(answer.get("responses"), list) else [])]
+    return next(filter(None, (_incomplete(each, levels - 1) for each in inner)), "")
 
 
 def filled(template: Any, query: str, k: int) -> Any:

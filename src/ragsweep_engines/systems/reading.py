@@ -13,28 +13,10 @@ from jmespath.exceptions import JMESPathError
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import some_of
 from ragsweep.retrieval.results import Result
+from ragsweep_engines.systems.usual_fields import LISTS, NAMES, WITHIN
 
 MOST_LEVELS = 4  # of objects within objects
 MOST_IN_LIST = 100  # entries of a list in a field; a longer one is an embedding
-LISTS = (  # fields that have the results
-    *("documents", "docs", "source_documents", "source_nodes", "nodes", "results", "hits", "matches", "points"),
-    *("passages", "chunks", "contexts", "context", "retrieved_contexts", "items", "data", "value", "ids"),
-    "objects",  # of Weaviate
-)
-WITHIN = (
-    *("", "node", "metadata", "meta", "node.metadata", "payload", "_source", "properties", "entity", "fields"),
-    *("cmetadata", "langchain_metadata", "metadata_"),  # columns of tables that LangChain and LlamaIndex make
-)
-NAMES = {
-    "id": ("id", "_id", "docno", "doc_id", "docid", "document_id", "chunk_id", "passage_id", "id_", "node_id", "pk"),
-    "source": (
-        *("source", "file_path", "file_name", "filename", "filepath", "file", "path", "document", "doc", "url"),
-        "doc_uri",  # of MLflow's documents
-    ),
-    "page": ("page", "page_number", "page_label", "page_no", "page_num"),
-    "text": ("page_content", "content", "text", "chunk", "passage", "body", "document", "text_resource.text", "title"),
-    "score": ("score", "_score", "similarity", "relevance_score", "@search.score"),
-}
 
 
 class Fields(NamedTuple):
@@ -86,6 +68,8 @@ class Reader:
         """
         listed = listing(answer)
         results = [_result(each, self._fields) for each in listed]
+        if results and not any(each.ids or each.source or each.text for each in results):
+            self._expect_known([as_fields(each) for each in listed])
         self._absent = {name for name in self._absent if not any(_has(each, name) for each in results)}
         if self._absent and listed:
             self._answers += 1
@@ -99,6 +83,15 @@ class Reader:
         for name in sorted(self._absent) if self._answers else ():
             there = some_of(sorted(self._there)) or "none"
             raise RetrieverError(f"retriever.{name}: no result has {self._fields._asdict()[name]!r} (there is {there})")
+
+    def _expect_known(self, listed: Sequence[Any]) -> None:
+        """Raise `RetrieverError` if no result has a field of a usual name, even an empty one, and none is set."""
+        named = (each for found in listed for name in NAMES if name != "score" for each in _usual(found, NAMES[name]))
+        if any(self._fields) or any(isinstance(each, str | int | float) for each in named):
+            return
+        there = some_of(sorted({name for found in listed for name in _names(found)})) or "none"
+        expected = "expected an id, a source or a text; retriever.id=FIELD names one"
+        raise RetrieverError(f"no result has a field of a usual name (there is {there}); {expected}")
 
 
 def results_of(answer: object, fields: Fields) -> list[Result]:
@@ -225,7 +218,10 @@ def _result(found: object, fields: Fields) -> Result:
 
 def _values(read: Mapping[str, Any], name: str, path: str | None) -> Iterator[object]:
     """The values of a field, the likeliest first; only those that are plain."""
-    for each in [_at_path(read, name, path)] if path else _usual(read, NAMES[name]):
+    for found in [_at_path(read, name, path)] if path else _usual(read, NAMES[name]):
+        each = found[0] if isinstance(found, list) and len(found) == 1 else found  # as Solr and Elasticsearch have it
+        if name == "text" and isinstance(each, dict):  # a part of a text, as OpenAI and Cohere have it
+            each = each.get("text")
         missing = each is None or each == "" or (isinstance(each, float) and isnan(each))  # as a DataFrame says it
         if isinstance(each, str | int | float) and not isinstance(each, bool) and not missing:
             yield each
@@ -243,7 +239,7 @@ def _usual(read: Mapping[str, Any], names: Sequence[str]) -> Iterator[object]:
     for place in WITHIN:
         inner = _at(read, place) if place else read
         for name in names:
-            yield _at(inner, name) if inner is not None else read.get(f"{place}.{name}")
+            yield _at(inner, name) if inner is not None else _at(read, f"{place}.{name}")
 
 
 def _at(read: object, place: str) -> object:

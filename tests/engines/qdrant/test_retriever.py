@@ -221,9 +221,11 @@ def in_pages(tmp_path, payloads, texts=TEXTS, **settings):
     return found(retriever, searched(PAGES, ("manual.pdf",) * 6))
 
 
-def test_a_page_stands_for_its_passage_with_most_of_the_words(tmp_path):
+@pytest.mark.parametrize("page", [int, float, str, lambda number: [number]])
+def test_a_page_stands_for_its_passage_with_most_of_the_words(tmp_path, page):
     payloads = [
-        {"meta": {"file": "manual.pdf", "page": number // 2}, "content": text} for number, text in enumerate(TEXTS)
+        {"meta": {"file": "s3://bucket/man%75al.pdf", "page": page(number // 2)}, "content": text}
+        for number, text in enumerate(TEXTS)
     ]
     fields = {"source": "meta.file", "page": "meta.page", "text": "content"}
     assert in_pages(tmp_path, payloads, payload=fields) == found_in_exact()

@@ -102,6 +102,27 @@ def llama_like(text, score, **metadata):
             ["half\ud800", {"id": "\udc00", "text": "\ud83d\ude00", "metadata": {"source": "\ud800.pdf"}}],
             [Result(("half\ufffd",), text="half\ufffd"), Result(("\ufffd",), "\ufffd.pdf", "", "\U0001f600")],
         ),
+        (
+            {"result": [{"id": 7, "score": 0.5, "payload": {"page_content": "t", "metadata": {"source": "a.pdf"}}}]},
+            [Result(("7",), "a.pdf", "", "t", 0.5)],
+        ),
+        (
+            [{"_id": "d", "_source": {"text": "t", "metadata": {"source": "a.pdf", "page": 0}}}],
+            [Result(("d",), "a.pdf", "0", "t")],
+        ),
+        (
+            [{"_id": "d", "fields": {"text": ["t"], "source": ["a.pdf"], "page": [3]}}],
+            [Result(("d",), "a.pdf", "3", "t")],
+        ),
+        ({"hits": [{"document": {"id": "d", "text": "t"}, "text_match": 5}]}, [Result(("d",), text="t")]),
+        ({"output": [{"page_content": "t", "metadata": {"page": 3}}], "metadata": {}}, [Result((), "", "3", "t")]),
+        ([{"pageContent": "t", "metadata": {"loc": {"pageNumber": 3}}}], [Result((), "", "3", "t")]),
+        (
+            [{"filename": "a.pdf", "score": 0.5, "content": [{"type": "text", "text": "t"}]}],
+            [Result((), "a.pdf", "", "t", 0.5)],
+        ),
+        ({"retrievalResults": [{"content": {"text": "t"}, "score": 0.5}]}, [Result(text="t", score=0.5)]),
+        ([{"id": "a", "page": [3, 4]}], [Result(("a",))]),
         ((each for each in ["a#1"]), [Result(("a#1",), text="a#1")]),
         ([], []),
         ({"documents": []}, []),
@@ -125,6 +146,10 @@ def test_results_are_read_whatever_their_shape(answer, expected):
         ([None], "a result of type NoneType"),
         ([{}], "a result of type dict"),
         ([True], "a result of type bool"),
+        (
+            [{"wert": {"inhalt": "t"}, "score": 1}],
+            r"no result has a field of a usual name \(there is 'score', 'wert\.inhalt'\)",
+        ),
     ],
 )
 def test_what_is_no_list_of_results_is_named(answer, said):
@@ -144,6 +169,10 @@ def test_a_field_that_no_result_has_is_refused_with_those_that_there_are():
         match=r"retriever\.source: no result has 'metadata\.sorce' \(there is 'metadata\.source', 'page_content'",
     ):
         results_of([{"page_content": "t", "metadata": {"source": "a"}}], Fields(source="metadata.sorce"))
+
+
+def test_a_result_may_have_known_fields_that_are_empty():
+    assert results_of([{"text": "", "score": 0.5}], USUAL) == [Result(score=0.5)]
 
 
 def test_the_results_of_one_query_may_lack_a_field_that_others_have():

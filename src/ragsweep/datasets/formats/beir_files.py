@@ -36,6 +36,7 @@ def files_of(root: Path, part: str, split: str) -> list[Path]:
     if not chosen:
         plain = root / f"{part}.jsonl"
         others = [each.name.removesuffix(f"-{part}") for each in sorted(root.glob(f"*-{part}"))]
+        others = others or [each.parent.name for each in sorted(root.glob(f"*/{plain.name}"))]  # as archives have it
         subsets = (
             f"; there are the subsets {listed(others)}, and {root / others[0]} is the path of one" if others else ""
         )

@@ -19,8 +19,10 @@ Match = Literal["qualified", "page_number"]
 PageOrDocument = Literal["page", "document"]
 
 SHOWN_UNITS = 3  # documents or pages in a message
-MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null")  # what pandas writes for a missing value
-PARTS = re.compile(r"[\s,/|&\u2013-]+")  # what people write between pages: 1-3, p. 1, 1, 2
+MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null", "NA", "N/A", "#N/A")  # as pandas, R and spreadsheets write one
+PARTS = re.compile(
+    r"(?:[\s,;/|&~+\u2010-\u2015\u2026\u060c\u061b\u3001\uff0c\uff1b\uff5e-]|\.\.)+"
+)  # what people write between pages: 1-3, p. 1, 1, 2
 WITH_DECIMALS = re.compile(r"[0-9]{1,15}\.0+")  # a whole number in a column where another one is missing
 
 
@@ -152,7 +154,7 @@ class Pages:
         """
         found: dict[str, int] = {}
         for key, grade in grades.items():
-            if key in MISSING_VALUES and not self._is_known(key):
+            if key.removesuffix("#") in MISSING_VALUES and not self._is_known(key):
                 continue
             unit = self.unit(key, where)
             if found.setdefault(unit, grade) != grade:
@@ -161,7 +163,12 @@ class Pages:
 
     def _same(self, key: str) -> str | None:
         """The key of the only page of a document that an unknown key names, or of page 1 for `1.0`; None otherwise."""
-        if self._unit_kind == "document" or key in self._by_number:
+        if self._unit_kind == "document":
+            number = key.removesuffix("#")
+            return (
+                str(whole(number)) if WITH_DECIMALS.fullmatch(number) and self._is_known(str(whole(number))) else None
+            )
+        if key in self._by_number:
             return None
         source, _, number = key.rpartition("#")
         if key in self._documents and len(self._documents[key].pages) == 1:

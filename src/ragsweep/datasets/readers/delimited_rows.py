@@ -20,6 +20,7 @@ QUOTES = {
     "|": "put a text that contains a bar into double quotes",
     "\t": "a text must not contain a tab",
 }
+LINE_END = re.compile(r"(?<=\r)(?!\n|\Z)")
 DELIMITER_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)  # which tells Excel the delimiter
 
 Entry = dict[str, Any]
@@ -58,6 +59,8 @@ def rows_of(
                 continue
             if not header:
                 header = [name.strip() for name in row]
+                if any("\0" in name for name in header):  # a workbook, or UTF-16 without its mark
+                    raise DatasetError(f"{where}: the names contain null characters; save the table as CSV in UTF-8")
                 if twice := {name for name in header if name and header.count(name) > 1}:
                     raise DatasetError(f"{where}: several columns have the name {listed(sorted(twice))}")
                 _expect(needed, header, path)
@@ -88,7 +91,12 @@ def _opened(lines: Iterator[tuple[int, str]], delimiter: str) -> tuple[int, str,
     quoted = quoted or all(len(name) > 1 and name[0] == name[-1] == '"' for name in names)
     if delimiter == "," and before:
         delimiter = next((each for each in QUOTES if each in before[-1]), ",")
-    return first_line, delimiter, quoted, chain(before, (text for _, text in lines))
+    return first_line, delimiter, quoted, chain.from_iterable(map(_rows_in, chain(before, (text for _, text in lines))))
+
+
+def _rows_in(text: str) -> list[str]:
+    """The rows of a line: Excel for Mac ends them by a carriage return alone."""
+    return LINE_END.split(text) if "\r" in text[:-2] else [text]
 
 
 def _without_quotes(cell: str) -> str:

@@ -25,7 +25,8 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 FORMATS = "a JSON, CSV, TSV or Parquet file"
 ANSWERABLE = "answerable"  # false: the documents are known not to answer the question
-FALSE = (False, "false", "False")
+FALSE = (False, "false", "no", "0")
+TRUE = (True, "true", "yes", "1")
 
 
 def read_json(
@@ -223,7 +224,8 @@ def answerable_in(entry: Entry, where: str) -> bool:
     A cell of a CSV file is a text. An entry need not have the field.
     """
     found = entry.get(ANSWERABLE)
-    if found not in (None, "", True, "true", "True", *FALSE):
+    found = found.strip().lower() if isinstance(found, str) else found  # FALSE of spreadsheets
+    if found not in (None, "", *TRUE, *FALSE):
         raise DatasetError(f"{where}: the field {ANSWERABLE!r} is {shown_value(found)}; expected true or false")
     return found not in FALSE
 

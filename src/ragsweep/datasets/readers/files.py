@@ -10,6 +10,8 @@ from typing import Literal, NoReturn
 
 from ragsweep.core.errors import DatasetError
 
+NO_DOCUMENTS = ("._", ".DS_Store", "~$")  # begin the names of what macOS keeps beside files, and of what Word has open
+
 
 def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
     """What a path points to, following links. None if nothing exists there.
@@ -52,6 +54,8 @@ def files_at(root: Path, setting: str, expected: str, suffix: str | None = None)
 def files_below(root: Path, suffix: str | None) -> list[Path]:
     """The files with this suffix, or with any, in a folder and its subfolders, in a stable order.
 
+    Not those that macOS (`._a.pdf`) and Word (`~$a.docx`) keep beside a file.
+
     Follows links to folders, except to folders below or above `root`, so that no file is found twice.
 
     Raises:
@@ -65,7 +69,7 @@ def _below(root: Path) -> Iterator[Path]:
     for name, folders, files in os.walk(root, onerror=_refuse, followlinks=True):
         folder = Path(name)
         folders[:] = [each for each in folders if not (folder / each).is_symlink() or _is_elsewhere(folder / each, top)]
-        yield from (folder / each for each in files)
+        yield from (folder / each for each in files if not each.startswith(NO_DOCUMENTS))
 
 
 def _is_elsewhere(link: Path, top: Path) -> bool:

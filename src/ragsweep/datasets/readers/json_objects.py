@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed, shown_value, whole
 
 Entry = dict[str, Any]
 
@@ -49,9 +50,9 @@ def is_table(value: Mapping[str, Any], *, of_lines: bool) -> bool:
 def entries_of_object(value: Mapping[str, Any], contents: str, path: Path) -> Iterator[tuple[str, Any]]:
     """The entries of a file that is one object, each with its place for error messages.
 
-    These are a dataset of questions of LlamaIndex, a table of pandas as any `orient` of `to_json` writes it, a table of
-    the datasets library as `to_dict` makes it, an object with one list of objects, grades by document by question, and
-    texts or objects by id.
+    These are a dataset of questions of LlamaIndex, paragraphs and questions of SQuAD, a table of pandas as any `orient`
+    of `to_json` writes it, a table of the datasets library as `to_dict` makes it, an object with one list of objects,
+    grades by document by question, and texts or objects by id.
 
     Args:
         value: The object.
@@ -94,6 +95,9 @@ def _by_name(value: Mapping[str, Any], contents: str, path: Path) -> Iterator[tu
     """Texts by their ids, alone or in a dataset of LlamaIndex, or grades by question; None if it is none of these."""
     if contents in ("documents", "queries") and value.keys() >= OF_LLAMA_INDEX:
         return _of_llama_index(value, contents, path)
+    articles: Any = value.get("data")
+    if contents in ("documents", "queries") and _are_objects(articles) and all("paragraphs" in one for one in articles):
+        return _of_squad(articles, contents, path)
     if contents in ("documents", "queries") and _are_texts(value):
         return _texts_by_id(value, "text" if contents == "documents" else "query", path)
     if contents == "queries" and _is_graded(value):
@@ -146,3 +150,42 @@ def _of_llama_index(value: Mapping[str, Any], contents: str, path: Path) -> Iter
             f"{path}, query {name[:SHOWN_CHARACTERS]!r}",
             Named(id=name, query=text, relevant_docs=value["relevant_docs"].get(name)),
         )
+
+
+def _of_squad(articles: Iterable[Mapping[str, Any]], contents: str, path: Path) -> Iterator[tuple[str, Named]]:
+    """The paragraphs of SQuAD, each a document, or the questions, whose answers are spans of their paragraph."""
+    numbers: Counter[str] = Counter()
+    for article in articles:
+        title = str(article.get("title") or "").strip() or "paragraph"
+        for paragraph in article["paragraphs"] if _are_objects(article["paragraphs"]) else ():
+            numbers[title] += 1
+            name = f"{title} {numbers[title]}"
+            where = f"{path}, {name[:SHOWN_CHARACTERS]!r}"
+            text, asked = paragraph.get("context"), paragraph.get("qas")
+            if not isinstance(text, str) or not isinstance(asked, list):
+                raise DatasetError(
+                    f"{where}: found the fields {listed(paragraph)}; expected context and qas, as in SQuAD"
+                )
+            if contents == "documents":
+                yield where, Named(id=name, text=text)
+                continue
+            for each in asked:
+                if not isinstance(each, dict) or "id" not in each:
+                    raise DatasetError(f"{where}: found the question {shown_value(each)}; expected id and question")
+                answers = [] if each.get("is_impossible") is True else each.get("answers")
+                if not isinstance(answers, list):
+                    raise DatasetError(
+                        f"{where}: found the answers {shown_value(answers)}; expected a list, as in SQuAD"
+                    )
+                row = {"question": each.get("question"), "query_type": title, "answerable": bool(answers)}
+                row |= {"corpus_id": name, "references": [_of_answer(answer, text) for answer in answers]}
+                yield f"{where}, question {each['id']!r}", Named(id=each["id"], **row)
+
+
+def _of_answer(answer: object, context: str) -> object:
+    """An answer as a reference to a document, which does not have the white space around the paragraph."""
+    text, start = (answer.get("text"), whole(answer.get("answer_start"))) if isinstance(answer, dict) else (None, None)
+    if not isinstance(text, str) or start is None:
+        return answer
+    start -= len(context) - len(context.lstrip())
+    return {"content": text, "start_index": start, "end_index": start + len(text)}

@@ -80,6 +80,9 @@ def grades_of_row(row: Entry, where: str) -> dict[str, int]:
         return {}
     paged = next((name for name in PAGE if not _is_blank(fields.get(name))), None)
     if paged is None:
+        for name in SOURCE:  # a cell of a table may show a list
+            if isinstance(shown := fields.get(name), str) and shown.strip().startswith("["):
+                fields[name] = _of_text(shown.strip(), f"{where}: the field {name!r}")
         several = next((name for name in SOURCE if isinstance(fields.get(name), list)), None)
         rows = [{**fields, several: each} for each in fields[several]] if several else [fields]
         return _grades((_judgment(each, where) for each in rows), where)

@@ -184,7 +184,8 @@ def _layout_of_names(cells: Sequence[str]) -> _Layout | None:
 
 
 def _layout_of(cells: Sequence[str], where: str) -> _Layout:
-    if len(cells) in (3, 4) and all(cell.replace("-", "_").isidentifier() for cell in cells if cell):
+    named = (cell.replace("-", "_").isidentifier() and whole(cell) is None for cell in cells if cell)
+    if len(cells) in (3, 4) and all(named):
         raise DatasetError(f"{where}: found the columns {', '.join(map(repr, cells))[:200]}; expected {EXPECTED}")
     if len(cells) == 3:
         return _Layout((0, 1, 2), 3)

@@ -46,7 +46,6 @@ class OpenAIEncoder(EndpointUser, Prompted):
     """
 
     group: ClassVar[str] = "encoder"
-    noun: ClassVar[str] = "request"
 
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64

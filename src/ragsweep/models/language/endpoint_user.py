@@ -32,7 +32,6 @@ class EndpointUser:
 
     Attributes:
         group: The group of the settings, for messages.
-        noun: What the model is asked about, for messages.
         model: The model's name at the endpoint.
         base_url: Address of the endpoint; None takes OpenAI's. It must not contain a password or key.
         api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder.
@@ -54,7 +53,6 @@ class EndpointUser:
     """
 
     group: ClassVar[str]
-    noun: ClassVar[str]
 
     model: Text
     base_url: Text | None = None
@@ -164,7 +162,7 @@ class EndpointUser:
         errors = [error for future in futures if (error := future.exception()) is not None]
         if errors:
             first = next(each for each in errors if not isinstance(each, Stopped))
-            raise self._failure(first, f"{counted(len(errors), self.noun)} left, {after_failure}")
+            raise self._failure(first, f"{counted(len(errors), kind.item)} left, {after_failure}")
         return {number: future.result() for future, number in futures.items()}
 
     def _failure(self, error: BaseException, left: str) -> BaseException:

@@ -55,7 +55,6 @@ class OpenAIModel(EndpointUser):
     """
 
     group: ClassVar[str] = "language_model"
-    noun: ClassVar[str] = "question"
 
     structured: bool = True
     temperature: Annotated[float, Between(0, 2)] | None = 0
@@ -152,8 +151,8 @@ class OpenAIModel(EndpointUser):
 
             return work(item, self._model(ask, asking))
 
-        with progress(f"asking {self.model} {counted(len(items), self.noun)}", len(items)):
-            results = self._send_each(items, of_item, CHAT, self._after_failure(asking))
+        with progress(f"asking {self.model} {counted(len(items), asking.item)}", len(items)):
+            results = self._send_each(items, of_item, CHAT._replace(item=asking.item), self._after_failure(asking))
         if unusable.line:
             warnings.warn(f"{self.group}: {unusable.line}", stacklevel=2)
         return results

@@ -82,6 +82,7 @@ class Kind(NamedTuple):
         largest_mb: Of a response.
         filters: Whether a refused prompt is a response.
         again: Whether to send a request again if its response is malformed.
+        item: What requests are about, for messages.
     """
 
     path: str
@@ -90,6 +91,7 @@ class Kind(NamedTuple):
     largest_mb: int = LARGEST_RESPONSE_MB
     filters: bool = False
     again: bool = False
+    item: str = "request"
 
 
 class Endpoint:

@@ -182,7 +182,7 @@ class SmolLM2Model:
             advance(1)
             return result
 
-        shown = progress(f"asking SmolLM2 {counted(len(items), 'question')}", len(items))
+        shown = progress(f"asking SmolLM2 {counted(len(items), asking.item)}", len(items))
         with shown, ThreadPoolExecutor(cores()) as pool:
             try:
                 return list(pool.map(ask, items))

@@ -15,6 +15,8 @@ from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, Key, Pages, Settings, with_keys
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import (
+    ANSWERABLE,
+    answerable_in,
     expect_fields,
     further_fields,
     id_of,
@@ -69,6 +71,9 @@ class TableQuestions:
     A question can also have several rows, with a judgment in each. Rows are of one question if they have the same id,
     or, without a column of ids, the same text and type. Without a column of judgments, the columns of a row make one:
     `source` (or file, filename, doc, document), `page` (or page_number), and `grade` (or score, relevance, rel).
+
+    A question with `answerable` false has nothing relevant: the documents do not answer it. It is left out of the
+    metrics of ranking; what is found for it is a false find.
 
     Further columns become further fields of the queries. Those that differ between the rows of a question are left out,
     and named.
@@ -155,7 +160,7 @@ class TableQuestions:
         return ""
 
     def _questions(
-        self, rows: Rows, settings: Settings, faults: Faults, documents: Sequence[Document]
+        self, rows: Sequence[tuple[str, Entry]], settings: Settings, faults: Faults, documents: Sequence[Document]
     ) -> list[_Question]:
         """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
         sources = {document.source for document in documents}
@@ -164,6 +169,7 @@ class TableQuestions:
         nameless = 0  # rows of which not even the question can be read
         ungraded = 0  # rows whose grade is not read
         differing: dict[str, None] = {}
+        some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
         judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in rows:
@@ -183,7 +189,9 @@ class TableQuestions:
                 question = questions.setdefault(key, _Question(query, where))
                 question.rows += 1
                 ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
-                differing |= _added(question, query, self._grades(row, where, sources, endings), where)
+                grades = self._grades(row, where, sources, endings)
+                _expect_document(grades if relevant is None and some_named else {}, row, where)
+                differing |= _added(question, query, grades, where)
             except DatasetError as error:
                 if question is None or not question.faulty:
                     faults.add(error, question.query.query_id if question else name)
@@ -226,6 +234,7 @@ class TableQuestions:
             text=text,
             query_type=type_in(row, self.type, where),
             fields=further_fields(row, (self._id_in(row), column, self.type, *judged), where),
+            answerable=answerable_in(row, where),
         )
 
     def _grades(self, row: Entry, where: str, sources: Set[str], endings: Set[str]) -> dict[str, int]:
@@ -263,6 +272,12 @@ class TableQuestions:
         return None if judgment_columns(row) else RELEVANT
 
 
+def _expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
+    """Raise `DatasetError` for a page without its document, as merged cells of a spreadsheet leave it."""
+    if not document_of_row(row) and not all("#" in key for key in grades):
+        raise DatasetError(f"{where}: the row has a page without its document, which other rows name")
+
+
 def _added(question: _Question, query: Query, grades: Mapping[str, int], where: str) -> dict[str, None]:
     """Add the judgments of a row to its question. Returns the fields of the row that differ from those of the first."""
     if question.query.text != query.text:
@@ -271,7 +286,9 @@ def _added(question: _Question, query: Query, grades: Mapping[str, int], where: 
     if question.query.query_type != query.query_type:
         found = f"the question has the type {query.query_type!r}, but {question.query.query_type!r}"
         raise DatasetError(f"{where}: {found} in {question.where}; expected one")
-    for unit, grade in grades.items():
+    if question.query.answerable != query.answerable or (max(grades.values(), default=0) > 0 and not query.answerable):
+        raise DatasetError(f"{where}: {ANSWERABLE} is false, but there is something relevant, or another row differs")
+    for unit, grade in grades.items() if query.answerable else ():
         if question.grades.setdefault(unit, grade) != grade:
             found = f"{unit[:80]!r} has the grades {question.grades[unit]} and {grade} for the same question"
             raise DatasetError(f"{where}: {found}; expected one")

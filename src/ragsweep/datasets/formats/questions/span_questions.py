@@ -27,7 +27,8 @@ from ragsweep.datasets.readers.entry_files import (
     type_in,
     value_of,
 )
-from ragsweep.datasets.readers.fields import QUERY_TYPE, listed, shown_value, whole
+from ragsweep.datasets.readers.fields import QUERY_TYPE, flaw_of_name, listed, shown_value, whole
+from ragsweep.datasets.readers.json_objects import Named
 from ragsweep.datasets.readers.python_values import from_python
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
@@ -53,6 +54,9 @@ class SpanQuestions:
     A question with `answerable` false has no references: the documents do not answer it. It is left out of the metrics
     of ranking; what is found for it is a false find. `query_type` is the group by which results are broken down;
     without it, it is the document. All further columns are in the table of queries.
+
+    A JSON file of SQuAD has such questions, with their ids, about its paragraphs, which are the documents that a table
+    reads from the same file.
 
     With `similarity`, references are found again in whatever text a parser has read: those with offsets, too, which are
     those of another text. One is taken where its content is written; else where the same letters and digits are; else
@@ -84,8 +88,9 @@ class SpanQuestions:
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
         faults = Faults(self.path)
         for number, (where, row) in enumerate(rows, start=1):
+            name = str(row["id"]).strip() if isinstance(row, Named) else str(number)
             try:
-                query, document, written = _question(row, number, by_name, by_stem, where)
+                query, document, written = _question(row, name, by_name, by_stem, where)
                 if self.similarity is None:
                     spans = [_span(each, document, where) for each in written]
                 else:
@@ -93,7 +98,7 @@ class SpanQuestions:
                     spans = [span for each in its for span in each.spans] if all(each.spans for each in its) else []
                     searched += its
             except DatasetError as error:
-                faults.add(error, str(number))
+                faults.add(error, name)
                 continue
             queries.append(query)
             ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:2])  # without offsets, in the file's order
@@ -133,9 +138,11 @@ def _found_again(searched: Sequence[_Searched]) -> FoundAgain:
 
 
 def _question(
-    row: Entry, number: int, by_name: Mapping[str, Document], by_stem: Mapping[str, list[Document]], where: str
+    row: Entry, query_id: str, by_name: Mapping[str, Document], by_stem: Mapping[str, list[Document]], where: str
 ) -> tuple[Query, Document, list[Any]]:
     """A question, its document, and its references as they are written."""
+    if flaw := flaw_of_name(query_id):
+        raise DatasetError(f"{where}: the id of the question {flaw}")
     text = text_of(row, "question", where)
     if not text:
         raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
@@ -146,7 +153,14 @@ def _question(
         raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
     query_type = type_in(row, QUERY_TYPE, where) or (name if len(by_name) > 1 else None)
     answerable = answerable_in(row, where)
-    query = Query(str(number), text, query_type, further_fields(row, USED, where), answerable=answerable)
+    is_named = isinstance(row, Named)
+    query = Query(
+        query_id,
+        text,
+        query_type,
+        further_fields(row, (*USED, "id") if is_named else USED, where),
+        answerable=answerable,
+    )
     return query, named[0], _references(row, where, answerable=answerable)
 
 
