@@ -31,6 +31,13 @@ ENDS = re.compile(r"[)\"'\]}\s]*(?:$|[.;!?,<|(]|-\s)")
 PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]*){1,4})(?=$|[.;!?<(])")
 LONGEST_OPTION = 1000  # characters
 ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
+SHORTEST_TURNED, LONGEST_TURNED = 4, 6  # characters of the longest word, and words, of a text that may be turned
+LONGEST_AROUND = 100  # characters
+AROUND = 5  # words on each side of a text that may make it that of another option
+CLAUSE_END = re.compile(
+    r"[.!?;:\n\ue000-\uf8ff]|,\s+(?:and|but|so)\b|\b(?:because|since|as|while|not|no|nor|without|alone|only|rather|instead|than|over|but)\b",
+    re.I,
+)
 LEAST_WORD_SIMILARITY = 0.75  # similarity of two words that are taken for one, misspelt
 PLAIN_WORDS = {"yes", "no", "maybe", "true", "false", "unknown", "none", "all", "both", "neither", "other"}
 PLAIN_BEFORE = re.compile(r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement)|'s)\s*$", re.I)
@@ -70,6 +77,7 @@ class Mention(NamedTuple):
     start: int
     end: int
     mark: str
+    is_vague: bool = False  # whether words around it may make it the text of another option
 
 
 class Letters:
@@ -89,6 +97,13 @@ class Letters:
         single = {(letter.casefold(),) for letter in self.known}
         self.texts = {
             words: letter for letter, words in self._own.items() if words and shared[words] == 1 and words not in single
+        }
+        turns = [*self._turns()]
+        several = Counter(turned for turned, _ in {*turns})
+        self._turned = {text: letter for text, letter in turns if text not in self.texts and several[text] == 1}
+        self._longer = {
+            letter: [{*other} - {*own} for other in self.texts if {*own} < {*other}]
+            for own, letter in self.texts.items()
         }
         self._beginnings = {option.letter: " ".join(self._own[option.letter]) for option in options}
 
@@ -143,7 +158,7 @@ class Letters:
         tokens = list(TOKEN.finditer(line))
         words = [_folded(token) for token in tokens]
         first: dict[str, list[tuple[str, ...]]] = {}
-        for text in sorted(self.texts, key=len, reverse=True):
+        for text in sorted([*self.texts, *self._turned], key=len, reverse=True):
             first.setdefault(text[0], []).append(text)
         position = 0
         while position < len(words):
@@ -155,11 +170,35 @@ class Letters:
                     and not (PLAIN_BEFORE.search(line[max(0, start - 12) : start]) and PLAIN_AFTER.match(line, end))
                 ):
                     continue
+                if text in self._turned and re.search(r"[.!?;:]", line[start:end]):  # pneumonia. Aspiration is unlikely
+                    continue
+                letter = self.texts.get(text) or self._turned[text]
                 is_other = NO_BEFORE.search(line[max(0, start - 12) : start]) or self._is_part(line, end)
-                yield Mention(start, end, OTHER if is_other else self._mark(T, self.texts[text]))
+                is_vague = not is_other and self._is_within_longer(line, start, end, letter)
+                yield Mention(start, end, OTHER if is_other or is_vague else self._mark(T, letter), is_vague)
                 position += len(text) - 1
                 break
             position += 1
+
+    def _turns(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """The texts with their end first, as in an index: anemia, iron deficiency."""
+        for text, letter in self.texts.items():
+            if max(map(len, text)) >= SHORTEST_TURNED and len(text) <= LONGEST_TURNED and not PLAIN_WORDS & {*text}:
+                yield from ((text[at:] + text[:at], letter) for at in range(1, len(text)))
+
+    def _is_within_longer(self, line: str, start: int, end: int, letter: str) -> bool:
+        """Whether words beside a text are those by which another option's text is longer: diabetes mellitus."""
+        if not self._longer[letter]:
+            return False
+        before = CLAUSE_END.split(line[max(0, start - LONGEST_AROUND) : start])[-1]
+        after = CLAUSE_END.split(line[end : end + LONGEST_AROUND])[0]
+        around = {*_tokens(before)[-AROUND:], *_tokens(after)[:AROUND]}
+        numbers = {word for word in around if word.isdigit()}
+        return any(
+            not (numbers and {*filter(str.isdigit, more)} - numbers)  # type 2 is not type 1
+            and any(len(word) > 2 or word.isdigit() for word in around & more)
+            for more in self._longer[letter]
+        )
 
     def _is_part(self, line: str, end: int) -> bool:
         """Whether the text of an option is a part of a name: aspirin-induced asthma, amoxicillin/clavulanate."""
@@ -185,6 +224,7 @@ class Letters:
         separator = SEPARATOR.match(line, end)
         assert separator
         behind = texts.get(separator.end())
+        behind = None if behind and behind.is_vague else behind
         if (
             not enclosed
             and not found["letter"].isupper()
