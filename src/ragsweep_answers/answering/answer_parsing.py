@@ -21,9 +21,9 @@ from typing import Any
 
 from ragsweep.core.parsing import MalformedError
 from ragsweep.datasets.model.cases import Option
+from ragsweep.models.language.written_json import from_json_of_model
 from ragsweep_answers.answering.answer_words import LT, M
 from ragsweep_answers.answering.foreign_labels import with_letters
-from ragsweep_answers.answering.json_answer import from_json_of_model
 from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_with_marks
 from ragsweep_answers.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep_answers.answering.raw_text import CITED, plain_text, spoken

@@ -92,6 +92,7 @@ class Asking:
         start_will_do: Whether a text that was cut off can be used.
         announce: Whether to print what will be asked and what that costs, if it costs anything.
         go_on: How to go on after a failure.
+        limit: The setting of `max_tokens`, for messages; empty is that of the group.
     """
 
     group: str
@@ -101,6 +102,7 @@ class Asking:
     start_will_do: bool = False
     announce: bool = True
     go_on: str = "start again"
+    limit: str = ""
 
 
 class LanguageModel(Protocol):

@@ -14,7 +14,7 @@ from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import sample
 from ragsweep.models.language.language_model import Asking, Completion, MaxTokens, Model, most_tokens
-from ragsweep.models.language.writing import listed, write_each
+from ragsweep.models.language.writing import listed, prose, write_each
 from ragsweep.retrieval.ranking import Expansion, Fusion, Ranker, Search
 from ragsweep.retrieval.ranking_checks import expect_method
 
@@ -68,7 +68,7 @@ class HypotheticalPassage(WritingExpander):
     def expand(self, search: Search, ranker: Ranker) -> Expansion:
         """Search for the query followed by the passage. Where the model wrote nothing, the query is searched for."""
         said = self._ask([PASSAGE.format(query) for query in search.queries])
-        passages = [" ".join(each.text.split()) for each in said]
+        passages = [prose(each.text) for each in said]
         texts = tuple(
             f"{query} {passage}".strip() if self.with_query or not passage else passage
             for query, passage in zip(search.queries, passages, strict=True)
