@@ -15,12 +15,12 @@ LETTERED = f"[{L}-\ue1ff]"
 ANSWER = (
     r"(?:\b(?:answers?|ans|answer\s+(?:choice|option|letter)|choice|option|selection|solution|pick|guess|verdict"
     r"|antwort|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
-    r"|letra|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar(?:et)?|vastaus"
+    r"|letra|gabarito|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar(?:et)?|vastaus"
     r"|răspuns(?:ul)?|válasz|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|উত্তর|సమాధానం|பதில்|उत्तर|คำตอบ|תשובה)"
 )
 AFTER_NOUN = (  # "réponse finale"
-    r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
-    r"|صحیح|and\s+(?:confidence|probability)))"
+    r"(?:\s+(?:finale?|corrigée|correcte?|corr?ect[ao]|corr?ett?[ao]|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
+    r"|صحیح|הנכונה|and\s+(?:confidence|probability)))"
 )
 LABEL = (  # such a word with a colon at the start of a line
     r"(?:decision|final|conclusion|response|prediction|label|diagnosis|output|result|letter|treatment|management|step|test"
@@ -35,7 +35,7 @@ BEST = (  # what makes a noun the one that is asked for: "the most likely diagno
     r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
 )
 IS = (
-    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|este|est|serait|es|sería|è|é|está|están|sono|são|estão|zijn"
+    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|este|est|serait|es|sería|è|é|está|están|sono|são|estão|zijn|είναι"
     r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|هي|هو|היא|הוא|คือ|(?<=\s)-(?=\s))"
 )
 FINALLY = r"finally(?!,?\s*[(\[]?[\ue000-\ue3ff][)\]]*[,:])"  # but not "Finally, (D): it is a vitamin"
@@ -48,12 +48,12 @@ SURELY = (
     r"|in\s+fact"
     r"|of\s+course|going\s+to\s+be|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b(?:\s*,)?\s*)"
 )
-ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это|(?<=\bé )a)\b\s*|l')"
+ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это|\u03b7|\u03bf|(?<=\bé )a)\b\s*|l')"
 
 # How a writer chooses: "I would go with".
 CHOOSE = (
     r"(?:\b(?:choose|chose|select|selected|pick|picked|go(?:ing)?\s+(?:with|for)|opt(?:ing)?\s+for|settle\s+(?:on|for)"
-    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisi[st]"
+    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?(?:\s+(?:towards?|to))?|wähle|choisi[st]"
     r"|choisirais|elijo|elegiría"
     r"|escojo|escogería|escolho|escolheria|scelgo|sceglierei|выбираю|выбрала?|выберу)\b|选择|選擇|选|選ぶ)"
 )

@@ -16,7 +16,7 @@ NOUN = (
 )
 LETTER = re.compile(
     rf"(?P<noun>{NOUN})?(?<![{WORD}'.-])(?P<open>[\"'(\[{{<]{{0,3}})(?P<letter>[A-Za-z])"
-    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项)?",
+    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项|\s+(?:ş\u0131kk\u0131|seçeneği)\b)?",
     re.I,
 )
 BEFORE = re.compile(  # the answer is | B
@@ -31,7 +31,7 @@ BEFORE = re.compile(  # the answer is | B
     r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|ehesten|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
     r"|risposta|è|resposta|é|é\s+a|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t"
-    r"|nur|bis\s+auf|seule?|sol[ao]|apenas|somente|только|alleen|est-ce|es\s+la|è\s+la|det|to|het|apakah|c'est|elle|(?:is|was)\s+(?:it|this|that)))\s*$",
+    r"|nur|bis\s+auf|seule?|sol[ao]|apenas|somente|только|alleen|est-ce|es\s+la|è\s+la|det|to|het|apakah|c'est|elle|lean|\u03b7|\u03bf|(?:is|was)\s+(?:it|this|that)))\s*$",
     re.I,
 )
 AFTER = re.compile(  # B | is correct

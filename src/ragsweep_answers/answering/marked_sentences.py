@@ -33,7 +33,9 @@ HEADING = re.compile(
 LABELLED = re.compile(rf"\W*(?:(?:the|my|final|correct|best)\s+){{0,3}}{ANSWER}", re.I)  # Final answer: B
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
 ANSWER_DASH = re.compile(r"^\W*(?:ans|answer)\s*-\s*(?=\W?[a-z]\b)", re.I)  # Ans-a
-COMPARED = re.compile(rf"^(?:between|of|among)\s+{M}\s*(?:,|and|or|und|oder)\s*{M},\s+(?=\W?{M})", re.I)  # Of A and B,
+COMPARED = re.compile(
+    rf"(?:^|(?<=[.;!?]\s))(?:between|of|among)\s+{M}\s*(?:,|and|or|und|oder)\s*{M},\s+(?=\W?{M})", re.I
+)  # Of A and B,
 NO_MARK = r"[^.!?;:\n\ue000-\ue3ff]"
 GAP = rf"(?:(?!{DENIED}|rarely|seldom){NO_MARK})"  # without a word that turns the meaning round
 IN_GENERAL = r"(?=\W*$|[.;!]|,?\s+(?:because|since|as)\b|です|的|습니다|,\s)"
@@ -82,15 +84,16 @@ def lines_with_marks(plain: str, letters: Letters) -> list[str]:
     """The lines with marks. A line that ends in a colon, and a heading, go on in the next one."""
     lines: list[str] = []
     open_line = False
-    for line in LINE.findall(plain):
-        if not line.strip():
-            continue
-        if NEXT_QUESTION.match(line):
-            lines.append(QUESTION)
+    for line in _of_questions(plain):
+        if line == QUESTION:
+            lines.append(line)
             open_line = False
             continue
         marked = letters.marked(ANSWER_DASH.sub("Answer: ", ABBREVIATION.sub(r"\1", " ".join(line.split()))))
-        marked = NUMBERED.sub(_numbered, COMPARED.sub("", LISTED.sub(r"\1: ", VERB_AFTER_STOP.sub(r"\1 ", marked))))
+        marked = NUMBERED.sub(
+            _numbered,
+            COMPARED.sub("", LISTED.sub(r"\1: ", VERB_AFTER_STOP.sub(r"\1 ", marked))),
+        )
         marked = ASKED_AND_ANSWERED.sub(_answered, EXCEPTION.sub(_the_exception, marked))
         if open_line and not LABELLED.match(marked):
             lines[-1] = f"{lines[-1]} {QUOTED.sub('', marked, count=1) if QUOTED.match(marked) else marked}"
@@ -101,6 +104,18 @@ def lines_with_marks(plain: str, letters: Letters) -> list[str]:
             lines[-1] = "Answer:"
         open_line = not open_line and bool(heading or GOES_ON.search(marked))
     return [ENUMERATOR.sub("", line) for line in lines]
+
+
+def _of_questions(plain: str) -> Iterator[str]:
+    """The lines that are not blank; for one that begins another question a mark, and then an answer on this line."""
+    for line in filter(str.strip, LINE.findall(plain)):
+        if not NEXT_QUESTION.match(line):
+            yield line
+            continue
+        yield QUESTION
+        _, label, answer = line.rpartition(" Answer:")
+        if label:
+            yield f"Answer:{answer}"
 
 
 def _the_exception(found: re.Match[str]) -> str:

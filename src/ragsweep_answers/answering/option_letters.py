@@ -35,8 +35,12 @@ PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]
 LONGEST_OPTION = 1000  # characters
 ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
 LEAST_WORD_SIMILARITY = 0.75  # similarity of two words that are taken for one, misspelt
-PLAIN_BEFORE = re.compile(r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement)|'s)\s*$", re.I)
-PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;:!)\"'}\]<]|-\s|because\b|since\b|as\b)", re.I)
+PLAIN_BEFORE = re.compile(
+    r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement|so|therefore|thus|hence|doubt"
+    r"|probably|likely|definitely|clearly|(?:is|be|'s)\s+an?(?:\s+(?:clear|definite|strong))?),?|'s)\s*$",
+    re.I,
+)
+PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;:!()\"'}\]<]|-\s|because\b|since\b|as\b)", re.I)
 
 NO_BEFORE = re.compile(r"\b(?:no|without|non-?)\s*$", re.I)  # no increase
 PART_AFTER = re.compile(
