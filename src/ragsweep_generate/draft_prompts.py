@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragsweep.core.parsing import MalformedError
-from ragsweep.core.terminal import one_line
+from ragsweep.core.terminal import one_line, shortened
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.prompt_text import MARK, as_data, prompt_beside
 from ragsweep.models.language.writing import ITEM
@@ -57,7 +57,7 @@ def draft_of_json(text: str) -> Draft:
     try:
         fields = QuestionFields.model_validate(json_in(text))
     except (MalformedError, ValidationError):
-        return Draft("", flaw=NOT_AS_ASKED if text.strip() else REFUSED)
+        return _not_as_asked(text)
     return Draft(fields.question, tuple(fields.references))
 
 
@@ -65,8 +65,6 @@ def draft_of_text(text: str) -> Draft:
     """The draft in lines that begin with `Question:` and `Reference:`; also of a model that returned JSON instead."""
     if "{" in text and "}" in text:
         return draft_of_json(text)
-    if not text.strip():
-        return Draft("", flaw=REFUSED)
     parts: list[tuple[str, str]] = []
     below = ""  # the label that the next lines belong to
     for line in TAG.sub(_line_of_tag, text).splitlines():
@@ -80,8 +78,12 @@ def draft_of_text(text: str) -> Draft:
         parts += [(name, value)] * bool(name and value)
     questions = [value for name, value in parts if name == "question" and value]
     if len(questions) != 1:
-        return Draft("", flaw=NOT_AS_ASKED)
+        return _not_as_asked(text)
     return Draft(questions[0], tuple(value for name, value in parts if name.startswith("reference") and value))
+
+
+def _not_as_asked(text: str) -> Draft:
+    return Draft("", flaw=f"{NOT_AS_ASKED}: {shortened(one_line(text))!r}" if text.strip() else REFUSED)
 
 
 def _line_of_tag(tag: re.Match[str]) -> str:

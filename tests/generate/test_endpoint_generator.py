@@ -226,7 +226,7 @@ def test_json_in_a_code_block_is_asked_for_once(generator):
 @pytest.mark.parametrize(
     ("response", "cause"),
     [
-        (completion("Question: With", finish="length"), "cut off"),
+        (completion("Question: With", finish="length"), "cut off at generator.max_tokens=1024"),
         (completion(None, refusal="I cannot help."), "refused"),
         (completion('<tool_call>\n{"name": "search"}\n</tool_call>'), "tool call"),
     ],
@@ -243,7 +243,7 @@ def test_a_correction_is_asked_for_once(generator):
         assert [len(request["messages"]) for request in server.requests] == [1, 3]
         assert "This is not the JSON that was asked for" in server.requests[1]["messages"][2]["content"]
         form = server.requests[0]["response_format"]["json_schema"]
-    assert draft.flaw == "it is not in the form that was asked for"
+    assert draft.flaw == "it is not in the form that was asked for: 'no JSON'"
     assert draft.tokens_in == 200
     assert (form["name"], form["strict"], form["schema"]["required"]) == ("question", True, ["question", "references"])
 

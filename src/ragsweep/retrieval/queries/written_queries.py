@@ -11,7 +11,7 @@ import numpy as np
 
 from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.limits import Between
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, say_once
 from ragsweep.core.timing import sample
 from ragsweep.models.language.language_model import Asking, Completion, MaxTokens, Model, most_tokens
 from ragsweep.models.language.writing import listed, prose, write_each
@@ -53,7 +53,10 @@ class WritingExpander:
         new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._told]
         assert self.max_tokens is not None  # since __post_init__
         asking = Asking("query", self.max_tokens, start_will_do=True)  # what is searched for may lack its end
-        self._told.update(zip(new, write_each(self.model, new, asking), strict=True))
+        written = write_each(self.model, new, asking)
+        self._told.update(zip(new, written, strict=True))
+        if nothing := sum(not prose(each.text) for each in written):
+            say_once(f"query: the model wrote nothing to search for {nothing:,} of {len(new):,} queries")
         return [self._told[prompt] for prompt in prompts]
 
 
