@@ -278,12 +278,6 @@ def _names_others(sentences: Sequence[Sentence], letters: Letters) -> bool:
     return len(sentences) > FEW_SENTENCES or len(named) > 1
 
 
-def _lists_all(lines: Sequence[str], letters: Letters) -> bool:
-    """Whether lines end with the list of all options, in order."""
-    leading = [LEADING.match(each) for each in lines[-len(letters.known) :]]
-    return [letters.letter(each["mark"]) if each else "" for each in leading] == [*letters.known]
-
-
 def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters, denied: Set[str]) -> set[str]:
     """The letters of the first and the last sentence that are nothing but an option, and begin no list."""
     found = set()
@@ -299,8 +293,8 @@ def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters
         leading = [letters.letter(each["mark"]) for each in map(LEADING.match, near) if each]
         listed = not is_first and line > 0 and LISTS.search(lines[line - 1])
         others = {*leading} - {letters.letter(mark)} - (denied if is_first else set())  # B\nA is wrong, since ...
-        if not is_first and _lists_all(lines[:line], letters):  # the question, and then its answer
-            listed, others = None, set()
-        if not listed and not others:
+        above = [LEADING.match(each) for each in lines[max(0, line - len(letters.known)) : line]]
+        quoted = [letters.letter(each["mark"]) for each in above if each] == [*letters.known]  # the question
+        if (not listed and not others) or (quoted and not is_first):
             found.add(letters.letter(mark))
     return found
