@@ -23,9 +23,9 @@ NUMBER = r"(?<![\w.,-])(?P<number>\d{1,3})(?:\.0+)?(?:\s*(?:/|out\s+of)\s*(?P<wh
 NO_OTHER = r"(?!\s*(?:or|to|and|-)\s*\d|,\s*\d)"
 LEADING = re.compile(rf"[^\w-]*{NUMBER}{NO_OTHER}(?=[\s.)\]}}\"']*$|\s*\n|\s*[,:;(]|\s+-\s|\]|}})")
 STATED = re.compile(
-    r"(?:relevan\w*|grade|score|rat(?:e|ing)|label|answer|pertinence|note|评分|分数|相关性|得分|\b(?:give|say|assign|so|therefore)\b)"
+    r"(?:relevan\w*|grade|score|rat(?:e|ing)|label|answer|pertinence|note|评分|分数|相关性|得分|\b(?:give|say|assign|so|therefore|it's|this\s+is)\b)"
     r"(?:\s*\b(?:score|rating|grade|level|of|for|the|this|that|text|it|its|is|as|would|be|therefore|thus|an?|to|relevance)\b)*"
-    rf"[\s\"']*[:=]?[\s\"'({{\[]*{NUMBER}{NO_OTHER}(?=[\s\"'}}\])]*(?:$|[\n.,;(:-]))",
+    rf"[\s\"']*(?:[:=→]|-\s)?[\s\"'({{\[]*{NUMBER}{NO_OTHER}(?=[\s\"'}}\])]*(?:$|[\n.,;(:-]))",
     re.I,
 )
 
