@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ragsweep.core.terminal import one_line
+from ragsweep.core.parsing import MalformedError
+from ragsweep.core.terminal import one_line, shortened
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.prompt_text import MARK, as_data, prompt_beside
+from ragsweep.models.language.writing import ITEM
+from ragsweep.models.language.written_json import json_in
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
 
 TYPES = ("factual", "procedural", "reason", "comparison")
@@ -15,7 +18,10 @@ PROMPTS = {part: prompt_beside(__file__, f"_{part}") for part in PARTS}
 
 NOT_AS_ASKED = "it is not in the form that was asked for"
 REFUSED = "the model refused, or returned nothing"
-LINE = re.compile(r"^[\s*_#>-]*(question|references?)\s*\d*\W*?:[\s*_]*(.*)$", re.IGNORECASE)
+LINE = re.compile(  # **Question:** a?, 1. Question: a?, and ### Question above it
+    r"^(?:[\s*_#>-]|\d+[.)]\s)*(question|references?)(?:\s*\d*[^\w?]*?:[\s*_]*(.*)|[\s*_]*\d*[\s*_]*()$)", re.IGNORECASE
+)
+TAG = re.compile(r"<(/?)(question|references?)>", re.IGNORECASE)
 QUOTED = "\"'“”\u2018\u2019«»"
 
 
@@ -43,16 +49,15 @@ def chat_about(sentence: str) -> list[Message]:
 
 
 def draft_of_json(text: str) -> Draft:
-    """The draft in a JSON object, which may stand among other text, such as a code fence."""
+    """The draft in JSON, which may stand among other text, such as a code fence."""
     from pydantic import ValidationError
 
     from ragsweep_generate.draft_fields import QuestionFields
 
-    start, end = text.find("{"), text.rfind("}")
     try:
-        fields = QuestionFields.model_validate_json(text[start : end + 1])
-    except ValidationError:
-        return Draft("", flaw=NOT_AS_ASKED if text.strip() else REFUSED)
+        fields = QuestionFields.model_validate(json_in(text))
+    except (MalformedError, ValidationError):
+        return _not_as_asked(text)
     return Draft(fields.question, tuple(fields.references))
 
 
@@ -60,13 +65,30 @@ def draft_of_text(text: str) -> Draft:
     """The draft in lines that begin with `Question:` and `Reference:`; also of a model that returned JSON instead."""
     if "{" in text and "}" in text:
         return draft_of_json(text)
-    if not text.strip():
-        return Draft("", flaw=REFUSED)
-    lines = [(match[1].lower(), match[2].strip()) for match in map(LINE.match, text.splitlines()) if match]
-    questions = [value for name, value in lines if name == "question" and value]
+    parts: list[tuple[str, str]] = []
+    below = ""  # the label that the next lines belong to
+    for line in TAG.sub(_line_of_tag, text).splitlines():
+        if match := LINE.match(line):
+            name, value = match[1].lower(), (match[2] or "").strip()
+            below = "" if value else name
+        else:
+            name, value = below, ITEM.sub("", line.strip(), count=1)
+            is_open = not value or name == "references"
+            below = below if is_open and (value or not parts or parts[-1][0] != name) else ""
+        parts += [(name, value)] * bool(name and value)
+    questions = [value for name, value in parts if name == "question" and value]
     if len(questions) != 1:
-        return Draft("", flaw=NOT_AS_ASKED)
-    return Draft(questions[0], tuple(value for name, value in lines if name != "question" and value))
+        return _not_as_asked(text)
+    return Draft(questions[0], tuple(value for name, value in parts if name.startswith("reference") and value))
+
+
+def _not_as_asked(text: str) -> Draft:
+    return Draft("", flaw=f"{NOT_AS_ASKED}: {shortened(one_line(text))!r}" if text.strip() else REFUSED)
+
+
+def _line_of_tag(tag: re.Match[str]) -> str:
+    """<question> begins a line with a label."""
+    return "\n" if tag[1] else f"\n{tag[2]}: "
 
 
 def question_in(text: str) -> str:
@@ -74,6 +96,6 @@ def question_in(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     line = next((line for line in lines if "?" in line), lines[0] if lines else "")
     if match := LINE.match(line):
-        line = match[2]
+        line = match[2] or ""
     line = line.strip().strip(QUOTED).strip()
     return line[: line.index("?") + 1] if "?" in line else line

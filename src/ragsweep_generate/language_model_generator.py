@@ -14,9 +14,11 @@ from ragsweep.models.language.language_model import (
     MaxTokens,
     Message,
     Model,
+    NotesFailures,
     PaidModel,
     most_tokens,
 )
+from ragsweep.models.language.unusable import CAUSE_PHRASES
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep_generate.draft_prompts import (
     PROMPTS,
@@ -112,6 +114,9 @@ class LanguageModelGenerator:
         prompt = prompt_of(request, as_json=model.structured)
         said = model.complete([Message("user", prompt)], as_json=model.structured)
         draft = draft_of_json(said.text) if model.structured else draft_of_text(said.text)
+        if draft.flaw and isinstance(model, NotesFailures) and model.causes:
+            cause = CAUSE_PHRASES[model.causes[-1]].format(limit="generator.max_tokens", max_tokens=self.max_tokens)
+            draft = replace(draft, flaw=f"the response was {cause}")
         return replace(draft, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
 
     def _about_sentence(self, request: Request, model: LanguageModel) -> Draft:

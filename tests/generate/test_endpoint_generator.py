@@ -191,6 +191,11 @@ def reply(text):
         '```json\n{"question": "With what is iron taken?", "references": ["with lemon water"]}\n```',
         "Question: With what is iron taken?\nReference: with lemon water",
         "**Question:** With what is iron taken?\n**Reference 1:** with lemon water\n",
+        'Here it is:\n```json\n[{"Question": "With what is iron taken?", "reference": "with lemon water"}]\n```',
+        '{"questions": [{"question": "With what is\n iron taken?", "references": ["with lemon water",]}]}',
+        "### Question\nWith what is iron taken?\n\n### References\n- with lemon water\n\nI hope this helps!",
+        "1. Question: With what is iron taken?\n2. Reference: with lemon water",
+        "<question>With what is iron taken?</question>\n<reference>with lemon water</reference>",
     ],
 )
 def test_a_model_without_schemas_may_write_lines_or_json(generator, text):
@@ -210,13 +215,35 @@ def test_a_response_without_one_question_is_no_question(text):
         assert not read(text).question
 
 
+def test_json_in_a_code_block_is_asked_for_once(generator):
+    text = '```json\n{"question": "With what is iron taken?", "references": ["with lemon water"]}\n```'
+    with reply(text) as server:
+        [draft] = generator(server).draft([REQUEST])
+        assert len(server.requests) == 1
+    assert (draft.question, draft.flaw) == ("With what is iron taken?", "")
+
+
+@pytest.mark.parametrize(
+    ("response", "cause"),
+    [
+        (completion("Question: With", finish="length"), "cut off at generator.max_tokens=1024"),
+        (completion(None, refusal="I cannot help."), "refused"),
+        (completion('<tool_call>\n{"name": "search"}\n</tool_call>'), "tool call"),
+    ],
+)
+def test_a_draft_without_a_question_says_why_the_response_has_none(generator, response, cause):
+    with QuestionServer(lambda prompt, messages, times: response) as server, pytest.warns(UserWarning, match=cause):
+        [draft] = generator(server, structured=False).draft([REQUEST])
+    assert cause in draft.flaw
+
+
 def test_a_correction_is_asked_for_once(generator):
     with QuestionServer(lambda prompt, messages, times: completion("no JSON")) as server:
         [draft] = generator(server).draft([REQUEST])
         assert [len(request["messages"]) for request in server.requests] == [1, 3]
         assert "This is not the JSON that was asked for" in server.requests[1]["messages"][2]["content"]
         form = server.requests[0]["response_format"]["json_schema"]
-    assert draft.flaw == "it is not in the form that was asked for"
+    assert draft.flaw == "it is not in the form that was asked for: 'no JSON'"
     assert draft.tokens_in == 200
     assert (form["name"], form["strict"], form["schema"]["required"]) == ("question", True, ["question", "references"])
 

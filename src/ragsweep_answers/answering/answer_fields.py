@@ -33,5 +33,8 @@ class AnswerFields(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _with_all_fields(cls, given: Any) -> Any:
-        """Fields that are missing are null."""
-        return {"steps": None, "cited": None, "confidence": None, **given} if isinstance(given, dict) else given
+        """Fields that are missing are null. They may be in upper case, and those of the only object of a list."""
+        given = given[0] if isinstance(given, list) and len(given) == 1 else given
+        if not isinstance(given, dict):
+            return given
+        return {"steps": None, "cited": None, "confidence": None} | {name.lower(): given[name] for name in given}

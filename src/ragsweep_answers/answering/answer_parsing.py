@@ -21,9 +21,9 @@ from typing import Any
 
 from ragsweep.core.parsing import MalformedError
 from ragsweep.datasets.model.cases import Option
+from ragsweep.models.language.written_json import from_json_of_model
 from ragsweep_answers.answering.answer_words import LT, M
 from ragsweep_answers.answering.foreign_labels import with_letters
-from ragsweep_answers.answering.json_answer import from_json_of_model
 from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_with_marks
 from ragsweep_answers.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep_answers.answering.raw_text import CITED, plain_text, spoken
@@ -293,6 +293,8 @@ def _alone(sentences: Sequence[Sentence], lines: Sequence[str], letters: Letters
         leading = [letters.letter(each["mark"]) for each in map(LEADING.match, near) if each]
         listed = not is_first and line > 0 and LISTS.search(lines[line - 1])
         others = {*leading} - {letters.letter(mark)} - (denied if is_first else set())  # B\nA is wrong, since ...
-        if not listed and not others:
+        above = [LEADING.match(each) for each in lines[max(0, line - len(letters.known)) : line]]
+        quoted = [letters.letter(each["mark"]) for each in above if each] == [*letters.known]  # the question
+        if (not listed and not others) or (quoted and not is_first):
             found.add(letters.letter(mark))
     return found

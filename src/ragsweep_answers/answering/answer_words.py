@@ -15,12 +15,12 @@ LETTERED = f"[{L}-\ue1ff]"
 ANSWER = (
     r"(?:\b(?:answers?|ans|answer\s+(?:choice|option|letter)|choice|option|selection|solution|pick|guess|verdict"
     r"|antwort|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
-    r"|letra|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar(?:et)?|vastaus"
+    r"|letra|gabarito|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar(?:et)?|vastaus"
     r"|răspuns(?:ul)?|válasz|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|উত্তর|సమాధానం|பதில்|उत्तर|คำตอบ|תשובה)"
 )
 AFTER_NOUN = (  # "réponse finale"
-    r"(?:\s+(?:finale?|corrigée|correcte?|correct[ao]|corretta|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
-    r"|صحیح|and\s+(?:confidence|probability)))"
+    r"(?:\s+(?:finale?|corrigée|correcte?|corr?ect[ao]|corr?ett?[ao]|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
+    r"|صحیح|הנכונה|and\s+(?:confidence|probability)))"
 )
 LABEL = (  # such a word with a colon at the start of a line
     r"(?:decision|final|conclusion|response|prediction|label|diagnosis|output|result|letter|treatment|management|step|test"
@@ -35,7 +35,7 @@ BEST = (  # what makes a noun the one that is asked for: "the most likely diagno
     r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
 )
 IS = (
-    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|este|est|serait|es|sería|è|é"
+    r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|este|est|serait|es|sería|è|é|está|están|sono|são|estão|zijn|είναι"
     r"|seems?(?:\s+to\s+be)?|appears?\s+to\s+be)\b|'s\b|应该是|應該是|才是|就是|是|为|為|は|은|는|هي|هو|היא|הוא|คือ|(?<=\s)-(?=\s))"
 )
 FINALLY = r"finally(?!,?\s*[(\[]?[\ue000-\ue3ff][)\]]*[,:])"  # but not "Finally, (D): it is a vitamin"
@@ -48,12 +48,12 @@ SURELY = (
     r"|in\s+fact"
     r"|of\s+course|going\s+to\s+be|indicated\s+by|represented\s+by|given\s+by|labeled|labelled)\b(?:\s*,)?\s*)"
 )
-ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это|(?<=\bé )a)\b\s*|l')"
+ARTICLE = r"(?:\b(?:the|la|le|el|l'|a\s+letra|die|der|das|это|\u03b7|\u03bf|(?<=\bé )a)\b\s*|l')"
 
 # How a writer chooses: "I would go with".
 CHOOSE = (
     r"(?:\b(?:choose|chose|select|selected|pick|picked|go(?:ing)?\s+(?:with|for)|opt(?:ing)?\s+for|settle\s+(?:on|for)"
-    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?\s+(?:towards?|to)|wähle|choisi[st]"
+    r"|vote(?:\s+for)?|say|answer(?:\s+with)?|favou?r|prefer|lean(?:ing)?(?:\s+(?:towards?|to))?|wähle|choisi[st]"
     r"|choisirais|elijo|elegiría"
     r"|escojo|escogería|escolho|escolheria|scelgo|sceglierei|выбираю|выбрала?|выберу)\b|选择|選擇|选|選ぶ)"
 )
@@ -98,7 +98,7 @@ GOOD = (
     r"|the\s+(?:clear|obvious)\s+(?:winner|choice|answer)|(?:the\s+)?better|the\s+(?:preferred|recommended|ideal|optimal)(?:\s+\w+)?|favou?red"
     r"|richtig|korrekt|die\s+(?:richtige|korrekte|beste|passende)\s+(?:antwort|wahl|option|lösung)"
     r"|(?:la\s+)?correcte?|la\s+(?:bonne\s+|meilleure\s+)?(?:réponse|option)|le\s+(?:bon|meilleur)\s+choix|juste"
-    r"|correct[ao]|la\s+(?:mejor\s+)?(?:respuesta|opción)|верен|верно|правильн\w*)\b"
+    r"|corr?ett?[ao]|correct[ao]|la\s+(?:mejor\s+)?(?:respuesta|opción)|верен|верно|правильн\w*)\b"
     r"|[✓✔✅☑]|是?正确(?:的|答案)?|正確|正しい|正解|对|對)"
 )
 FITS = (
@@ -111,8 +111,19 @@ FITS = (
 )
 BAD = (
     r"(?:\b(?:wrong|incorrect|false|untrue|unlikely|less\s+likely|excluded|eliminated|contraindicated"
-    r"|inappropriate|ruled\s+out|the\s+wrong\s+\w+|(?:an?|the)\s+(?:\w+\s+)?(?:distractor|trap|red\s+herring)|falsch|nicht\s+richtig|incorrecte?|fausse?|faux|incorrect[ao]"
-    r"|fals[ao]|невер\w*|неправил\w*)\b|[✗✘❌✕✖]|不?错误|錯誤|不正确|不正確|不对|間違い)"
+    r"|inappropriate|ruled\s+out|the\s+wrong\s+\w+|(?:an?|the)\s+(?:\w+\s+)?(?:distractor|trap|red\s+herring)|falsch|nicht\s+richtig|inkorrekt|incorrectes?|fausses?|faux|erronées?"
+    r"|incorret[ao]s?|incorrect[ao]s?|fals[aeio]s?|erróne[ao]s?|errad[ao]s?|errat[aeio]|sbagliat[aeio]|scorrett[aeio]|fout|onjuist"
+    r"|невер\w*|неправил\w*)\b|[✗✘❌✕✖]|(?<!不)错的?(?!误)|不?错误|錯誤|不正确|不正確|不对|間違い|誤り|틀[렸린])"
+)
+ALL = (  # the options, or all others
+    r"(?:\b(?:all(?:e|es)?|every\w*|each|any|toutes?|tous|todas|todos|tutt[aei]|все|allt|alla)\b|其他|其余|其餘|都|すべて|全て|全部|他|選択肢|모두)"
+)
+NONE = r"\b(?:none|no\s+(?:option|answer|other)|keine[rs]?|aucune?|ningun[ao]|nessun[ao]|nenhum[ao]?|ни\s+один|geen)\b"
+YES = r"(?:(?:yes|ja|oui|sí|si|sim|sì|да|tak|evet|ya|yep|correct)\b|(?:是|对|對)的?|はい|네|예|نعم)"
+NO = r"(?:(?:no|nein|non|não|нет|nee|nie|nej|nei|hay\u0131r|tidak)\b|不是的?|不对|いいえ|違います|아니[요오]|لا)"
+ASKS = (  # the words of a question whether an option is the answer, besides those for "answer" and "right"
+    r"(?:\b(?:it|this|that|so|then|would|es|ce?|que|qu|elle|il|l|la|le|a|die|der|das|the|het|czy|to|det|apakah|это"
+    r"|est|ist|quella|option|m[i\u0131])\b|هل|吗|嗎|です|でしょう|か|입니까|인가요|이?에요)"
 )
 NOT = (
     r"(?:n't\b|\b(?:not|never|cannot|neither|nicht|weder|pas|no(?=\s+es\b)|ni|não|non|не|nie|bukan|không(?:\s+phải)?"
@@ -138,7 +149,7 @@ ELSEWHERE = (  # at the start of a sentence about something else: "in the exampl
     r"|(?:previous|other|last)\s+(?:question|case|problem))\b|^\W*\w{0,3}例)"
 )
 EXCEPT = (
-    r"(?:\b(?:except(?:ing)?(?:\s+for)?|besides|other\s+than|(?:apart|aside)\s+from|außer|sauf|excepté|excepto|exceto|salvo|menos"
+    r"(?:\b(?:except(?:ing)?(?:\s+for)?|besides|other\s+than|(?:apart|aside)\s+from|außer|bis\s+auf|sauf|excepté|excepto|exceto|salvo|menos"
     r"|tranne|eccetto|кроме|behalve|utom)\b)"
 )
 REASON = (  # what follows an answer and may name other options

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.reasoning_marks import split
+from ragsweep.models.language.written_json import from_json_of_model
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
-TRAILING_COMMA = re.compile(r",(?= ?[}\]])")
 WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
 
 
@@ -62,18 +62,6 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
         lost=tuple(name for name, value in values.items() if value is None),
         missing=tuple(name for name in readers if name not in values),
     )
-
-
-def from_json_of_model(text: str) -> Any:
-    """The value of a JSON text, also with line breaks in its texts and commas before closing brackets, as models write.
-
-    Raises:
-        MalformedError: It is not JSON for another reason.
-    """
-    try:
-        return from_json(text, allow_nan=True)
-    except MalformedError:
-        return from_json(TRAILING_COMMA.sub("", " ".join(text.split())), allow_nan=True)
 
 
 def _bare(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragsweep_answers.answering.answer_words import AFTER_NOUN, ANSWER, BAD, GOOD, IS
+from ragsweep_answers.answering.answer_words import AFTER_NOUN, ANSWER, BAD, EXCEPT, GOOD, IS
 
 # A letter, but not that of B12, I'm, D-dimer, A/B or i.e. A letter within a sentence is an option only between words
 # that are said of options: not "hepatitis B", "a drug" or "B cells".
@@ -16,11 +16,11 @@ NOUN = (
 )
 LETTER = re.compile(
     rf"(?P<noun>{NOUN})?(?<![{WORD}'.-])(?P<open>[\"'(\[{{<]{{0,3}})(?P<letter>[A-Za-z])"
-    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项)?",
+    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项|\s+(?:ş\u0131kk\u0131|seçeneği)\b)?",
     re.I,
 )
 BEFORE = re.compile(  # the answer is | B
-    r"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|\b(?:is|makes?|making|supports?|favou?rs?|was|are|be"
+    rf"(?:^|[^\w\s'-]|[^\x00-\u024f\u0370-\u04ff]|(?:^|\s)-+|{EXCEPT}(?:\s+(?:la|a))?|\b(?:is|makes?|making|supports?|favou?rs?|was|are|be"
     r"|being|not"
     r"|nor|neither|either|both|and|or|but|so|thus|therefore|hence|then|than|over|of|with|choose|chose|vote|select"
     r"|selected"
@@ -30,7 +30,8 @@ BEFORE = re.compile(  # the answer is | B
     r"|plus|niet|inte|maar|utan|ma|correction|finally|still|now|instead|options|it's|that's|isn't|conclude|maybe|perhaps|possibly|also|except"
     r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|ehesten|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
-    r"|risposta|è|resposta|é|é\s+a|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t))\s*$",
+    r"|risposta|è|resposta|é|é\s+a|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t"
+    r"|nur|bis\s+auf|seule?|sol[ao]|apenas|somente|только|alleen|est-ce|es\s+la|è\s+la|det|to|het|apakah|c'est|elle|lean|\u03b7|\u03bf|(?:is|was)\s+(?:it|this|that)))\s*$",
     re.I,
 )
 AFTER = re.compile(  # B | is correct
@@ -39,8 +40,8 @@ AFTER = re.compile(  # B | is correct
     r"|because|since|as|and|or|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while"
     r"|whereas|although|though|even|with|than|to|takes|i\.?e|it(?=\s+is\b)|here|the|as|best|correct|incorrect|wrong"
     r"|right"
-    r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é|e|then|plus|maar|utan|ma"
-    r"|и|или|\u0430|верен|so)\b",
+    r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é|e|then|plus|maar|utan|ma|son|sont|sono|são|estão|están|está|zijn|quella|richtig|korrekt|n'est|mi|m\u0131"
+    rf"|и|или|\u0430|верен|so)\b|\s+{BAD}",
     re.I,
 )
 PRONOUN_AFTER = re.compile(r"\s+(?!(?:is|was|isn't|seems|and|or|because|fits|matches)\b)[a-z]", re.I)  # I would

@@ -16,15 +16,18 @@ from typing import NamedTuple
 from ragsweep.datasets.model.cases import Option
 from ragsweep_answers.answering.answer_words import LT, OTHER, L, T
 from ragsweep_answers.answering.letters_in_prose import LETTER, PROSE, is_among_words_of_answers, is_labelled
+from ragsweep_answers.answering.option_texts import (
+    PLAIN_WORDS,
+    TOKEN,
+    folded,
+    longer,
+    may_be_longer,
+    tokens_of,
+    turned,
+)
 from ragsweep_answers.answering.raw_text import SIMPLER, plain_text
 
 BARE = re.compile(r"[\s\"'(\[{*`<]*([A-Za-z])[\s\"')\]}*`>.:,;!]*")
-
-# Numbers with their signs, words, and every other sign except punctuation; so Na+ differs from Na-.
-TOKEN = re.compile(
-    r"(?:(?<!\w)[+-])?(?:\d+(?:[.,:/]\d+)*|(?<![\w.,])[.,]\d+)|(?:(?!\d)[^\W_])+|(?<=\w)-(?!\w)"
-    r"|[^\w\s.,:;!?'\"()\[\]{}/\\|•·-]"
-)
 
 SEPARATOR = re.compile(r"[\s:,;-]*(?P<dot>\.)?[\s:,-]*\(?")
 ENDS = re.compile(r"[)\"'\]}\s]*(?:$|[.;!?,<|(]|-\s)")
@@ -32,9 +35,12 @@ PHRASE = re.compile(r"(?:[.:)\-]|\s-)*\s*(?P<phrase>(?:[^\W\d_][\w'-]{0,40}[ ,/]
 LONGEST_OPTION = 1000  # characters
 ASIDE = re.compile(r"\s*\([^()]{1,60}\)")
 LEAST_WORD_SIMILARITY = 0.75  # similarity of two words that are taken for one, misspelt
-PLAIN_WORDS = {"yes", "no", "maybe", "true", "false", "unknown", "none", "all", "both", "neither", "other"}
-PLAIN_BEFORE = re.compile(r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement)|'s)\s*$", re.I)
-PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;:!)\"'}\]<]|-\s|because\b|since\b|as\b)", re.I)
+PLAIN_BEFORE = re.compile(
+    r"(?:^|[.!?:;\"'({\[]|\b(?:is|be|answer|say|statement|so|therefore|thus|hence|doubt"
+    r"|probably|likely|definitely|clearly|(?:is|be|'s)\s+an?(?:\s+(?:clear|definite|strong))?),?|'s)\s*$",
+    re.I,
+)
+PLAIN_AFTER = re.compile(r"\s*(?:$|[.,;:!()\"'}\]<]|-\s|because\b|since\b|as\b)", re.I)
 
 NO_BEFORE = re.compile(r"\b(?:no|without|non-?)\s*$", re.I)  # no increase
 PART_AFTER = re.compile(
@@ -59,7 +65,7 @@ def option_with_text(text: str, options: Sequence[Option]) -> str | None:
     """The letter of the only option with this text. Case and punctuation are ignored if that leaves only one."""
     exact = [option.letter for option in options if option.text.strip() == text.strip()]
     same = exact or [
-        option.letter for option in options if _tokens(plain_text(option.text)) == _tokens(plain_text(text))
+        option.letter for option in options if tokens_of(plain_text(option.text)) == tokens_of(plain_text(text))
     ]
     return same[0] if len(same) == 1 else None
 
@@ -70,6 +76,7 @@ class Mention(NamedTuple):
     start: int
     end: int
     mark: str
+    is_vague: bool = False  # whether words around it may make it the text of another option
 
 
 class Letters:
@@ -84,12 +91,13 @@ class Letters:
     def __init__(self, options: Sequence[Option]) -> None:
         self.known = "".join(option.letter for option in options)
         self._ambiguous = {letter for letter in self.known if has_two_meanings(letter, options)}
-        self._own = {option.letter: _tokens(plain_text(option.text)) for option in options}
+        self._own = {option.letter: tokens_of(plain_text(option.text)) for option in options}
         shared = Counter(self._own.values())
         single = {(letter.casefold(),) for letter in self.known}
         self.texts = {
             words: letter for letter, words in self._own.items() if words and shared[words] == 1 and words not in single
         }
+        self._turned, self._longer = turned(self.texts), longer(self.texts)
         self._beginnings = {option.letter: " ".join(self._own[option.letter]) for option in options}
 
     def letter(self, mark: str) -> str:
@@ -102,7 +110,7 @@ class Letters:
 
     def is_whole(self, plain: str) -> str | None:
         """The letter of the option whose text this is."""
-        return self.texts.get(_tokens(plain))
+        return self.texts.get(tokens_of(plain))
 
     def may_go_on(self, mark: str) -> bool:
         """Whether another option's text begins with this mention, so that a text that ends here may be cut off."""
@@ -141,9 +149,9 @@ class Letters:
     def _texts(self, line: str) -> Iterator[Mention]:
         """The texts of options in a line. The longest one at each place counts."""
         tokens = list(TOKEN.finditer(line))
-        words = [_folded(token) for token in tokens]
+        words = [folded(token) for token in tokens]
         first: dict[str, list[tuple[str, ...]]] = {}
-        for text in sorted(self.texts, key=len, reverse=True):
+        for text in sorted([*self.texts, *self._turned], key=len, reverse=True):
             first.setdefault(text[0], []).append(text)
         position = 0
         while position < len(words):
@@ -155,8 +163,12 @@ class Letters:
                     and not (PLAIN_BEFORE.search(line[max(0, start - 12) : start]) and PLAIN_AFTER.match(line, end))
                 ):
                     continue
+                if text in self._turned and re.search(r"[.!?;:]", line[start:end]):  # pneumonia. Aspiration is unlikely
+                    continue
+                letter = self.texts.get(text) or self._turned[text]
                 is_other = NO_BEFORE.search(line[max(0, start - 12) : start]) or self._is_part(line, end)
-                yield Mention(start, end, OTHER if is_other else self._mark(T, self.texts[text]))
+                is_vague = not is_other and may_be_longer(line, start, end, self._longer[letter])
+                yield Mention(start, end, OTHER if is_other or is_vague else self._mark(T, letter), is_vague)
                 position += len(text) - 1
                 break
             position += 1
@@ -166,7 +178,7 @@ class Letters:
         found = PART_AFTER.match(line, end)
         if not found:
             return False
-        rest = _tokens(line[found.end() : found.end() + LONGEST_OPTION]) if found["joint"] else ()
+        rest = tokens_of(line[found.end() : found.end() + LONGEST_OPTION]) if found["joint"] else ()
         return not any(rest[: len(text)] == text for text in self.texts)
 
     def _with_letter_behind(self, line: str, text: Mention) -> Mention:
@@ -185,6 +197,7 @@ class Letters:
         separator = SEPARATOR.match(line, end)
         assert separator
         behind = texts.get(separator.end())
+        behind = None if behind and behind.is_vague else behind
         if (
             not enclosed
             and not found["letter"].isupper()
@@ -226,7 +239,7 @@ class Letters:
     def _own_text_at(self, letter: str, line: str, start: int) -> int | None:
         """Where a line that has only the option's text after its letter, or the beginning of it, ends."""
         rest, own = line[start : start + LONGEST_OPTION], self._own[letter]
-        words = tuple(_folded(token) for token in islice(TOKEN.finditer(rest), len(own) + 1))
+        words = tuple(folded(token) for token in islice(TOKEN.finditer(rest), len(own) + 1))
         if (
             words
             and (
@@ -249,20 +262,9 @@ class Letters:
         return not re.search(r"(?<!')\b[A-Za-z]\b", phrase) and any(
             word == other
             or (len(word) > 3 and SequenceMatcher(None, word[:30], other[:30]).ratio() >= LEAST_WORD_SIMILARITY)
-            for word in _tokens(phrase)
+            for word in tokens_of(phrase)
             for other in own
         )
 
 
 SEPARATOR_BEHIND = re.compile(r"[\s,-]*\(?(?=(?:option|choice|answer)\b)|[\s,-]*")
-
-
-def _tokens(text: str) -> tuple[str, ...]:
-    """The words, numbers and signs of a text, without case, spaces and punctuation."""
-    return tuple(map(_folded, TOKEN.finditer(text)))
-
-
-def _folded(token: re.Match[str]) -> str:
-    """A token without case; .5 is 0.5."""
-    word = token[0].casefold()
-    return re.sub(r"^([+-]?)\.", r"\g<1>0.", word)

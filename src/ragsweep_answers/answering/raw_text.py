@@ -35,7 +35,8 @@ LATEX_TEXT = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|mathsf|bf|rm)\
 LATEX_AND_MARKS = re.compile(r"[*`$\u200b-\u200d\u2060\ue000-\ue3ff\ufeff]|~~|\\[()\[\],;!]|\\(?=%)")
 SIMPLER = str.maketrans(
     {**TYPED, "\u2011": "-", "\u0130": "I", "\u3010": "[", "\u3011": "]"}  # a dash, dotted I, brackets
-    | {"\u3002": ". ", "\u3001": ", ", "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"'}
+    | {"\u3002": ". ", "\u3001": ", ", "\u061f": "?", "\u060c": ","}
+    | {"\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"'}
     | {"\u21d2": "\u2192", "\u27f6": "\u2192", "\u2794": "\u2192"}
     | {code + 0xFEE0: code for code in range(0x21, 0x7F)}  # full width; NFKC would also make 105 of an exponent
 )

@@ -26,7 +26,7 @@ LABELLED = (
     r"(?!\s+(?:interval|limit|bound|region|range))"
     r"(?:\s+(?:level|score|rating|value|estimate|in|of|that|is|about|approximately|around|roughly|the|my|this"
     r"|answer|at|being|correct|my|choice|would|be|i'd|say|b|a|c|d|e))*"
-    r"[\"']*+(?P<scale>\s*[(\[][^()\[\]\n]{0,30}[)\]])?[\"']*+(?:\s*(?:[:=]|is\b)|\s-\s)?[\s\"'(~≈]*+"
+    r"[\"']*+(?P<scale>\s*[(\[][^()\[\]\n]{0,30}[)\]])?[\"']*+(?:\s*(?:[:=]|is\b)|\s-\s)?[\s\"'(\[~≈]*+"
     r"(?:(?:about|approximately|around|roughly)\s+|(?:very\s+)?(?:high|low|medium|moderate)\s*[,(]\s*)?"
 )
 ENDS = (
@@ -50,6 +50,7 @@ BY_OTHERS = re.compile(
     r"|increases?d?|lowers?|reduces?)\b)[^.;\n]{0,40}$",
     re.I,
 )
+REPORTED = re.compile(r"\b(?:stud(?:y|ies)|trials?|authors?|researchers?)\b[^.;\n]{0,40}$", re.I)
 OF_TEN = re.compile(r"0\s*(?:-|to)\s*10(?!0)|out\s+of\s+10(?!0)|/\s*10(?!0)", re.I)
 OF_HUNDRED = re.compile(rf"100|^\W*{PERCENT}\W*$|{PERCENT}", re.I)
 OF_ONE = re.compile(r"^\W*0(?:\.0)?\s*(?:-|to)\s*1(?:\.0)?\W*$", re.I)
@@ -68,10 +69,8 @@ def read_confidence(text: str) -> float | None:
     plain = plain_text(spoken(text))
     if not HINTS.search(plain):  # the patterns are slow
         return None
-    found = [
-        each for each in STATED.finditer(plain) if not BY_OTHERS.search(plain[max(0, each.start() - 60) : each.start()])
-    ]
-    found += [each for each in SURE.finditer(plain) if not each["unsure"]]
+    found = [each for each in STATED.finditer(plain) if not BY_OTHERS.search(_before(each))]
+    found += [each for each in SURE.finditer(plain) if not each["unsure"] and not REPORTED.search(_before(each))]
     if not found:
         return None
     last = max(found, key=lambda each: each.start())
@@ -80,6 +79,10 @@ def read_confidence(text: str) -> float | None:
     else:
         value = _on_scale(_number(last["number"]), last)
     return value if value is not None and 0 <= value <= 1 else None
+
+
+def _before(found: re.Match[str]) -> str:
+    return found.string[max(0, found.start() - 60) : found.start()]
 
 
 def _number(text: str) -> float:

@@ -55,7 +55,7 @@ DOUBT = re.compile(
     rf"{M}|n't\b|\b(?:not|cannot|no|never|nor|none|wrong|incorrect|false|mistaken?|maybe|perhaps|possibly|might|may"
     rf"|could"
     r"|or|also|either|if|unless|unsure|uncertain|unlikely|doubt\w*|hardly|oder|ou|или)\b"
-    r"|(?<!\w)\?|[✗✘❌✕✖]",
+    r"|(?<!\w)\?|[\u3040-\uffef]\?|[✗✘❌✕✖]",
     re.I,
 )
 ASIDE = re.compile(r",?\s+(?:because|since|while|whereas|although|though|weil|porque|car|因为)\b", re.I)
@@ -77,7 +77,7 @@ SHARED = re.compile(  # C | for pneumonia, A for an infarct
     rf"\s*(?P<case>for|in|if|when|bei|für|pour|chez|para|en|em|per)\b[^\ue000-\ue3ff]{{1,80}}{M}[)\].:]*\s+(?P=case)\b",
     re.I,
 )
-ASKED = re.compile(r"[)\]\"'\s]*\?")
+ASKED = re.compile(r"[)\]\"'\s]*(?:吗|嗎|ですか|でしょうか|인가요|입니까|m[i\u0131])?\s*\?", re.I)
 RECOMMENDED = re.compile(rf"{GIVE}\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<mark>[\ue100-\ue2ff])", re.I)
 CLOSED = re.compile(
     r"[\s)\]\"'}]*(?:$|[.,;!|<]|\([^()]{0,80}\)\s*(?:$|[.,;:!])"

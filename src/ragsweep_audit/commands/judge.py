@@ -34,6 +34,7 @@ from ragsweep.core.terminal import FAILED
 
 DEFAULT_LEVEL = 0.05
 MOST_ROWS = 10_000
+MOST_TOKENS = 1_000_000  # of a guess
 LONGEST_NAME = 100  # characters
 JOURNALS = {"race": "judged.jsonl", "pooling": "pooled.jsonl"}  # by the strategy
 
@@ -74,6 +75,7 @@ def main() -> int:
         judge=arguments.judge,
         seed=arguments.seed,
         guess=arguments.guess,
+        guess_tokens=arguments.guess_tokens,
         out=arguments.out,
     )
     return 0 if judge_until_decided(request) else FAILED
@@ -106,6 +108,9 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--guess", action="store_true", help="language_model guesses first, which only steers what is asked"
     )
+    parser.add_argument(
+        "--guess-tokens", type=int, default=16, metavar="N", help="of a guess; a model that reasons needs thousands"
+    )
     parser.add_argument("--page", action="store_true", help="ask on a page in the browser, for this machine only")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the next questions into a table to hand out")
@@ -137,6 +142,8 @@ def _check(arguments: Namespace) -> None:
         raise ConfigError("--verify: writes nothing; expected no --apply, --table or --out with it")
     if (arguments.page and arguments.table) or (arguments.port and not arguments.page):
         raise ConfigError("--page: asks in the browser; expected it with --port, and without --table")
+    if not 1 <= arguments.guess_tokens <= MOST_TOKENS:
+        raise ConfigError(f"--guess-tokens: found {arguments.guess_tokens}, expected 1 to {MOST_TOKENS:,}")
     if not 1 <= arguments.grades <= 9:
         raise ConfigError(f"--grades: found {arguments.grades}, expected 1 to 9")
     for name in ("out", "table"):

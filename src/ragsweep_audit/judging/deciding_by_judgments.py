@@ -48,6 +48,7 @@ class JudgeRequest:
         source: A file of judgments, or `dataset`, that stands for the judge; None asks a person.
         port: Where a page asks, 0 for any free port; None asks at the terminal.
         guess: Whether a language model guesses what is relevant, which steers what is asked.
+        guess_tokens: The most tokens of one reply of that model.
     """
 
     sweep_id: str
@@ -69,6 +70,7 @@ class JudgeRequest:
     judge: str
     seed: int
     guess: bool
+    guess_tokens: int
     out: Path | None
 
     @property
@@ -142,7 +144,7 @@ def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
         return pool
     model, guesser = model_of(request.overrides)
     pool = replace(pool, guesser=guesser)
-    return with_guesses(pool, model, request.highest) if head is None else pool
+    return with_guesses(pool, model, request.highest, request.guess_tokens) if head is None else pool
 
 
 def _judge(request: JudgeRequest, items: Dataset) -> Judge:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,18 +13,21 @@ from ragsweep.config.checking import checked_and_built
 from ragsweep.config.used_settings import effective_settings
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.language_model import (
     Asking,
     LanguageModel,
     Message,
     Model,
+    NotesFailures,
     TooLongError,
     most_tokens,
 )
 from ragsweep.models.language.prompt_text import as_data
+from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.replay.trusted_record import keys_of
 from ragsweep_audit.judging.pool import Pair, Pool
+from ragsweep_audit.judging.written_grade import grade_in
 
 PROMPT = """\
 Query: {query}
@@ -33,9 +36,7 @@ Text: {text}
 
 How relevant is the text for the query: {grades}? Reply with the number alone."""
 LONGEST_READ = 6000  # characters of a text, around the passage that is ranked highest
-REPLY_TOKENS = 16
 GROUP = "language_model"
-DIGIT = re.compile(r"\d+")
 
 
 def about_model(overrides: Sequence[str]) -> list[str]:
@@ -51,8 +52,14 @@ def model_of(overrides: Sequence[str]) -> tuple[Model, str]:
     return model, digest(effective_settings(config, {GROUP: model}))
 
 
-def with_guesses(pool: Pool, model: Model, highest: int) -> Pool:
+def with_guesses(pool: Pool, model: Model, highest: int, tokens: int) -> Pool:
     """The pool with a guess of each grade that could tell and that nobody has given, after printing what that costs.
+
+    Args:
+        pool: The pairs.
+        model: What guesses.
+        highest: The highest grade.
+        tokens: The most tokens of a reply.
 
     Raises:
         ConfigError: The model said nothing that could be read.
@@ -60,25 +67,32 @@ def with_guesses(pool: Pool, model: Model, highest: int) -> Pool:
     """
     grades = "1 if it is, 0 if not" if highest == 1 else f"from 0 for not at all to {highest} for completely"
 
-    def guess(pair: Pair, asked: LanguageModel) -> int | None:
+    def guess(pair: Pair, asked: LanguageModel) -> tuple[int | None, str]:
         shown, most = pair.read(), LONGEST_READ
         while True:
             text = as_data("".join(shown.cut(most)[1:]))
             prompt = PROMPT.format(query=as_data(pair.query), text=text, grades=grades)
             try:
-                found = DIGIT.search(asked.complete([Message("user", prompt)]).text)
+                said = asked.complete([Message("user", prompt)]).text
             except TooLongError:
                 most //= 2
                 if not most:
-                    return None
+                    return None, "the query is too long"
                 continue
-            return int(found[0]) if found and len(found[0]) == 1 and int(found[0]) <= highest else None
+            causes = asked.causes if isinstance(asked, NotesFailures) and not said.strip() else ()
+            return grade_in(said, highest), CAUSE_NAMES[causes[-1]] if causes else repr(shortened(one_line(said)))
 
     places = np.flatnonzero(np.isnan(pool.judged) & (np.ptp(pool.weights, axis=0) > 0))
-    asking = Asking("judge", most_tokens(model, None, REPLY_TOKENS, "judge"), start_will_do=True)
-    found = model.ask_each([pool.pairs[each] for each in places.tolist()], guess, asking)
-    if found and all(each is None for each in found):
-        raise ConfigError(f"--guess: the language model gave no grade in {counted(len(found), 'reply')}")
+    most = most_tokens(model, None, tokens, "judge")
+    asking = Asking("judge", most, start_will_do=True, limit="--guess-tokens")
+    replies = model.ask_each([pool.pairs[each] for each in places.tolist()], guess, asking)
+    found = [grade for grade, _ in replies]
+    if unread := [said for grade, said in replies if grade is None]:
+        replies_without = f"{len(unread):,} of {counted(len(found), 'reply')}"
+        why = f"--guess: no grade from 0 to {highest} in {replies_without}, such as {unread[0]}"
+        if len(unread) == len(found):
+            raise ConfigError(why)
+        print(why, file=sys.stderr)
     guessed = np.full(len(pool.pairs), np.nan)
     guessed[places] = [np.nan if each is None else each / highest for each in found]
     return replace(pool, guessed=guessed)

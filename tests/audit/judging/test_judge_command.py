@@ -207,8 +207,18 @@ def test_a_reply_of_thousands_of_digits_is_no_guess(judge, corpus, tmp_path):
     with EndpointServer(lambda prompt, times: completion("1" * 5000)) as server:
         model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
         model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
-        with pytest.raises(RagsweepError, match="gave no grade"):
+        with pytest.raises(RagsweepError, match="no grade from 0 to 1 in 12 of 12 replies"):
             judge("--from", str(corpus / "judgments.qrels"), "--guess", *model)
+
+
+@pytest.mark.extra("openai")
+def test_a_model_that_reasons_is_told_the_option_that_gives_it_more_tokens(judge, corpus, tmp_path):
+    with EndpointServer(lambda prompt, times: completion("<think>Let me", finish="length")) as server:
+        model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
+        model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store", "--guess-tokens", "9"]
+        with pytest.raises(RagsweepError, match=r"were cut off at --guess-tokens=9.*a larger --guess-tokens lets"):
+            judge("--from", str(corpus / "judgments.qrels"), "--guess", *model)
+        assert {request["max_completion_tokens"] for request in server.requests} == {9}
 
 
 def test_a_login_that_cannot_be_written_is_refused_before_a_journal_is_begun(judge, monkeypatch, tmp_path):
@@ -246,6 +256,7 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--margin", "-1"], "--margin"),
         (["--margin", "inf"], "--margin"),
         (["--seed", "-1"], "--seed"),
+        (["--guess-tokens", "0"], "--guess-tokens"),
         (["--budget", "-3"], "--budget"),
         (["--journal", "."], "is a folder"),
         (["--verify"], "is not a file"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragsweep.models.language.refusals import about_keys, help_of, is_too_long, read_refusal
+from ragsweep.models.language.refusals import about_keys, help_of, is_filtered, is_too_long, read_refusal
 
 CHAT = {
     "model": "m",
@@ -225,3 +225,46 @@ def test_a_key_that_is_not_accepted_is_named_by_the_settings_that_held_it(status
 )
 def test_the_words_of_a_refusal_are_read_from_any_servers_body(body, said):
     assert read_refusal(json.dumps(body).encode()).message == said
+
+
+HINTS = [
+    (400, {"error": {"message": 'invalid format: expected "json" or a JSON schema'}}, TEXT),
+    (400, {"error": {"code": 400, "message": "JSON schema conversion failed:\nUnrecognized schema: {}"}}, TEXT),
+    (400, {"error": "'response_format.type' must be 'json_schema' or 'text'"}, TEXT),
+    (400, openai("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed"), TEXT),
+    (400, openai("'messages' must contain the word 'json', to use 'response_format' of type 'json_object'."), TEXT),
+    (404, {"error": {"message": "No endpoints found that support the requested parameters", "code": 404}}, TEXT),
+    (400, {"errors": [{"code": "json_type_error", "message": "Json field type error: seed"}]}, SEED),
+    (400, openai("response_format value as json_schema is enabled only for api versions 2024-08-01"), "g.api_version"),
+    (400, openai("max_tokens: 100000 > 8192, which is the maximum allowed number"), SHORTER),
+    (400, {"code": "InvalidParameter", "message": "Range of max_tokens should be [1, 8192]"}, SHORTER),
+    (400, mistral("Invalid model: foo"), "g.model"),
+    (400, {"code": "invalid argument", "error": "Model grok-x does not exist or your team has no access"}, "g.model"),
+    (400, {"Message": "The provided model identifier is invalid."}, "g.model"),
+    (400, openai("模型不存在"), "g.model"),
+    (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}], "g.api_key_env"),
+    (400, openai("parameter.enable_thinking must be set to false for non-streaming calls"), "g.extra_body.enable_thin"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "hint"), HINTS, ids=[each[2] for each in HINTS])
+def test_what_other_servers_refuse_has_a_hint_too(status, body, hint):
+    assert hint in help_of(read_refusal(json.dumps(body).encode()), status, CHAT, "g")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "filtered"),
+    [
+        (400, openai("The response was filtered due to Azure OpenAI's content management policy."), True),
+        (400, openai("litellm.BadRequestError: litellm.ContentPolicyViolationError: AzureException"), True),
+        (400, {"code": "DataInspectionFailed", "message": "Input text data may contain unsafe words."}, True),
+        (400, openai("Content Exists Risk", code="invalid_request_error"), True),
+        (403, openai('Your input was flagged for "violence".', code=403), True),
+        (400, openai("Rejected as a result of our safety system.", code="content_policy_violation"), True),
+        (403, openai("You are not allowed to use this model"), False),
+        (400, openai("Unsupported parameter: 'safety_settings'"), False),
+        (500, openai("content_filter is down"), False),
+    ],
+)
+def test_a_prompt_that_is_refused_for_what_it_says_is_told_from_other_refusals(status, message, filtered):
+    assert is_filtered(read_refusal(json.dumps(message).encode()), status) is filtered

@@ -256,3 +256,12 @@ def test_smollm2_writes_passages_and_phrasings(tmp_path):
     assert HypotheticalPassage(model).max_tokens == 128
     short = replace(made, max_tokens=2).expand(search, SPARSE)
     assert len(short.searches[0].queries[0]) < len(searched.queries[0])
+
+
+def test_a_refusal_in_words_is_counted_and_not_searched(tmp_path, capfd):
+    with EndpointServer(lambda prompt, times: completion("I'm sorry, but I can't help with that.")) as server:
+        model = OpenAIModel(model="model", base_url=server.url, store=Store(str(tmp_path / "s")))
+        asked = replace(TABLETS, queries=("What stops pallor?", "What is zinc?", "What ends it?"))
+        [search], *_ = HypotheticalPassage(model).expand(asked, SPARSE)
+    assert search.queries == asked.queries
+    assert "wrote nothing to search for 3 of 3 queries" in capfd.readouterr().err

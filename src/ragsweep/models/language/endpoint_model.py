@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragsweep.core.parsing import MalformedError
 from ragsweep.core.timing import circumstances_in, put_together
 from ragsweep.models.language.language_model import Completion, Exchange, Message
 from ragsweep.models.language.response import Cause
+from ragsweep.models.language.written_json import json_in
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -64,12 +66,14 @@ class EndpointModel:
         return response
 
     def _checked(self, text: str) -> tuple[str, str | None]:
-        """JSON of the validated fields; or the text as it is, and what is wrong with it."""
+        """JSON of the validated fields, also from a code block; or the text as it is, and what is wrong with it."""
         from pydantic import ValidationError
 
         assert self._fields is not None  # as it is `structured`
         try:
-            return self._fields().model_validate_json(text).model_dump_json(), None
+            return self._fields().model_validate(json_in(text)).model_dump_json(), None
+        except MalformedError as error:
+            return text, str(error)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"]))

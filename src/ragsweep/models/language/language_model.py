@@ -93,6 +93,7 @@ class Asking:
         announce: Whether to print what will be asked and what that costs, if it costs anything.
         go_on: How to go on after a failure.
         item: What an item is, for messages.
+        limit: The setting of `max_tokens`, for messages; empty is that of the group.
     """
 
     group: str
@@ -103,6 +104,7 @@ class Asking:
     announce: bool = True
     go_on: str = "start again"
     item: str = "question"
+    limit: str = ""
 
 
 class LanguageModel(Protocol):

@@ -130,7 +130,8 @@ class OpenAIModel(EndpointUser):
 
     def _ask(self, items: Mapping[int, Item], work: Work[Item, Result], asking: Asking) -> dict[int, Result]:
         """Results of the endpoint."""
-        kept, unusable = self._responses(asking), Unusable(asking.group, asking.max_tokens)
+        kept = self._responses(asking)
+        unusable = Unusable(asking.limit or f"{asking.group}.max_tokens", asking.max_tokens)
         kept.check()
         at_once, where = min(self.concurrency, len(items)), (f"the endpoint {urlsplit(self.url).hostname}",)
 

@@ -11,19 +11,20 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import one_line
 
 ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
-NOT_FOUND, TOO_LARGE = 404, 413
+FORBIDDEN, NOT_FOUND, TOO_LARGE = 403, 404, 413
 BAD_REQUEST = (400, 422)
 FAULT_WITHIN = 40  # characters between the name of a parameter and what is wrong with it
 SHOWN_OF_TEXT = 40  # characters
 FAULT = (
-    r"(?:unsupported|not (?:\w+ )?support\w*|n't support|unknown|unrecogni[sz]ed|unexpected|"
+    r"(?:unsupported|not (?:\w+ )?support\w*|n't support|unknown|unrecogni[sz]ed|unexpected|must (?:be|contain)|"
+    r"enabled only|conversion failed|type error|"
     r"extra(?:_forbidden| (?:input|field|parameter)s?)|not (?:permitted|allowed|available|enabled)|invalid|unavailable|"
-    r"cannot find|cannot both|may only|failed to|deprecated|no longer|must be (?:strictly )?positive)"
+    r"cannot find|cannot both|may only|failed to|deprecated|no longer)"
 )
 TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|too long|too many tokens|too large to process|token limit|(?:less|fewer) than "
     r"\d+ tokens|tokens.{0,40}must be <=|max(?:imum)?[ _](?:input|sequence|model)[ _]len|"
-    r"exceed\w* .{0,40}(?:length|tokens)|"
+    r"exceed\w* .{0,40}(?:length|tokens)|max_\w*tokens.{0,20}(?:> \d|should be)|"
     r"is too large: \d+\. this model supports",
     re.IGNORECASE,
 )
@@ -33,6 +34,18 @@ TOO_MANY = re.compile(
     r"(?:at most|maximum of|more than|up to) \d+) (?:inputs|texts|documents|items|instances|strings)",
     re.IGNORECASE,
 )
+NO_MODEL = re.compile(
+    r"(?:invalid|unknown|unrecogni[sz]ed|no such) model|模型不存在|"
+    r"\bmodel\b.{0,60}(?:not (?:found|exist)|is invalid|decommissioned)",
+    re.IGNORECASE,
+)
+NO_KEY = re.compile(r"api[ _-]?key.{0,20}(?:not valid|invalid|missing)|invalid api[ _-]?key", re.IGNORECASE)
+FILTERED = re.compile(  # of Azure, LiteLLM, DashScope, DeepSeek, OpenRouter: the prompt is refused for what it says
+    r"content[ _]?filter|content management policy|content[ _]?policy[ _]?violation|data_?inspection_?failed|"
+    r"content exists risk|inappropriate content|flagged|safety system",
+    re.IGNORECASE,
+)
+ANY_NAME = ("message", "detail", "reason", "errors", "msg", "title")  # of the field with the words of an error
 TITLE = re.compile(r"<title[^<>]*>([^<]{1,200})", re.IGNORECASE)
 
 
@@ -52,7 +65,7 @@ class RefusedParameter(NamedTuple):
 
 PARAMETERS = {
     "response_format": RefusedParameter(
-        r"response_format|json_schema|structured[ _]outputs?|guided[ _]\w+|grammars?",
+        r"response[_ ]format(?:\.\w+)*|json[_ ]schema|generate JSON|structured[ _]outputs?|guided[ _]\w+|grammars?",
         "{group}.structured=false does without a JSON schema, which some servers do not know",
         may_be_meant=True,
     ),
@@ -102,12 +115,13 @@ def read_refusal(body: bytes) -> Refusal:
     if not isinstance(error, dict):
         said = _said(error)
         return Refusal(said, None, said)
-    said = _said(next((error[name] for name in ("message", "detail", "reason", "errors") if error.get(name)), ""))
+    error = {name.lower(): value for name, value in error.items()}
+    said = _said(next((error[name] for name in ANY_NAME if error.get(name)), ""))
     metadata = error.get("metadata")
     if isinstance(metadata, dict) and metadata.get("raw"):  # OpenRouter's, of the server behind it
         said = f"{said}: {_said(metadata['raw'])}"
     code, parameter = error.get("code"), error.get("param")
-    return Refusal(said, code, f"{said}\n{code} {parameter}" if isinstance(code, str) and parameter else said)
+    return Refusal(said, code, f"{said}\n{code} {parameter or ''}".rstrip() if isinstance(code, str) else said)
 
 
 def read_error(body: bytes) -> Refusal | None:
@@ -125,6 +139,11 @@ def read_error(body: bytes) -> Refusal | None:
 def is_too_long(refusal: Refusal, status: int) -> bool:
     """Whether a text of the request is longer than the server reads."""
     return status == TOO_LARGE or bool(TOO_LONG.search(refusal.about))
+
+
+def is_filtered(refusal: Refusal, status: int) -> bool:
+    """Whether the server refuses a prompt for what it says, which is a response."""
+    return status in (*BAD_REQUEST, FORBIDDEN) and bool(FILTERED.search(refusal.about))
 
 
 def about_keys(status: int, settings: Sequence[str], group: str) -> str:
@@ -147,8 +166,14 @@ def help_of(refusal: Refusal, status: int, request: Mapping[str, Any], group: st
 
 
 def _helps(refusal: Refusal, status: int, request: Mapping[str, Any]) -> Iterator[str]:
-    if status == NOT_FOUND:
+    if status == NOT_FOUND or (status in BAD_REQUEST and NO_MODEL.search(refusal.message)):
         yield "check {group}.base_url and {group}.model"
+    if status in BAD_REQUEST and NO_KEY.search(refusal.message):
+        yield "check the variable that {group}.api_key_env names"
+    if "api version" in refusal.message:
+        yield "set a later {group}.api_version"
+    if "enable_thinking must be" in refusal.message:
+        yield "+{group}.extra_body.enable_thinking=false does that"
     texts = request.get("input")
     too_many = TOO_MANY.search(refusal.about) is not None
     if (
@@ -165,7 +190,7 @@ def _helps(refusal: Refusal, status: int, request: Mapping[str, Any]) -> Iterato
     known = {name: parameter for name, parameter in PARAMETERS.items() if name in request}
     at_fault = [parameter.help for parameter in known.values() if _is_at_fault(parameter, refusal.about)]
     yield from at_fault
-    if not at_fault and status in BAD_REQUEST and (not refusal.message or _names_none(refusal.about)):
+    if not at_fault and status in (*BAD_REQUEST, NOT_FOUND) and (not refusal.message or _names_none(refusal.about)):
         yield from (parameter.help for parameter in known.values() if parameter.may_be_meant)
 
 
@@ -177,7 +202,8 @@ def _is_at_fault(parameter: RefusedParameter, text: str) -> bool:
 
 def _names_none(text: str) -> bool:
     """Whether a message says that a parameter is wrong, but not which one."""
-    return bool(re.search(rf"{FAULT} (?:parameter|argument|field)s?\W*$", text.strip(), re.IGNORECASE))
+    pattern = rf"(?:{FAULT}|support the requested) (?:parameter|argument|field)s?\W*(?:$|\n)"
+    return bool(re.search(pattern, text.strip(), re.IGNORECASE))
 
 
 def _shorter(request: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,6 +41,9 @@ FINISH_REASONS = {  # in lower case, of OpenAI, Anthropic, Gemini, Mistral and B
     **dict.fromkeys(("tool_calls", "function_call", "tool_use", "malformed_function_call"), Cause.TOOL_CALL),
 }
 
+TOOL_TEXT = re.compile(  # a tool call that the server passed on as text, of Qwen, Mistral, Llama, DeepSeek, Kimi
+    r"\s*(?:<\|?tool_calls?(?:_section_begin)?\|?>|\[TOOL_CALLS\]|<\|python_tag\|>|<function(?:=\w+|_calls)>|<\uff5ctool|<tool_code>)"
+)
 BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource")  # of OpenRouter, vLLM, GLM, DeepSeek
 
 
@@ -90,7 +94,8 @@ def read_response(completion: Any) -> Response:
     refused = bool(refusal or message.get("refusal")) or finish is Cause.REFUSED
     cause = Cause.REFUSED if refused else _cause(found, finish, tools)
     reasoning = "\n\n".join(filter(None, [*said, thoughts, found.reasoning]))
-    return Response("" if refused else found.text, reasoning, tools, cause, **tokens)
+    text = "" if cause in (Cause.REFUSED, Cause.TOOL_CALL) else found.text
+    return Response(text, reasoning, tools, cause, **tokens)
 
 
 def count(value: object) -> int | None:
@@ -101,9 +106,10 @@ def count(value: object) -> int | None:
 def _cause(found: Split, finish: Cause | None, tools: tuple[str, ...]) -> Cause | None:
     if finish is Cause.CUT_OFF:
         return finish
-    if found.text.strip():
+    is_tool_call = TOOL_TEXT.match(found.text) is not None
+    if found.text.strip() and not is_tool_call:
         return None
-    return Cause.TOOL_CALL if tools or finish is Cause.TOOL_CALL else Cause.EMPTY
+    return Cause.TOOL_CALL if tools or is_tool_call or finish is Cause.TOOL_CALL else Cause.EMPTY
 
 
 def _parts(content: Any) -> tuple[str, str, str]:

@@ -23,6 +23,7 @@ from ragsweep.models.language.refusals import (
     Refusal,
     about_keys,
     help_of,
+    is_filtered,
     is_too_long,
     read_error,
     read_refusal,
@@ -41,7 +42,6 @@ AGAIN = (408, 409, 425, 429)  # and 500 or above, other than these
 NEVER = (501, 505)
 LEAST_PART = 4  # characters of a key that a server may repeat in a message that is not shown then
 NO_CREDIT = "insufficient_quota"  # comes with 429, but waiting does not help
-FILTERED = "content_filter"  # the endpoint refuses the prompt (status 400) or withholds the answer
 
 _chance = SystemRandom()  # leaves the random numbers of a seeded run alone
 
@@ -229,7 +229,7 @@ class Endpoint:
         """What a status of 300 or above means."""
         status = reply.status
         refusal = Refusal("", None, "") if reply.flaw else read_refusal(reply.body)  # a part may end within the key
-        if status == 400 and refusal.code == FILTERED and self._kind.filters:
+        if self._kind.filters and is_filtered(refusal, status):
             return {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": 0, "tokens_out": 0}
         what, too_long = self._shown(refusal), False
         if status in ABOUT_KEYS:

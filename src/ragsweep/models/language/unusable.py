@@ -11,13 +11,13 @@ from ragsweep.models.language.response import Cause
 
 FIRST_RESPONSES, MOST = 10, 0.8  # asking stops if at least this share of at least so many responses has one cause
 CAUSE_PHRASES = {
-    Cause.CUT_OFF: "cut off at {group}.max_tokens={max_tokens}",
+    Cause.CUT_OFF: "cut off at {limit}={max_tokens}",
     Cause.EMPTY: "empty",
     Cause.TOOL_CALL: "tool calls in place of a text",
     Cause.REFUSED: "refused by the model or its content filter",
 }
 HELP = {
-    Cause.CUT_OFF: "a larger {group}.max_tokens lets the model come to its end",
+    Cause.CUT_OFF: "a larger {limit} lets the model come to its end",
     Cause.EMPTY: "see what the endpoint returns for language_model.model, perhaps all of it as reasoning_content",
     Cause.TOOL_CALL: "let the server offer no tools, or use another language_model.model",
     Cause.REFUSED: "use another language_model.model, or an endpoint that filters less",
@@ -27,8 +27,8 @@ HELP = {
 class Unusable:
     """The causes among the responses of one call, from several threads."""
 
-    def __init__(self, group: str, max_tokens: int) -> None:
-        self._settings = {"group": group, "max_tokens": max_tokens}
+    def __init__(self, limit: str, max_tokens: int) -> None:
+        self._settings = {"limit": limit, "max_tokens": max_tokens}
         self._lock = Lock()
         self._causes: Counter[Cause] = Counter()
         self._responses = 0

@@ -5,9 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, Message, Model
+from ragsweep.models.language.written_json import json_in
 
-ITEM = re.compile(r"(?:[-*•]|\(?\d+[.):])\s+")  # how a line of a list begins
+ITEM = re.compile(  # how a line of a list begins
+    r"^(?:[-*•\u2013>]\s+|\(?\d+[.):]\s+|\*\*\d+[.)]?\*\*[.)]?\s+|[①-⑳]\s*|\d+、\s*)"
+)
+LABEL = re.compile(  # Phrasing 1: and **Question 2** -
+    r"^\W{0,2}(?:question|query|(?:re)?phrasing|version|alternative|option|variant|paraphrase)\s*\d+\s*\*{0,2}[:.)-]\*{0,2}\s",
+    re.IGNORECASE,
+)
+OF_FORM = re.compile(r"(?:```|---|===|#+\s|\|[\s:|-]+$).*")  # a line of a fence, a rule, a heading, the rule of a table
+TABLE_HEAD = re.compile(r"^\|.*\n(?=\|[\s:|-]+$)", re.MULTILINE)
+BEGINS_JSON = re.compile(r"^\s*[\[{]", re.MULTILINE)
+TAG = re.compile(r"</?[A-Za-z]\w*>")
+ANNOUNCED = re.compile(
+    r"(?:sure|certainly|of course|okay|absolutely)\s*(?:[!,.:]|$)|(?:here(?:'s| is| are)|below (?:is|are))\s", re.I
+)
+CLOSING = re.compile(r"(?:let me know|I hope|hope this|feel free|is there anything|would you like)\b", re.IGNORECASE)
+REFUSAL = re.compile(
+    r"(?:I'm|I am) (?:very )?sorry,|sorry,|unfortunately, I (?:cannot|can't)|as an AI\b|"
+    r"I(?:'m| am)? (?:cannot|can't|can not|unable to|not able to) (?:assist|help|answer|provide|comply|do that|create)",
+    re.IGNORECASE,
+)
+NAMED = re.compile(r"^\W{0,2}(?:passage|answer|summary|context)\W{0,2}?:\W{0,2}\s", re.IGNORECASE)
 QUOTES = "\"'“”*"
 
 
@@ -19,9 +41,63 @@ def write_each(model: Model, prompts: Sequence[str], asking: Asking) -> list[Com
 
 
 def listed(text: str) -> list[str]:
-    """The different lines of a text without the marks of a list; not one that announces others."""
-    lines = [ITEM.sub("", line.strip(), count=1).strip().strip(QUOTES) for line in text.splitlines()]
-    return [line for line in dict.fromkeys(lines) if line and not line.endswith(":")]
+    """The different lines of a text, or the texts of its JSON, without the marks of a list.
+
+    Lines that announce others, refuse, or say goodbye are left out.
+    """
+    lines = _of_json(text) or [
+        TAG.sub("", LABEL.sub("", _without_mark(line, place))).strip().strip(QUOTES)
+        for place, line in enumerate(_said(text))
+    ]
+    return [line for line in dict.fromkeys(map(str.strip, lines)) if line and not line.endswith(":")]
+
+
+def prose(text: str) -> str:
+    """What a model wrote, in one line, without words that announce it, a code fence and JSON around it."""
+    texts = _of_json(text)
+    line = " ".join(" ".join(texts if len(texts) == 1 else _said(text, headings=True)).split())
+    line = NAMED.sub("", TAG.sub("", line))
+    return line[1:-1] if len(line) > 1 and {line[0], line[-1]} <= {*QUOTES} and line[0] not in line[1:-1] else line
+
+
+def _said(text: str, *, headings: bool = False) -> list[str]:
+    """The lines of a text without those that are about it; none of a refusal."""
+    lines = [each.strip() for each in TABLE_HEAD.sub("", text).splitlines() if each.strip()]
+    lines = [each for each in lines if (headings and each.startswith("#")) or not OF_FORM.fullmatch(each)]
+    if not lines or REFUSAL.match(lines[0].replace("\u2019", "'")):
+        return []
+    if len(lines) > 1 and ANNOUNCED.match(lines[0]) and not lines[0].endswith("?"):
+        lines = lines[1:]
+    while len(lines) > 1 and CLOSING.match(lines[-1]):
+        lines = lines[:-1]
+    return lines
+
+
+def _without_mark(line: str, place: int) -> str:
+    """A line without the mark of a list; a letter is one where it counts the lines, but not in "C. difficile"."""
+    if line.startswith("|"):
+        return line.strip("| ").rpartition("|")[2].strip()
+    letter = chr(ord("a") + place)
+    return ITEM.sub("", re.sub(rf"^(?:{letter}\)|{letter.upper()}[.)](?=\s+[^a-z]))\s+", "", line), count=1)
+
+
+def _of_json(text: str) -> list[str]:
+    """The texts in a JSON list or object; none if it is anything else."""
+    if not BEGINS_JSON.search(text):
+        return []
+    try:
+        values = [json_in(text)]
+    except MalformedError:
+        return []
+    texts: list[str] = []
+    for value in values:
+        if isinstance(value, dict | list):
+            values += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, str):
+            texts.append(value)
+        else:
+            return []
+    return texts
 
 
 def _complete(prompt: str, model: LanguageModel) -> Completion:

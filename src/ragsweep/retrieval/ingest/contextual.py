@@ -9,6 +9,7 @@ from typing import Annotated
 from ragsweep.core.limits import Between
 from ragsweep.datasets import Document, Passage
 from ragsweep.models.language.language_model import MaxTokens, Model
+from ragsweep.models.language.writing import prose
 from ragsweep.retrieval.ingest.heading_paths import heading_paths
 from ragsweep.retrieval.ingest.written import most_written, written
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -71,7 +72,7 @@ class ContextualIngest:
                 for path, each in zip(above, passages, strict=True)
             ]
             contexts = written(self.language_model, prompts, self.max_tokens)
-            above = [" ".join(text.split()) or path for text, path in zip(contexts, above, strict=True)]
+            above = [prose(text) or path for text, path in zip(contexts, above, strict=True)]
         return [f"{path}\n{each.text}" if path else each.text for path, each in zip(above, passages, strict=True)]
 
 

@@ -11,7 +11,7 @@ from ragsweep.core.terminal import say_once
 from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.collection import readable
 from ragsweep.models.language.language_model import Asking, MaxTokens, Model, most_tokens
-from ragsweep.models.language.writing import listed, write_each
+from ragsweep.models.language.writing import listed, prose, write_each
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.stage_store import NO_STORE, Store
 
@@ -81,7 +81,7 @@ class SummaryIngest:
         """Each passage with its summary, or the summary."""
         assert self.max_tokens is not None  # since __post_init__
         texts = written(self.language_model, [SUMMARY.format(each.text) for each in passages], self.max_tokens)
-        summaries = [" ".join(text.split()) for text in texts]
+        summaries = [prose(text) for text in texts]
         return [
             "\n".join(filter(None, (each.text if self.with_passage or not its else "", its)))
             for each, its in zip(passages, summaries, strict=True)

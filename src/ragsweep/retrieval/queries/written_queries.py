@@ -11,10 +11,10 @@ import numpy as np
 
 from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.limits import Between
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, say_once
 from ragsweep.core.timing import sample
 from ragsweep.models.language.language_model import Asking, Completion, MaxTokens, Model, most_tokens
-from ragsweep.models.language.writing import listed, write_each
+from ragsweep.models.language.writing import listed, prose, write_each
 from ragsweep.retrieval.ranking import Expansion, Fusion, Ranker, Search
 from ragsweep.retrieval.ranking_checks import expect_method
 
@@ -53,7 +53,10 @@ class WritingExpander:
         new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._told]
         assert self.max_tokens is not None  # since __post_init__
         asking = Asking("query", self.max_tokens, start_will_do=True)  # what is searched for may lack its end
-        self._told.update(zip(new, write_each(self.model, new, asking), strict=True))
+        written = write_each(self.model, new, asking)
+        self._told.update(zip(new, written, strict=True))
+        if nothing := sum(not prose(each.text) for each in written):
+            say_once(f"query: the model wrote nothing to search for {nothing:,} of {len(new):,} queries")
         return [self._told[prompt] for prompt in prompts]
 
 
@@ -68,7 +71,7 @@ class HypotheticalPassage(WritingExpander):
     def expand(self, search: Search, ranker: Ranker) -> Expansion:
         """Search for the query followed by the passage. Where the model wrote nothing, the query is searched for."""
         said = self._ask([PASSAGE.format(query) for query in search.queries])
-        passages = [" ".join(each.text.split()) for each in said]
+        passages = [prose(each.text) for each in said]
         texts = tuple(
             f"{query} {passage}".strip() if self.with_query or not passage else passage
             for query, passage in zip(search.queries, passages, strict=True)

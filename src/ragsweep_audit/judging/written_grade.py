@@ -1,0 +1,70 @@
+"""Reads the grade that a language model wrote when it was asked for a number alone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from ragsweep.core.parsing import MalformedError
+from ragsweep.models.language.written_json import json_in
+
+FIELD = re.compile(r"(?:\w*[_ ])?(?:relevan\w*|grade|score|rating|label|answer)(?:[_ ](?:score|grade|level))?", re.I)
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+RELEVANT = re.compile(r"\W*(?:yes|true|(?:it\s+is\s+)?relevant)\W*", re.I)
+IRRELEVANT = re.compile(r"\W*(?:no|false|irrelevant|(?:it\s+is\s+)?not\s+relevant)\W*", re.I)
+MARKS = re.compile(r"[*_`$#]|\\boxed")
+TAG = re.compile(r"<(/?)(\w+)>")
+SCALE = re.compile(
+    r"\b(?:on\s+)?(?:an?\s+|the\s+)?scale\s+(?:of|from)\s+\d+\s*(?:to|-)\s*\d+|[(\[](?:from\s+)?\d+\s*(?:-|to)\s*\d+[)\]]",
+    re.I,
+)
+NUMBER = r"(?<![\w.,-])(?P<number>\d{1,3})(?:\.0+)?(?:\s*(?:/|out\s+of)\s*(?P<whole>\d{1,3}))?(?![\w%/]|[.,-]\d|\s*%)"
+NO_OTHER = r"(?!\s*(?:or|to|and|-)\s*\d|,\s*\d)"
+LEADING = re.compile(rf"[^\w-]*{NUMBER}{NO_OTHER}(?=[\s.)\]}}\"']*$|\s*\n|\s*[,:;(]|\s+-\s|\]|}})")
+STATED = re.compile(
+    r"(?:relevan\w*|grade|score|rat(?:e|ing)|label|answer|pertinence|note|评分|分数|相关性|得分|\b(?:give|say|assign|so|therefore|it's|this\s+is)\b)"
+    r"(?:\s*\b(?:score|rating|grade|level|of|for|the|this|that|text|it|its|is|as|would|be|therefore|thus|an?|to|relevance)\b)*"
+    rf"[\s\"']*(?:[:=→]|-\s)?[\s\"'({{\[]*{NUMBER}{NO_OTHER}(?=[\s\"'}}\])]*(?:$|[\n.,;(:-]))",
+    re.I,
+)
+
+
+def grade_in(text: str, highest: int) -> int | None:
+    """The grade from 0 to `highest`; None if a text states none, several, or one on another scale.
+
+    A number counts where the text begins with it, and behind words such as "relevance:" or "I would rate this"; the
+    last one of these. Other numbers may be those of a list or of what the text is about.
+    """
+    if "{" in text or "[" in text:
+        try:
+            return _of_value(json_in(text), highest)
+        except MalformedError:
+            pass
+    plain = MARKS.sub("", unicodedata.normalize("NFKC", text).replace("\u2013", "-"))
+    plain = SCALE.sub("", TAG.sub(lambda tag: "\n" if tag[1] else f"{tag[2]}: ", plain))
+    for number, word in enumerate(WORDS):
+        plain = re.sub(rf"\b{word}\b", str(number), plain, flags=re.IGNORECASE)
+    if IRRELEVANT.fullmatch(plain):
+        return 0
+    if highest == 1 and RELEVANT.fullmatch(plain):
+        return 1
+    found = [*STATED.finditer(plain)][-1:] or [match for match in [LEADING.match(plain)] if match]
+    if not found or (found[0]["whole"] and int(found[0]["whole"]) != highest):
+        return None
+    grade = int(found[0]["number"])
+    return grade if grade <= highest else None
+
+
+def _of_value(value: Any, highest: int) -> int | None:
+    """The grade in a JSON value: a number, the only one of a list, or a field that is called so."""
+    if isinstance(value, dict):
+        fields = [each for name, each in value.items() if FIELD.fullmatch(name)]
+        return _of_value(fields[0], highest) if len(fields) == 1 else None
+    if isinstance(value, list):
+        return _of_value(value[0], highest) if len(value) == 1 else None
+    if isinstance(value, str):
+        return grade_in(value, highest) if not {*"{["} & {*value} else None
+    if isinstance(value, bool) and highest > 1:
+        return None
+    return int(value) if isinstance(value, int | float) and value in range(highest + 1) else None
