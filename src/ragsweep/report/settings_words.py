@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ragsweep.core.style import is_number
+from ragsweep.core.terminal import counted
 from ragsweep.sweeps import Sweep
 
 Point = tuple[Any, ...]  # the value of a configuration on each axis; None if it does not have the setting
@@ -33,7 +34,7 @@ def in_words(sweep: Sweep, positions: Collection[int]) -> str:
     chosen = [points[place] for place in positions]
     groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, chosen)
     more = len(groups) - MOST_GROUPS
-    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
+    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {counted(more, 'more such group')}" if more > 0 else "")
 
 
 def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point]) -> list[str]:

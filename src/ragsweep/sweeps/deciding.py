@@ -19,19 +19,23 @@ def decide(sweep: Sweep) -> Decision:
 
     Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
     cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next. A
-    parser is never named for its cost.
+    parser is never named for its cost. What can be named at every cutoff is.
     """
     measured, sweep = sweep, at_equal_cost(sweep)
     decision = Decision(sweep, choose_at_each(sweep), measured)
     settings, cost = sweep.settings, cost_of_all(sweep)
     asked = settings.prefer or settings.margin is not None
-    if cost is None or asked or not_shipped(decision) != "tied" or differ_by_parser_alone(sweep.outcomes):
+    if cost and not asked and not_shipped(decision) == "tied" and not differ_by_parser_alone(sweep.outcomes):
+        by_cost = {
+            cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
+            for cutoff, choice in decision.choices.items()
+        }
+        decision = replace(decision, choices=by_cost)
+    if not decision.serving:
         return decision
-    by_cost = {
-        cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
-        for cutoff, choice in decision.choices.items()
-    }
-    return replace(decision, choices=by_cost)
+    choices = decision.choices.items()
+    one = {cutoff: replace(each, everywhere=run) for (cutoff, each), run in zip(choices, decision.serving, strict=True)}
+    return replace(decision, choices=one)
 
 
 def decide_each(sweep: Sweep) -> list[Decision]:
