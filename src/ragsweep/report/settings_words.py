@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import groupby
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ragsweep.sweeps import Sweep
 Point = tuple[Any, ...]  # the value of a configuration on each axis; None if it does not have the setting
 
 MOST_GROUPS = 5  # of configurations that are listed
+FEW = 4  # configurations
 
 
 def tied_in_words(sweep: Sweep) -> str:
@@ -42,7 +44,8 @@ def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence
     spans = [{point[axis] for point in chosen} for axis in range(len(axes))]
     inside = [point for point in points if all(value in span for value, span in zip(point, spans, strict=True))]
     splits = [axis for axis in range(len(axes)) if len(spans[axis]) > 1]
-    if len(inside) == len(chosen) or not splits:
+    every_one = len(chosen) > FEW or prod(map(len, spans)) == len(chosen)  # of few, no other combination is suggested
+    if (len(inside) == len(chosen) and every_one) or not splits:
         everywhere = [{point[axis] for point in points} for axis in range(len(axes))]
         phrases = [
             f"any {name}" if span == every else f"{name} {values_in_words(values, span)}"
