@@ -54,9 +54,10 @@ def _fronts(decision: Decision) -> str:
     sentences = []
     for front in decision.fronts:
         cheapest, number = front.members[0], len(front.members)
+        configurations = counted(len(front.sweep.outcomes), "configuration")
         sentences.append(
-            f"{front.sweep.title(front.cost)}: {number} of {counted(len(front.sweep.outcomes), 'configuration')} are "
-            f"not shown to be beaten by one that is cheaper or better and no worse; the lowest is {cheapest.name} with "
+            f"{front.sweep.title(front.cost)}: {number} of {configurations} may be worth it, as no other is shown to "
+            f"be better and no dearer, or cheaper and no worse; the lowest is {cheapest.name} with "
             f"{three_digits(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
         )
     return " ".join(sentences)

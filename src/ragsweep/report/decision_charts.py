@@ -11,11 +11,13 @@ from ragsweep.core.style import (
     BEST,
     BLUE,
     INTERVALS,
+    LONGEST_NAME,
     MARKERS,
     cutoff_ticks,
     dress,
     figure,
     in_legend,
+    legend_below,
     shades,
     shown,
 )
@@ -105,7 +107,9 @@ def by_cutoff(decision: Decision, metric: str) -> Figure:
         right=0.25,
         top=1.35 if cost else 1.0,
     )
-    draw_by_cutoff(decision, metric, drawing.subplots())
+    axes = drawing.subplots()
+    draw_by_cutoff(decision, metric, axes)
+    legend_below(drawing, axes)
     return drawing
 
 
@@ -129,7 +133,9 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
             band = {"color": colours[name], "alpha": 0.13, "linewidth": 0}
             axes.fill_between(cutoffs, *facts.intervals[metric], **band)
         marker = MARKERS[index % len(MARKERS)]
-        axes.plot(cutoffs, curve, color=colours[name], marker=marker, markersize=3.5, label=in_legend(name))
+        axes.plot(
+            cutoffs, curve, color=colours[name], marker=marker, markersize=3.5, label=in_legend(name, LONGEST_NAME)
+        )
     for cutoff in decision.choices:
         if cutoff is not None:
             axes.axvline(cutoff, color="#777777", linewidth=0.9, linestyle=":")
@@ -147,7 +153,6 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     bounds = sweep.metric_info[metric]
     if np.isfinite([bounds.low, bounds.high]).all():
         axes.set_ylim(bounds.low, bounds.high)
-    axes.legend(loc="lower right", frameon=False)
     dress(axes)
 
 

@@ -91,6 +91,8 @@ def _cautions(decision: Decision) -> Iterator[str]:
 def _rule(decision: Decision) -> Iterator[str]:
     """How one of several configurations was chosen."""
     sweep, choice = decision.sweep, decision.headline
+    if decision.against_guessing and not any(each.better for each in decision.against_guessing.values()):
+        return  # there is nothing to ship
     prefer, margin = sweep.settings.prefer, sweep.settings.margin
     as_good = counted(len(choice.as_good), "configuration")
     end = "highest" if choice.prefer and sweep.metric_info[choice.prefer].higher_is_better else "lowest"

@@ -24,7 +24,7 @@ from ragsweep.report.value_words import (
     p_value,
     queries_in_words,
 )
-from ragsweep.report.worse_words import worse_in_words
+from ragsweep.report.worse_words import worse_everywhere, worse_in_words
 from ragsweep.statistics import FEW_QUERIES
 from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, alone_meets, not_shipped
 from ragsweep.sweeps.threshold_promise import threshold_promise
@@ -186,7 +186,8 @@ def _which_at_each(decision: Decision) -> str:
     if decision.serving:
         some = settled(decision)
         where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
-        return f"{by}at {where}: {_with_others(decision, sweep.label(decision.named), _always_tied(decision))}."
+        which = _with_others(decision, sweep.label(decision.named), _always_tied(decision))
+        return f"{by}at {where}: {which}.{worse_everywhere([decision.choices[cutoff] for cutoff in some])}"
     each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
     alone = all(alone_meets(decision, choice) for choice in choices)
@@ -198,7 +199,8 @@ def _which_of(decision: Decision, choice: Choice) -> str:
     sweep = choice.allowed
     chosen = f"{decision.sweep.label(choice.named)}{at(sweep, choice)}: {measured(sweep, choice.named)}"
     if choice.named not in choice.tied:
-        cheaper = f", the best by {in_sentence(sweep.title(choice.prefer))}" if choice.prefer else ""
+        best_by = "best" if choice.prefer and sweep.metric_info[choice.prefer].higher_is_better else "cheapest"
+        cheaper = f", the {best_by} by {in_sentence(sweep.title(choice.prefer))}" if choice.prefer else ""
         return (
             f"{chosen}{cheaper}. By {sweep.metric_title}, {sweep.label(choice.best)} is better (p <= 0.05), but is "
             f"shown to be so by less than the margin of {sweep.settings.margin:g}."

@@ -45,6 +45,8 @@ def _measured_at(choice: Choice) -> str:
 
 
 def _ties(choice: Choice) -> str:
+    if not choice.meets:
+        return ""
     if choice.named not in choice.tied:
         return f"worse than {choice.allowed.label(choice.best)}"
     if not choice.others:
