@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
@@ -39,6 +40,17 @@ def shown(text: object, longest: int = LONGEST_NAME) -> str:
     return shortened(one_line(str(text)), longest)
 
 
+def shown_apart(texts: Sequence[object], longest: int = LONGEST_NAME) -> list[str]:
+    """Names as charts show them. Where shortening makes some alike, without what all begin and end with."""
+    whole = [one_line(str(text)) for text in texts]
+    names = [shown(text, longest) for text in whole]
+    if len({*names}) == len({*whole}):
+        return names
+    common = [commonprefix(each) for each in (whole, [text[::-1] for text in whole])]  # noqa: RUF071  # not of paths
+    begin, end = (len(each) - len(re.sub(r".*[\W_]", "", each)) for each in common)  # whole words
+    return [shown(f"...{text[begin : max(begin, len(text) - end)]}...", longest) for text in whole]
+
+
 def plain_name(text: str) -> str:
     """A name that a file can have; where letters had to be replaced, a digest is appended."""
     name = re.sub(r"[^\w.-]", "_", text)[:LONGEST_NAME]
@@ -58,10 +70,9 @@ def legend_below(drawing: Figure, axes: Axes) -> None:
     drawing.legend(handles, labels, loc="lower left", ncols=columns, frameon=False, fontsize=9)
 
 
-def in_legend(text: object, longest: int = LONGEST_IN_LEGEND) -> str:
-    """A name for a legend; matplotlib leaves out names that begin with an underscore."""
-    name = shown(text, longest)
-    return f" {name}" if name.startswith("_") else name
+def in_legend(*texts: object, longest: int = LONGEST_IN_LEGEND) -> list[str]:
+    """Names for a legend; matplotlib leaves out names that begin with an underscore."""
+    return [f" {name}" if name.startswith("_") else name for name in shown_apart(texts, longest)]
 
 
 @contextmanager
@@ -107,7 +118,7 @@ def ticks(
     longest = max((len(f"{value:g}") for value in values if is_number(value)), default=0)
     most = MOST_TICKS if room is None or not longest else min(MOST_TICKS, room // (longest + 1))
     step = -(-len(values) // most)
-    labels = [f"{value:g}" if is_number(value) else shown(value, LONGEST_WORD) for value in values]
+    labels = shown_apart([f"{value:g}" if is_number(value) else value for value in values], LONGEST_WORD)
     return list(places)[::step], labels[::step]
 
 

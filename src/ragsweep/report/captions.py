@@ -56,9 +56,9 @@ def _fronts(decision: Decision) -> str:
         cheapest, number = front.members[0], len(front.members)
         configurations = counted(len(front.sweep.outcomes), "configuration")
         sentences.append(
-            f"{front.sweep.title(front.cost)}: {number} of {configurations} may be worth it, as no other is shown to "
-            f"be better and no dearer, or cheaper and no worse; the lowest is {cheapest.name} with "
-            f"{three_digits(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
+            f"{front.sweep.title(front.cost)}: {number} of {configurations} may be worth it; the lowest is "
+            f"{cheapest.name} with {three_digits(cheapest.value(front.cost) or 0)} "
+            f"{front.sweep.metric_info[front.cost].unit}."
         )
     return " ".join(sentences)
 

@@ -44,8 +44,9 @@ def draw_over_cost(decision: Decision, metric: str, axes: Axes) -> None:
 
     sweep, cost = decision.sweep, decision.sweep.budgeted or ""
     lines = _lines(decision)
-    colours = shades([*lines])
-    for index, (label, runs) in enumerate((label, runs) for label, runs in lines.items() if runs):
+    lines = {label: runs for label, runs in lines.items() if runs}
+    colours, names = shades([*lines]), in_legend(*lines, longest=LONGEST_NAME)
+    for index, (label, runs) in enumerate(lines.items()):
         x = [run.value(cost) or 0 for run in runs]
         y = [run.value(metric) or 0 for run in runs]
         bounds = [run.interval(metric) or (value, value) for run, value in zip(runs, y, strict=True)]
@@ -54,9 +55,7 @@ def draw_over_cost(decision: Decision, metric: str, axes: Axes) -> None:
         axes.fill_between(steps, low, high, color=colours[label], alpha=0.13, linewidth=0)
         axes.plot(steps, np.interp(steps, x, y), color=colours[label])
         marker = MARKERS[index % len(MARKERS)]
-        axes.plot(
-            x, y, color=colours[label], linestyle="", marker=marker, markersize=4, label=in_legend(label, LONGEST_NAME)
-        )
+        axes.plot(x, y, color=colours[label], linestyle="", marker=marker, markersize=4, label=names[index])
     for budget, choice in decision.choices.items():
         axes.axvline(budget or 0, color="#777777", linewidth=0.9, linestyle=":")
         spent, value = choice.named.value(cost) or 0, choice.named.value(metric) or 0

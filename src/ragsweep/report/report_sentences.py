@@ -183,7 +183,7 @@ def _which_at_each(decision: Decision) -> str:
     """The choice of a sweep with several cutoffs, at those at which all configurations spend the budget."""
     sweep, choices = decision.sweep, decision.choices.values()
     by = f"by {sweep.metric_title}, " if sweep.budgeted else ""
-    if decision.serving:
+    if decision.headline.everywhere:
         some = settled(decision)
         where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
         which = _with_others(decision, sweep.label(decision.named), _always_tied(decision))
@@ -230,6 +230,8 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
         which = values_in_words(decision.sweep.axes[varied[0]], {outcome.swept.get(varied[0]) for outcome in others})
     else:
         which = in_words(level, [level.outcomes.index(outcome) for outcome in others])
+    if all(each.measured == choice.named.measured for choice in decision.choices.values() for each in choice.tied):
+        return f"{label} ({which} measures exactly the same)"
     return f"{label} ({which} cannot be told apart{'' if tied else ' from the best'})"
 
 

@@ -134,7 +134,7 @@ class Choice:
         """The configuration to take: the best, or the cheapest of those that are as good if a cost is to choose.
 
         Of those that cost nearly as little as the cheapest one, the best is taken. One that serves at every cutoff
-        (`Decision.serving`) comes before both.
+        comes before both.
         """
         if self.everywhere:
             return self.everywhere

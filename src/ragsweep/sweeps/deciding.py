@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.equal_cost import at_equal_cost, budgeted_cost, usual_budgets
 from ragsweep.sweeps.other_readings import differ_by_parser_alone
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.shipping import not_shipped
 from ragsweep.sweeps.sweep import Sweep
 
@@ -31,11 +33,33 @@ def decide(sweep: Sweep) -> Decision:
             for cutoff, choice in decision.choices.items()
         }
         decision = replace(decision, choices=by_cost)
-    if not decision.serving:
-        return decision
-    choices = decision.choices.items()
-    one = {cutoff: replace(each, everywhere=run) for (cutoff, each), run in zip(choices, decision.serving, strict=True)}
-    return replace(decision, choices=one)
+    serving, choices = _serving(decision), decision.choices.items()
+    one = {cutoff: replace(choice, everywhere=run) for (cutoff, choice), run in zip(choices, serving, strict=False)}
+    return replace(decision, choices=one or decision.choices)
+
+
+def _serving(decision: Decision) -> Sequence[Outcome]:
+    """The runs of one configuration that is the choice at every cutoff or, without `prefer`, tied with the best.
+
+    The one that is named at the headline's cutoff, if it serves; otherwise the one with the best mean, unless
+    configurations are compared at equal cost. Empty if there is none, or no other to choose from.
+    """
+    sweep, everywhere = decision.sweep, decision.everywhere.values()
+    some = [runs for runs in everywhere if _serves(decision, runs)] if len(everywhere) > 1 else []
+    if here := [runs for runs in some if decision.named in runs]:
+        return here[0]
+    if not some or sweep.budgeted or not sweep.is_mean(sweep.decided_by):
+        return ()
+    sign = sweep.sign(sweep.decided_by)
+    return max(some, key=lambda runs: sum(sign * (run.value(sweep.decided_by) or 0) for run in runs))
+
+
+def _serves(decision: Decision, outcomes: Sequence[Outcome]) -> bool:
+    by_cost = decision.sweep.settings.prefer is not None
+    return all(
+        choice.meets and (outcome is choice.named or (outcome in choice.tied and not by_cost))
+        for outcome, choice in zip(outcomes, decision.choices.values(), strict=True)
+    )
 
 
 def decide_each(sweep: Sweep) -> list[Decision]:

@@ -132,7 +132,7 @@ class Decision:
         None if the metric is no mean over queries, or if there are fewer than two cutoffs, queries, or configurations
         that were measured at every cutoff.
         """
-        everywhere, metric, cutoffs = self._everywhere, self.sweep.decided_by, len(self.choices)
+        everywhere, metric, cutoffs = self.everywhere, self.sweep.decided_by, len(self.choices)
         if min(cutoffs, len(everywhere), self.sweep.groups.number) < 2 or not self.sweep.is_mean(metric):
             return None
         labels = list(everywhere)
@@ -141,43 +141,19 @@ class Decision:
         scores = sign * np.array(runs_at, dtype=float)
         choices = [sign * choice.allowed.scores(metric) for choice in self.choices.values()]
         found = select_for_all(scores, choices, groups=self.sweep.groups, seed=self.sweep.seed)
-        place = labels.index(self.sweep.label(self.serving[0])) if self.serving else found.best
+        serves = self.headline.everywhere
+        place = labels.index(self.sweep.label(serves)) if serves else found.best
         loss = found.loss if place == found.best else found.for_each - scores[:, place].mean(axis=1)
-        return ForAll(labels[place], everywhere[labels[place]], loss.tolist(), bool(self.serving))
+        return ForAll(labels[place], everywhere[labels[place]], loss.tolist(), serves is not None)
 
     @cached_property
-    def serving(self) -> Sequence[Outcome]:
-        """The runs of one configuration that is the choice at every cutoff or, without `prefer`, tied with the best.
-
-        The one that is named at the headline's cutoff, if it serves; otherwise the one with the best mean, unless
-        configurations are compared at equal cost. Empty if there is none, or no other to choose from.
-        """
-        if len(self._everywhere) < 2:
-            return ()
-        some = [runs for runs in self._everywhere.values() if self._serves(runs)]
-        if here := [runs for runs in some if self.named in runs]:
-            return here[0]
-        metric = self.sweep.decided_by
-        if not some or self.sweep.budgeted or not self.sweep.is_mean(metric):
-            return ()
-        sign = self.sweep.sign(metric)
-        return max(some, key=lambda runs: sum(sign * (run.value(metric) or 0) for run in runs))
-
-    @cached_property
-    def _everywhere(self) -> Mapping[str, Sequence[Outcome]]:
+    def everywhere(self) -> Mapping[str, Sequence[Outcome]]:
         """The runs of each configuration that was measured at every cutoff, by its settings except the cutoff."""
         runs: dict[str, list[Outcome]] = {}
         for choice in self.choices.values():
             for outcome in choice.allowed.outcomes:
                 runs.setdefault(self.sweep.label(outcome), []).append(outcome)
         return {label: found for label, found in runs.items() if len(found) == len(self.choices)}
-
-    def _serves(self, outcomes: Sequence[Outcome]) -> bool:
-        by_cost = self.sweep.settings.prefer is not None
-        return all(
-            choice.meets and (outcome is choice.named or (outcome in choice.tied and not by_cost))
-            for outcome, choice in zip(outcomes, self.choices.values(), strict=True)
-        )
 
     @cached_property
     def fronts(self) -> list[CostFront]:
