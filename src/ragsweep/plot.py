@@ -35,6 +35,7 @@ def by_cutoff(decision: SweepDecision, axes: Axes, metric: str | None = None) ->
     if drawn is None or drawn not in known:
         raise ConfigError(f"metric: found {drawn!r}, expected one that has a curve: {', '.join(known) or 'none has'}")
     decision_charts.draw_by_cutoff(decision.decision, drawn, axes)
+    axes.legend(frameon=False)
 
 
 def front(decision: SweepDecision, axes: Axes, cost: str | None = None) -> None:

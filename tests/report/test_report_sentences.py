@@ -227,7 +227,7 @@ def test_of_what_cannot_be_told_apart_the_cheapest_is_shipped():
     decision = with_tokens([500, 400, 170], noisy([0.5, 0.5, 0.5]))
     assert "Ship the cheapest: alpha 0.7 (170 tokens at k 5), F1 0." in headline(decision)[0]
     assert (decision.named.name, decision.headline.best.name) == ("alpha=0.7", "alpha=0.5")
-    assert any(line.startswith("Chosen: the lowest Tokens among 3 ") for line in evidence(decision))
+    assert any(line.startswith("Chosen: the lowest tokens among 3 ") for line in evidence(decision))
     assert as_record(decision, "")["choice"]["name"] == "alpha=0.7"
     assert as_record(decision, "")["settings"]["prefer"] is None
 
@@ -400,7 +400,7 @@ def test_a_tie_counts_the_configurations_where_some_measure_the_same(same, count
 def test_one_configuration_for_every_cutoff_is_said_in_one_sentence():
     decision = over_k([0.3, 0.4, 0.5], [0.6, 0.7, 0.8])
     first, second, third = headline(decision)
-    assert first == "At every k: alpha 0.5."
+    assert first.startswith("At every k: alpha 0.5. Better than the other one at each (p <= 0.05")
     means = [choice.named.value("recall") for choice in decision.choices.values()]
     assert second == (
         f"k buys recall: {means[0]:.2f} at k 3 (about 300 tokens), {means[1]:.2f} at 5 (500), "
@@ -411,10 +411,7 @@ def test_one_configuration_for_every_cutoff_is_said_in_one_sentence():
 
 def test_what_is_tied_at_every_cutoff_is_in_brackets():
     first = headline(over_k([0.2, 0.2, 0.2], [0.6, 0.7, 0.8], [0.6, 0.7, 0.8]))[0]
-    assert first in (
-        "At every k: alpha 0.5 (0.7 cannot be told apart).",
-        "At every k: alpha 0.7 (0.5 cannot be told apart).",
-    )
+    assert first == "At every k: alpha 0.5 (0.7 measures exactly the same)."
 
 
 def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named():
@@ -553,8 +550,20 @@ def test_the_cheapest_of_the_tied_is_chosen_if_a_cost_is_preferred():
     decision = with_latency(30, 10, 20, settings=replace(SETTINGS, prefer="latency/mean_ms"))
     assert decision.named.name == "alpha=0.5"
     assert "Ship the fastest: alpha 0.5 (10 ms at k 5), F1 0." in headline(decision)[0]
-    assert any(
-        line.startswith("Chosen: the best latency/mean_ms among 3 configurations") for line in evidence(decision)
+    assert any("lowest latency" in line and "among 3 configurations" in line for line in evidence(decision))
+
+
+def test_what_costs_the_same_is_not_called_the_fastest():
+    first = headline(with_latency(20, 20.1, 20.2, settings=replace(SETTINGS, prefer="latency/mean_ms")))[0]
+    assert "fastest" not in first
+    assert "about the same latency for each (20 ms at k 5)" in first
+
+
+def test_what_is_nearly_as_good_for_a_fifth_of_the_cost_is_named():
+    said = " ".join(headline(with_latency(3000, 30, 2900, settings=SETTINGS, means=(0.6, 0.57, 0.3))))
+    assert "Its latency is 3,000 ms: alpha 0.5 has 30 ms, and F1 0.5" in said
+    assert "Its latency" not in " ".join(
+        headline(with_latency(3000, 30, 2900, settings=SETTINGS, means=(0.6, 0.5, 0.3)))
     )
 
 
@@ -781,7 +790,7 @@ def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(co
 
 
 def test_grid_of_the_fixtures_is_read_as_it_is_meant():
-    assert headline(decide(grid()))[0] == "At every k: alpha 1."
+    assert headline(decide(grid()))[0].startswith("At every k: alpha 1. Better than the others")
 
 
 def test_configurations_with_the_same_numbers_are_named_also_where_their_settings_differ():

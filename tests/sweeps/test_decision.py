@@ -108,6 +108,16 @@ def test_one_configuration_for_all_cutoffs_is_the_best_at_each(decision):
     assert max(map(abs, found.loss)) < 1e-9
 
 
+def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
+    """Alpha 0.5 is ahead at k 5 and tied at k 3 and 10, where others measured better by chance."""
+    ahead = {3: (0.50, 0.505), 5: (0.6, 0.4), 10: (0.50, 0.505)}
+    made = [run(alpha, k, noisy(9 + k + place, mean)) for k, means in ahead.items() for place, (alpha, mean) in
+            enumerate(zip((0.5, 1), means, strict=True))]  # fmt: skip
+    found = decided(*made)
+    assert found.choices[3].best.swept["retriever.alpha"] == 1
+    assert {choice.named.swept["retriever.alpha"] for choice in found.choices.values()} == {0.5}
+
+
 def test_runs_that_no_cutoff_connects_have_no_configuration_for_all():
     found = decided(run(0, 3, noisy(1, 0.5)), run(0.5, 5, noisy(2, 0.5)))
     assert found.for_all is None
@@ -127,7 +137,7 @@ def test_a_lower_value_can_be_the_better_one():
 def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
     record = json.loads(json.dumps(as_record(decision, "s1"), allow_nan=False))
     assert (record["version"], record["sweep"]) == (1, "s1")
-    assert record["headline"][0] == "At every k: alpha 0.5."
+    assert record["headline"][0].startswith("At every k: alpha 0.5.")
     assert record["at"] == 5
     assert record["choice"]["settings"] == {"retriever.alpha": 0.5, "k": 5}
     assert record["choice"]["measured"]["context/tokens"] == 500

@@ -172,7 +172,7 @@ def test_a_budget_that_was_not_spent_is_no_budget_that_buys_nothing():
     runs = [run(size, k, its) for size, its in scores.items() for k in (2, 4, 8)]
     settings = DecisionSettings("f1", budgets=[200, 400, 1500], costs=[TOKENS], gains=["f1"])
     said = " ".join(headline(decide(Sweep(runs, {}, settings))))
-    assert said.startswith("At 200 and 400 tokens: size 200.")
+    assert said.startswith("By F1, at 200 and 400 tokens: size 200.")
     assert "size 200 returned at most 400 tokens: sweep a larger k before you choose at 1,500 tokens." in said
     assert "0.85 at 200 tokens, 0.85 at 400." in said
 
@@ -193,7 +193,7 @@ def test_within_a_budget_what_does_not_fit_is_no_ranking_that_ends(ranked, ends)
             made.append(replace(one, swept=swept, settings=settings, facts=facts))
     said = " ".join(headline(decide(Sweep(made, {}, DecisionSettings("f1", costs=[TOKENS], gains=["f1"])))))
     assert ("size 200 returned at most 600 tokens: set k=200 before you choose at 3,000 tokens." in said) == ends
-    assert said.startswith("At 300 tokens: size 800." if ends else "At every budget: size 800.")
+    assert said.startswith(f"By F1, at {'300 tokens' if ends else 'every budget'}: size 800.")
 
 
 def test_budgets_that_nothing_fits_are_named():

@@ -8,6 +8,7 @@ import pytest
 from application import PROJECT
 from outcomes import FACTS, SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
+from ragsweep.core.style import shown_apart
 from ragsweep.report.decision_charts import draw_by_cutoff
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_text import table_of_configurations
@@ -205,7 +206,13 @@ def test_recall_is_drawn_for_what_was_swept():
     sizes = [outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)]
     drawn = dict(report_charts(decide(Sweep(sizes, {}, SETTINGS))))
     drawing = drawn["by_cutoff.svg"]
-    assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
+    assert [text.get_text() for text in drawing.legends[0].get_texts()] == ["size 300", "size 500"]
+
+
+def test_long_names_that_begin_and_end_alike_are_shown_apart():
+    files = [f"search_service_v{n}_with_reranking_and_expansion.trec" for n in (1, 2, 12)]
+    assert shown_apart(files, 20) == ["...v1...", "...v2...", "...v12..."]
+    assert shown_apart(["dense", "sparse"], 20) == ["dense", "sparse"]
 
 
 def test_settings_with_the_same_last_part_keep_their_full_names():

@@ -21,6 +21,7 @@ from ragsweep.config.composing import sharing
 from ragsweep.config.groups import name_unused, refuse_unused
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
+from ragsweep.core.terminal import counted
 
 MOST_JOBS = 100_000
 GRID, ONE_AT_A_TIME = "grid", "one_at_a_time"  # modes of the sweeper
@@ -183,7 +184,7 @@ def say_what_has_no_effect(planned: Sequence[Planned]) -> None:
         alike.setdefault(job.digest, []).append(job.name)
     same = [names for names in alike.values() if len(names) > 1]
     if same:
-        more = f", and {len(same) - 1} more such groups" if len(same) > 1 else ""
+        more = f", and {counted(len(same) - 1, 'more such group')}" if len(same) > 1 else ""
         twice = len({*same[0]}) == 1  # such as 0.5,0.50
         why = "a value is listed twice" if twice else "a swept setting has no effect in them"
         print(f"these measure the same, because {why}: {', '.join(same[0])}{more}", file=sys.stderr)

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
@@ -31,11 +32,23 @@ GRID = "#d9d9d9"
 DPI = 100
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # few, since ticks and their labels take longest to draw
 LONGEST_NAME, LONGEST_IN_LEGEND, LONGEST_WORD = 60, 24, 20  # characters of what is shown
+LONGEST_IN_TWO = 36  # characters of a name in a legend with two columns
 
 
 def shown(text: object, longest: int = LONGEST_NAME) -> str:
     """A name as charts show it: in one line, shortened where it is long."""
     return shortened(one_line(str(text)), longest)
+
+
+def shown_apart(texts: Sequence[object], longest: int = LONGEST_NAME) -> list[str]:
+    """Names as charts show them. Where shortening makes some alike, without what all begin and end with."""
+    whole = [one_line(str(text)) for text in texts]
+    names = [shown(text, longest) for text in whole]
+    if len({*names}) == len({*whole}):
+        return names
+    common = [commonprefix(each) for each in (whole, [text[::-1] for text in whole])]  # noqa: RUF071  # not of paths
+    begin, end = (len(each) - len(re.sub(r".*[\W_]", "", each)) for each in common)  # whole words
+    return [shown(f"...{text[begin : max(begin, len(text) - end)]}...", longest) for text in whole]
 
 
 def plain_name(text: str) -> str:
@@ -44,10 +57,22 @@ def plain_name(text: str) -> str:
     return f"{name}{'' if name == text else '_' + digest(text)[:8]}"
 
 
-def in_legend(text: object) -> str:
-    """A name for a legend; matplotlib leaves out names that begin with an underscore."""
-    name = shown(text, LONGEST_IN_LEGEND)
-    return f" {name}" if name.startswith("_") else name
+def legend_below(drawing: Figure, axes: Axes) -> None:
+    """Put a legend below a panel, where it covers no line, and make the figure as much taller."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = 2 if max(map(len, labels), default=0) <= LONGEST_IN_TWO else 1
+    room, height = 0.1 + 0.2 * -(-len(labels) // columns), drawing.get_figheight()
+    taller, now = height + room, drawing.subplotpars
+    for text in drawing.texts:
+        text.set_y(1 - (1 - text.get_position()[1]) * height / taller)
+    drawing.subplots_adjust(bottom=(now.bottom * height + room) / taller, top=1 - (1 - now.top) * height / taller)
+    drawing.set_figheight(taller)
+    drawing.legend(handles, labels, loc="lower left", ncols=columns, frameon=False, fontsize=9)
+
+
+def in_legend(*texts: object, longest: int = LONGEST_IN_LEGEND) -> list[str]:
+    """Names for a legend; matplotlib leaves out names that begin with an underscore."""
+    return [f" {name}" if name.startswith("_") else name for name in shown_apart(texts, longest)]
 
 
 @contextmanager
@@ -93,7 +118,7 @@ def ticks(
     longest = max((len(f"{value:g}") for value in values if is_number(value)), default=0)
     most = MOST_TICKS if room is None or not longest else min(MOST_TICKS, room // (longest + 1))
     step = -(-len(values) // most)
-    labels = [f"{value:g}" if is_number(value) else shown(value, LONGEST_WORD) for value in values]
+    labels = shown_apart([f"{value:g}" if is_number(value) else value for value in values], LONGEST_WORD)
     return list(places)[::step], labels[::step]
 
 
@@ -135,7 +160,7 @@ def shades(values: Sequence[Any], colormap: str = "viridis") -> dict[Any, Any]:
     from matplotlib import colormaps
 
     span = max(len(values) - 1, 1)
-    return {value: colormaps[colormap](0.88 * index / span) for index, value in enumerate(values)}
+    return {value: colormaps[colormap](0.78 * index / span) for index, value in enumerate(values)}
 
 
 def figure(

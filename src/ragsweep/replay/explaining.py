@@ -24,7 +24,7 @@ class ExplainRequest:
 
     Attributes:
         run_id: The run.
-        query: The id of a query, or a part of its text that is in no other query.
+        query: The id of a query, or a part of its text that is in no other query. Empty if none was named.
         overrides: `name=value`: the places of stores and data on this machine.
         modules: Modules outside ragsweep whose classes the record may name.
     """
@@ -39,6 +39,8 @@ def explain(request: ExplainRequest, width: int) -> str:
     """The explanation as text, for a terminal that is `width` characters wide. Records nothing."""
     today, settings = composed_today(request.overrides)
     run = tracking.fetch_run(today.tracking, request.run_id)
+    if not request.query:
+        raise ConfigError(f"{request.run_id}: which query? expected its id or a part of its text, after the run")
     with chdir(project()), TemporaryDirectory(prefix="explain-") as folder:  # paths of records start at the project
         experiment, how = recorded_experiment(run, today, settings, request.modules, Path(folder))
         task = experiment.task

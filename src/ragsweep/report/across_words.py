@@ -131,7 +131,7 @@ def _standing(across: AcrossDatasets) -> str:
     """On which datasets the choice is the best, and how much it loses on the others."""
     by_loss = sorted(range(len(across.names)), key=lambda place: -across.regrets.measured[place, across.place])
     best = [name for name, standing in zip(across.names, across.standings, strict=True) if standing == "best"]
-    parts = [f"best on {_listed(best)}"] if best else []
+    parts = [f"measured best on {_listed(best)}"] if best else []
     for standing in ("tied", "worse"):
         some = [_loss_on(across, place) for place in by_loss if across.standings[place] == standing]
         if some:

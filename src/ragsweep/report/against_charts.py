@@ -118,6 +118,7 @@ def _legend(sweep: Sweep) -> list[Any]:
     looks = [(coloured, value, each, "o", size) for value, each in colours.items()]
     looks += [(marked, value, grey, each, size) for value, each in markers.items()]
     looks += [(sized, value, grey, marker, each) for value, each in sizes.items()]
+    labels = in_legend(*(f"{sweep.short(name)} {f'{own:g}' if is_number(own) else own}" for name, own, *_ in looks))
     return [
         Line2D(
             [],
@@ -126,7 +127,7 @@ def _legend(sweep: Sweep) -> list[Any]:
             color=ink,
             marker=shape,
             markersize=np.sqrt(area),
-            label=in_legend(f"{sweep.short(name)} {f'{value:g}' if is_number(value) else value}"),
+            label=label,
         )
-        for name, value, ink, shape, area in looks
+        for (_, _, ink, shape, area), label in zip(looks, labels, strict=True)
     ]

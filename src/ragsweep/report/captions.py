@@ -54,10 +54,11 @@ def _fronts(decision: Decision) -> str:
     sentences = []
     for front in decision.fronts:
         cheapest, number = front.members[0], len(front.members)
+        configurations = counted(len(front.sweep.outcomes), "configuration")
         sentences.append(
-            f"{front.sweep.title(front.cost)}: {number} of {counted(len(front.sweep.outcomes), 'configuration')} are "
-            f"not shown to be beaten by one that is cheaper or better and no worse; the lowest is {cheapest.name} with "
-            f"{three_digits(cheapest.value(front.cost) or 0)} {front.sweep.metric_info[front.cost].unit}."
+            f"{front.sweep.title(front.cost)}: {number} of {configurations} may be worth it; the lowest is "
+            f"{cheapest.name} with {three_digits(cheapest.value(front.cost) or 0)} "
+            f"{front.sweep.metric_info[front.cost].unit}."
         )
     return " ".join(sentences)
 

@@ -11,11 +11,13 @@ from ragsweep.core.style import (
     BEST,
     BLUE,
     INTERVALS,
+    LONGEST_NAME,
     MARKERS,
     cutoff_ticks,
     dress,
     figure,
     in_legend,
+    legend_below,
     shades,
     shown,
 )
@@ -105,7 +107,9 @@ def by_cutoff(decision: Decision, metric: str) -> Figure:
         right=0.25,
         top=1.35 if cost else 1.0,
     )
-    draw_by_cutoff(decision, metric, drawing.subplots())
+    axes = drawing.subplots()
+    draw_by_cutoff(decision, metric, axes)
+    legend_below(drawing, axes)
     return drawing
 
 
@@ -115,7 +119,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     rows = _compared(decision)
     labels = [sweep.label(sweep.outcomes[position]) for position in rows["outcome"]]
     cost = _cost_of_cutoff(decision)
-    colours = shades(labels)
+    colours, names = shades(labels), in_legend(*labels, longest=LONGEST_NAME)
     longest = 0
     for index, (name, (_, row)) in enumerate(zip(labels, rows.iterrows(), strict=True)):
         run = sweep.outcomes[row["outcome"]]
@@ -129,7 +133,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
             band = {"color": colours[name], "alpha": 0.13, "linewidth": 0}
             axes.fill_between(cutoffs, *facts.intervals[metric], **band)
         marker = MARKERS[index % len(MARKERS)]
-        axes.plot(cutoffs, curve, color=colours[name], marker=marker, markersize=3.5, label=in_legend(name))
+        axes.plot(cutoffs, curve, color=colours[name], marker=marker, markersize=3.5, label=names[index])
     for cutoff in decision.choices:
         if cutoff is not None:
             axes.axvline(cutoff, color="#777777", linewidth=0.9, linestyle=":")
@@ -147,7 +151,6 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     bounds = sweep.metric_info[metric]
     if np.isfinite([bounds.low, bounds.high]).all():
         axes.set_ylim(bounds.low, bounds.high)
-    axes.legend(loc="lower right", frameon=False)
     dress(axes)
 
 
@@ -202,11 +205,11 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
         outcome = sweep.outcomes[position]
         cutoff = "" if outcome.cutoff is None else cutoffs_in_words(sweep, outcome.cutoff)
         text = ", ".join(filter(None, [sweep.label(outcome) if len(labelled) > len(named) else "", cutoff]))
-        left = x[position] > x.max() / 2
+        left, rings = x[position] > x.max() / 2, len(labelled) == len(named)  # above a ring there is seldom a dot
         axes.annotate(
             shown(text),
             (x[position], y[position]),
-            xytext=(-9 if left else 9, -11 - 11 * beside),
+            xytext=(-9 if left else 9, 7 if rings else -11 - 11 * beside),
             textcoords="offset points",
             fontsize=8,
             ha="right" if left else "left",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragsweep.core.style import MARKERS, dress, figure, in_legend, shades, shown
+from ragsweep.core.style import LONGEST_NAME, MARKERS, dress, figure, in_legend, legend_below, shades, shown
 from ragsweep.report.settings_charts import WIDE
 from ragsweep.report.value_words import in_sentence, kind_of_interval
 from ragsweep.sweeps import Decision, Outcome
@@ -32,7 +32,9 @@ def over_cost(decision: Decision, metric: str) -> Figure:
         f"Dots: {dots}; dotted: where configurations are compared; ring: the choice",
         top=1.1,
     )
-    draw_over_cost(decision, metric, drawing.subplots())
+    axes = drawing.subplots()
+    draw_over_cost(decision, metric, axes)
+    legend_below(drawing, axes)
     return drawing
 
 
@@ -42,8 +44,9 @@ def draw_over_cost(decision: Decision, metric: str, axes: Axes) -> None:
 
     sweep, cost = decision.sweep, decision.sweep.budgeted or ""
     lines = _lines(decision)
-    colours = shades([*lines])
-    for index, (label, runs) in enumerate((label, runs) for label, runs in lines.items() if runs):
+    lines = {label: runs for label, runs in lines.items() if runs}
+    colours, names = shades([*lines]), in_legend(*lines, longest=LONGEST_NAME)
+    for index, (label, runs) in enumerate(lines.items()):
         x = [run.value(cost) or 0 for run in runs]
         y = [run.value(metric) or 0 for run in runs]
         bounds = [run.interval(metric) or (value, value) for run, value in zip(runs, y, strict=True)]
@@ -52,7 +55,7 @@ def draw_over_cost(decision: Decision, metric: str, axes: Axes) -> None:
         axes.fill_between(steps, low, high, color=colours[label], alpha=0.13, linewidth=0)
         axes.plot(steps, np.interp(steps, x, y), color=colours[label])
         marker = MARKERS[index % len(MARKERS)]
-        axes.plot(x, y, color=colours[label], linestyle="", marker=marker, markersize=4, label=in_legend(label))
+        axes.plot(x, y, color=colours[label], linestyle="", marker=marker, markersize=4, label=names[index])
     for budget, choice in decision.choices.items():
         axes.axvline(budget or 0, color="#777777", linewidth=0.9, linestyle=":")
         spent, value = choice.named.value(cost) or 0, choice.named.value(metric) or 0
@@ -67,7 +70,6 @@ def draw_over_cost(decision: Decision, metric: str, axes: Axes) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     if np.isfinite([bounds_of.low, bounds_of.high]).all():
         axes.set_ylim(bounds_of.low, bounds_of.high)
-    axes.legend(loc="lower right", frameon=False)
     dress(axes)
 
 

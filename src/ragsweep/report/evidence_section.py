@@ -13,8 +13,9 @@ from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
-from ragsweep.report.value_words import at, cutoffs_in_words, listed, p_value, queries_in_words
+from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, p_value, queries_in_words
 from ragsweep.sweeps import Choice, Decision, asked_once, not_shipped, split
+from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.tasks.repeating import what_pays
 
 MOST_TWINS = 3  # sentences about configurations that measure the same
@@ -90,8 +91,13 @@ def _cautions(decision: Decision) -> Iterator[str]:
 def _rule(decision: Decision) -> Iterator[str]:
     """How one of several configurations was chosen."""
     sweep, choice = decision.sweep, decision.headline
+    if decision.against_guessing and not any(each.better for each in decision.against_guessing.values()):
+        return  # there is nothing to ship
     prefer, margin = sweep.settings.prefer, sweep.settings.margin
     as_good = counted(len(choice.as_good), "configuration")
+    end = "highest" if choice.prefer and sweep.metric_info[choice.prefer].higher_is_better else "lowest"
+    cheapest = f"the {end} {in_sentence(sweep.title(choice.prefer))}" if choice.prefer else ""
+    preferred = f"{cheapest}, where {100 * EQUAL_COST:.0f} % more is the same,"
     if prefer and choice.not_worse == []:
         yield (
             f"Chosen: the best measured {sweep.metric_title}. No configuration is shown to be within {margin:g} of the "
@@ -99,23 +105,26 @@ def _rule(decision: Decision) -> Iterator[str]:
         )
     elif prefer and choice.not_worse is not None:
         yield (
-            f"Chosen: the best {prefer} among {as_good} shown not to be worse than the best by {margin:g} "
+            f"Chosen: {preferred} among {as_good} shown not to be worse than the best by {margin:g} "
             f"{sweep.metric_title} or more (non-inferiority test, p <= 0.05)."
         )
     elif prefer:
         yield (
-            f"Chosen: the best {prefer} among {as_good} that cannot be told apart from the best. That does not show "
+            f"Chosen: {preferred} among {as_good} that cannot be told apart from the best. That does not show "
             "that they are as good: decision.margin tests it."
         )
     elif choice.by_cost:
         yield (
-            f"Chosen: the lowest {sweep.title(choice.by_cost)} among {as_good} that cannot be told apart from the "
+            f"Chosen: {cheapest} among {as_good} that cannot be told apart from the "
             "best, which does not show that they are as good: decision.margin tests it."
         )
     elif len(choice.tied) > 1:
+        at_each = (
+            "" if choice.named is choice.best else f" over all, of those tied with the best at every {sweep.cutoff}"
+        )
         yield (
-            f"Chosen: the best measured {sweep.metric_title}. The tied ones may be as good: choose between them by "
-            "cost (decision.prefer), or measure more queries."
+            f"Chosen: the best measured {sweep.metric_title}{at_each}. The tied ones may be as good: choose between "
+            "them by cost (decision.prefer), or measure more queries."
         )
     if margin is not None and not prefer and choice.not_worse is not None:
         names = listed([sweep.label(outcome) for outcome in choice.not_worse]) or "none"

@@ -51,10 +51,10 @@ def _shipped(decision: Decision, choice: Choice) -> str:
     if guessing and not any(each.better for each in guessing):
         return "There is nothing to ship."
     sweep, label, value = choice.allowed, choice.allowed.label(choice.named), measured(choice.allowed, choice.named)
-    chance = ", measured best, perhaps by chance" if choice.distinct > 1 else ""
+    chance = ", measured best, perhaps by chance" if choice.distinct > 1 and choice.named is choice.best else ""
     ship = "For now, take" if doubted(decision) else "Ship"
-    if choice.prefer is None:
-        cost = decision.cost
+    if choice.prefer is None or choice.costs_the_same(choice.prefer):
+        cost = choice.prefer or decision.cost
         best = f"{label}{chance}: {value}"
         if differ_by_parser_alone(sweep.outcomes):
             return f"Keep the parser that you have, or {best}."

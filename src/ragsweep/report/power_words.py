@@ -48,7 +48,7 @@ def queries_for_more(sweep: Sweep) -> str:
     """How many queries would find a difference that matters, for a headline; empty if these could."""
     found = sweep.standings.power
     if 2 ** (1 - sweep.groups.number) > LEVEL:
-        return "So few cannot show any difference, however large."
+        return f"So few{' groups' if sweep.groups.in_use else ''} cannot show any difference, however large."
     if found is None:
         return ""
     if found.too_alike:

@@ -10,6 +10,7 @@ from ragsweep.report.doubt_words import doubted, missing, news, not_shown
 from ragsweep.report.equal_cost_words import settled
 from ragsweep.report.no_winner_words import no_winner
 from ragsweep.report.power_words import few_queries
+from ragsweep.report.report_tables import number
 from ragsweep.report.settings_words import in_words, tied_in_words, values_in_words
 from ragsweep.report.threshold_words import threshold_in_words
 from ragsweep.report.timing_words import doubts, latency_decides
@@ -23,20 +24,21 @@ from ragsweep.report.value_words import (
     p_value,
     queries_in_words,
 )
-from ragsweep.report.worse_words import worse_in_words
+from ragsweep.report.worse_words import worse_everywhere, worse_in_words
 from ragsweep.statistics import FEW_QUERIES
 from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, alone_meets, not_shipped
 from ragsweep.sweeps.threshold_promise import threshold_promise
 
 NO_WINNER = ("same values", "tied")
+NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
 
 
 def headline(decision: Decision) -> list[str]:
     """At most twelve lines.
 
     A caution, problems of the data, choice (after the runs that are missing), guessing, what is not shown, what
-    beats it, a control that does, unread answers, few queries, in what circumstances a latency that decides was
-    measured, cutoffs, expectation.
+    beats it, what is far cheaper, a control that does, unread answers, few queries, in what circumstances a latency
+    that decides was measured, cutoffs, expectation.
     """
     caution, unread = decision.named.facts.caution, unread_in_words(decision)
     few = few_queries(decision.sweep)
@@ -49,6 +51,7 @@ def headline(decision: Decision) -> list[str]:
     rest = (
         " ".join(not_shown(decision)),
         _beaten(decision),
+        _far_cheaper(decision),
         _better_control(decision),
         unread,
         few,
@@ -83,6 +86,33 @@ def _beaten(decision: Decision) -> str:
         f"But {beating} beats {named}: {title} {value_there:.3f} for {price_there:,.4g} {unit}, "
         f"against {value:.3f} for {price:,.4g}."
     )
+
+
+def _far_cheaper(decision: Decision) -> str:
+    """What measures nearly as well as the choice, for a fraction of one of its costs."""
+    sweep, choice = decision.sweep, decision.headline
+    value = choice.named.value(sweep.decided_by)
+    if value is None or not sweep.higher_is_better or not choice.meets:
+        return ""
+    for cost in sweep.settings.costs:
+        price = choice.named.value(cost)
+        if price is None or sweep.metric_info[cost].higher_is_better or cost in (sweep.budgeted, choice.prefer):
+            continue
+        cheap = [
+            run
+            for run in choice.allowed.outcomes
+            if (run.value(sweep.decided_by) or 0) >= NEARLY * value
+            and (price_there := run.value(cost)) is not None
+            and price_there <= FRACTION * price
+        ]
+        if cheap:
+            other = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
+            title, there = in_sentence(sweep.title(cost)), other.value(cost)
+            return (
+                f"Its {title} is {number(sweep, cost, price)}: {sweep.label(other)} has {number(sweep, cost, there)}, "
+                f"and {sweep.metric_title} {other.value(sweep.decided_by):.3f}."
+            )
+    return ""
 
 
 def _better_control(decision: Decision) -> str:
@@ -152,15 +182,16 @@ def _which(decision: Decision) -> str:
 def _which_at_each(decision: Decision) -> str:
     """The choice of a sweep with several cutoffs, at those at which all configurations spend the budget."""
     sweep, choices = decision.sweep, decision.choices.values()
-    one = decision.for_all
-    if one and one.serves and (not sweep.budgeted or one.label == sweep.label(decision.named)):
+    by = f"by {sweep.metric_title}, " if sweep.budgeted else ""
+    if decision.headline.everywhere:
         some = settled(decision)
         where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
-        return f"at {where}: {_with_others(decision, one.label, _always_tied(decision))}."
+        which = _with_others(decision, sweep.label(decision.named), _always_tied(decision))
+        return f"{by}at {where}: {which}.{worse_everywhere([decision.choices[cutoff] for cutoff in some])}"
     each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
     alone = all(alone_meets(decision, choice) for choice in choices)
-    return f"{sentence}.{' Nothing else meets the requirements.' if alone else ''}"
+    return f"{by}{sentence}.{' Nothing else meets the requirements.' if alone else ''}"
 
 
 def _which_of(decision: Decision, choice: Choice) -> str:
@@ -168,7 +199,8 @@ def _which_of(decision: Decision, choice: Choice) -> str:
     sweep = choice.allowed
     chosen = f"{decision.sweep.label(choice.named)}{at(sweep, choice)}: {measured(sweep, choice.named)}"
     if choice.named not in choice.tied:
-        cheaper = f", the best by {in_sentence(sweep.title(choice.prefer))}" if choice.prefer else ""
+        best_by = "best" if choice.prefer and sweep.metric_info[choice.prefer].higher_is_better else "cheapest"
+        cheaper = f", the {best_by} by {in_sentence(sweep.title(choice.prefer))}" if choice.prefer else ""
         return (
             f"{chosen}{cheaper}. By {sweep.metric_title}, {sweep.label(choice.best)} is better (p <= 0.05), but is "
             f"shown to be so by less than the margin of {sweep.settings.margin:g}."
@@ -182,9 +214,8 @@ def _which_of(decision: Decision, choice: Choice) -> str:
 
 def _always_tied(decision: Decision) -> list[Outcome]:
     """The configurations, besides the one for all cutoffs, that are tied with the best at every cutoff."""
-    assert decision.for_all
     labels = [{decision.sweep.label(outcome) for outcome in choice.tied} for choice in decision.choices.values()]
-    common = set.intersection(*labels) - {decision.for_all.label}
+    common = set.intersection(*labels) - {decision.sweep.label(decision.named)}
     return [outcome for outcome in decision.headline.allowed.outcomes if decision.sweep.label(outcome) in common]
 
 
@@ -199,6 +230,8 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
         which = values_in_words(decision.sweep.axes[varied[0]], {outcome.swept.get(varied[0]) for outcome in others})
     else:
         which = in_words(level, [level.outcomes.index(outcome) for outcome in others])
+    if all(each.measured == choice.named.measured for choice in decision.choices.values() for each in choice.tied):
+        return f"{label} ({which} measures exactly the same)"
     return f"{label} ({which} cannot be told apart{'' if tied else ' from the best'})"
 
 
@@ -231,7 +264,7 @@ def _what_to_expect(decision: Decision) -> str:
                 f"Expected on new queries{at(sweep, choice)}: {sweep.metric_title} {choice.expected:.3f} "
                 f"(cross-validation), {below} measured {value:.3f}{with_interval}."
             )
-    elif len(decision.choices) > 1 and not choice.by_cost:
+    elif len(decision.choices) > 1 and measured(sweep, choice.named) not in _which(decision):
         sentence = f"Measured{at(sweep, choice)}: {measured(sweep, choice.named)}."
         if choice.expected is None and choice.named is not choice.best:
             sentence += " What to expect on new queries is estimated for the best one only."

@@ -45,10 +45,12 @@ def _measured_at(choice: Choice) -> str:
 
 
 def _ties(choice: Choice) -> str:
+    if not choice.meets:
+        return ""
     if choice.named not in choice.tied:
         return f"worse than {choice.allowed.label(choice.best)}"
     if not choice.others:
-        return "none"
+        return "none" if len(choice.allowed.outcomes) > 1 else "nothing to compare"
     return tied_in_words(choice.allowed) if choice.distinct > 1 else "all measure the same"
 
 

@@ -18,6 +18,7 @@ from ragsweep.core.style import (
     is_number,
     positions,
     shown,
+    shown_apart,
     ticks,
     whiskers,
 )
@@ -109,7 +110,7 @@ def long_names(values: Sequence[Any]) -> list[str]:
     """The values of a setting, if they are names that do not fit side by side below a chart; else nothing."""
     if all(map(is_number, values)):
         return []
-    names = [shown(value, LONGEST_IN_LEGEND) for value in values]
+    names = shown_apart(values, LONGEST_IN_LEGEND)
     return names if (max(map(len, names)) + 1) * len(names) > ROOM or len(names) > MOST_TICKS else []
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import groupby
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ragsweep.core.style import is_number
+from ragsweep.core.terminal import counted
 from ragsweep.sweeps import Sweep
 
 Point = tuple[Any, ...]  # the value of a configuration on each axis; None if it does not have the setting
 
 MOST_GROUPS = 5  # of configurations that are listed
+FEW = 4  # configurations
 
 
 def tied_in_words(sweep: Sweep) -> str:
@@ -33,7 +36,7 @@ def in_words(sweep: Sweep, positions: Collection[int]) -> str:
     chosen = [points[place] for place in positions]
     groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, chosen)
     more = len(groups) - MOST_GROUPS
-    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {more} more such groups" if more > 0 else "")
+    return "; ".join(groups[:MOST_GROUPS]) + (f"; and {counted(more, 'more such group')}" if more > 0 else "")
 
 
 def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point]) -> list[str]:
@@ -41,7 +44,8 @@ def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence
     spans = [{point[axis] for point in chosen} for axis in range(len(axes))]
     inside = [point for point in points if all(value in span for value, span in zip(point, spans, strict=True))]
     splits = [axis for axis in range(len(axes)) if len(spans[axis]) > 1]
-    if len(inside) == len(chosen) or not splits:
+    every_one = len(chosen) > FEW or prod(map(len, spans)) == len(chosen)  # of few, no other combination is suggested
+    if (len(inside) == len(chosen) and every_one) or not splits:
         everywhere = [{point[axis] for point in points} for axis in range(len(axes))]
         phrases = [
             f"any {name}" if span == every else f"{name} {values_in_words(values, span)}"

@@ -20,10 +20,11 @@ from ragsweep.core.style import (
     panels,
     positions,
     shades,
-    shown,
+    shown_apart,
     ticks,
     whiskers,
 )
+from ragsweep.report.settings_charts import BEHIND
 from ragsweep.report.value_words import at, kind_of_interval
 from ragsweep.sweeps import Decision, Sweep
 
@@ -90,7 +91,7 @@ def retrieval_methods(decision: Decision) -> Figure:
         right=2.2,
     )
     axes = drawing.subplots()
-    colours = shades(list(methods["method"]))
+    colours, names = shades(list(methods["method"])), in_legend(*methods["method"])
     width = 0.8 / len(methods)
     position = np.arange(len(sweep.metrics))
     for index, (_, row) in enumerate(methods.iterrows()):
@@ -104,7 +105,7 @@ def retrieval_methods(decision: Decision) -> Figure:
             ecolor="#8a8a8a",
             capsize=1.5,
             error_kw={"linewidth": 1.4},
-            label=in_legend(row["method"]),
+            label=names[index],
         )
     higher = _where_higher_is_better(sweep)
     titles = [sweep.title(name) + ("" if name in higher else "\n(lower is better)") for name in sweep.metrics]
@@ -134,6 +135,7 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     groups = [(value, rows[rows[lines] == value]) for value in _some(decision, lines)] if lines else []
     groups = [(value, group) for value, group in groups if group[x].notna().any()] or [("", rows)]
     ordered_values = all(map(is_number, values))
+    names = in_legend(*(f"{sweep.short(lines or '')} = {own:g}" if is_number(own) else own for own, _ in groups))
     colours = shades([value for value, _ in groups], KNOWN[lines].colours if lines in KNOWN else "plasma")
     step = (max(places.values()) - min(places.values())) * 0.012  # so that whiskers do not overlap
     placed = [group[x].map(places).dropna().sort_values() for _, group in groups]
@@ -149,7 +151,7 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
                 markersize=5,
                 elinewidth=0.9,
                 linestyle="-" if ordered_values else "none",
-                label=in_legend(f"{sweep.short(lines or '')} = {value:g}" if is_number(value) else value),
+                label=names[index],
             )
         axes.set_title(sweep.title(metric), fontsize=11, y=1)  # otherwise, matplotlib measures all labels to place it
         dress(axes)
@@ -181,7 +183,7 @@ def all_metrics(decision: Decision) -> Figure:
     sweep = decision.headline.allowed
     rows = sweep.table.head(MOST_ROWS)
     left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
-    names = [*map(shown, rows["name"])]
+    names = shown_apart([*rows["name"]])
     beside, many = 0.3 + 0.092 * max(map(len, names)), len(sweep.metrics) > MOST_IN_A_LINE
     titles = [textwrap.fill(title, 11) if many else title for title in map(sweep.title, sweep.metrics)]
     drawing = figure(
@@ -243,7 +245,7 @@ def radar(decision: Decision) -> Figure:
     axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
     metrics = _where_higher_is_better(sweep)
     angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
-    colours = shades(list(methods["method"]))
+    colours, names = shades(list(methods["method"])), in_legend(*methods["method"])
     score = sweep.sign(sweep.decided_by) * methods[sweep.decided_by]
     shown = set(score.nlargest(MOST_METHODS).index)
     for index, (row_label, row) in enumerate(methods.iterrows()):
@@ -256,12 +258,13 @@ def radar(decision: Decision) -> Figure:
             color=colours[row["method"]],
             marker=MARKERS[index % len(MARKERS)],
             markersize=4,
-            label=in_legend(row["method"]),
+            label=names[index],
         )
     axes.set_xticks(angles, [sweep.title(name) for name in metrics])
     axes.tick_params(axis="x", pad=14)
     axes.set_ylim(0, max(1, axes.get_ylim()[1]))
-    axes.set_yticks([0.2, 0.4, 0.6, 0.8], ["0.2", "0.4", "0.6", "0.8"], fontsize=8, color="#555555")
+    axes.set_yticks([0.2, 0.4, 0.6, 0.8], ["0.2", "0.4", "0.6", "0.8"], fontsize=8, color="#555555", bbox=BEHIND)
+    axes.set_axisbelow(False)  # else the lines cross the numbers
     axes.legend(loc="center left", bbox_to_anchor=(1.18, 0.5), frameon=False)
     return drawing
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragsweep.core.style import MARKERS, colour, dress, figure, in_legend
+from ragsweep.core.style import LONGEST_IN_LEGEND, MARKERS, colour, dress, figure, shown
 from ragsweep.report.settings_charts import WIDE
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Decision
@@ -42,7 +42,7 @@ def left_by_thresholds(decision: Decision) -> Figure:
         WIDE,
         5,
         f"Below which {measured.words.scale} is it better to {measured.words.hold_back}?",
-        f"Share of the questions, of {in_legend(decision.sweep.label(decision.named))}\n"
+        f"Share of the questions, of {shown(decision.sweep.label(decision.named), LONGEST_IN_LEGEND)}\n"
         f"{len(measured.answerable)} questions with an answer, {len(measured.scores)} without",
         bottom=1.5,
         top=1.0,

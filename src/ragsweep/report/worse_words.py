@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragsweep.report.value_words import queries_in_words
 from ragsweep.sweeps import Choice
 
@@ -14,6 +16,15 @@ def worse_in_words(choice: Choice) -> str:
         others = "the other one" if worse == 1 else f"each of the other {worse}"
         return f" Better than {others}{_by_how_much(choice)} ({p})."
     return f" The other {'one is' if worse == 1 else f'{worse} are'} worse ({p})."
+
+
+def worse_everywhere(choices: Sequence[Choice]) -> str:
+    """That one configuration is better than all others at every cutoff, after a space; empty if it is not."""
+    others = {len(choice.allowed.outcomes) - 1 for choice in choices}
+    if any(len(choice.tied) > 1 for choice in choices) or 0 in others:
+        return ""
+    assumed = next(filter(None, map(_if_symmetric, choices)), "")
+    return f" Better than the other{'s' if max(others) > 1 else ' one'} at each (p <= 0.05{assumed})."
 
 
 def _by_how_much(choice: Choice) -> str:

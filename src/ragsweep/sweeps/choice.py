@@ -62,12 +62,14 @@ class Choice:
         allowed: The configurations that meet all requirements. All of them if none does.
         excluded: Names of the configurations that do not, each with the first requirement that it does not meet.
         by_cost: The cost that chooses, because the queries cannot; None if they can, or a preference is configured.
+        everywhere: The configuration that is named at every cutoff, if there is one.
     """
 
     cutoff: int | None
     allowed: Sweep
     excluded: Mapping[str, str]
     by_cost: str | None = None
+    everywhere: Outcome | None = None
 
     @property
     def prefer(self) -> str | None:
@@ -131,23 +133,30 @@ class Choice:
     def named(self) -> Outcome:
         """The configuration to take: the best, or the cheapest of those that are as good if a cost is to choose.
 
-        Of those that cost nearly as little as the cheapest one, the best is taken.
+        Of those that cost nearly as little as the cheapest one, the best is taken. One that serves at every cutoff
+        comes before both.
         """
-        prefer, equal = self.prefer, EQUAL_COST if self.allowed.settings.prefer else UNASKED_SAVING
+        if self.everywhere:
+            return self.everywhere
+        prefer = self.prefer
         as_good = [outcome for outcome in self.as_good if prefer and outcome.value(prefer) is not None]
         if not prefer or not as_good:
             return self.best
         costs = np.array([self.allowed.sign(prefer) * (outcome.value(prefer) or 0) for outcome in as_good])
-        close = np.flatnonzero(costs >= costs.max() - equal * abs(costs.max())).tolist()
+        close = np.flatnonzero(costs >= costs.max() - self._equal_cost * abs(costs.max())).tolist()
         metric = self.allowed.decided_by
         value = {place: self.allowed.sign(metric) * (as_good[place].value(metric) or 0) for place in close}
         return as_good[max(close, key=lambda place: (value[place], as_good[place] is self.best))]
 
     def costs_the_same(self, cost: str) -> bool:
-        """Whether the configurations that are as good cost about the same, where nobody asked to save a cost."""
+        """Whether the configurations that are as good cost about the same."""
         costs = [outcome.value(cost) for outcome in self.as_good]
         known = [value for value in costs if value is not None]
-        return len(known) == len(costs) and max(known) - min(known) <= UNASKED_SAVING * max(map(abs, known))
+        return len(known) == len(costs) and max(known) - min(known) <= self._equal_cost * max(map(abs, known))
+
+    @property
+    def _equal_cost(self) -> float:
+        return EQUAL_COST if self.allowed.settings.prefer else UNASKED_SAVING
 
     @cached_property
     def bearable(self) -> Bearable | None:

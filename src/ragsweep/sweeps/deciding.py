@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.equal_cost import at_equal_cost, budgeted_cost, usual_budgets
 from ragsweep.sweeps.other_readings import differ_by_parser_alone
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.shipping import not_shipped
 from ragsweep.sweeps.sweep import Sweep
 
@@ -19,19 +21,45 @@ def decide(sweep: Sweep) -> Decision:
 
     Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
     cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next. A
-    parser is never named for its cost.
+    parser is never named for its cost. What can be named at every cutoff is.
     """
     measured, sweep = sweep, at_equal_cost(sweep)
     decision = Decision(sweep, choose_at_each(sweep), measured)
     settings, cost = sweep.settings, cost_of_all(sweep)
     asked = settings.prefer or settings.margin is not None
-    if cost is None or asked or not_shipped(decision) != "tied" or differ_by_parser_alone(sweep.outcomes):
-        return decision
-    by_cost = {
-        cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
-        for cutoff, choice in decision.choices.items()
-    }
-    return replace(decision, choices=by_cost)
+    if cost and not asked and not_shipped(decision) == "tied" and not differ_by_parser_alone(sweep.outcomes):
+        by_cost = {
+            cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
+            for cutoff, choice in decision.choices.items()
+        }
+        decision = replace(decision, choices=by_cost)
+    serving, choices = _serving(decision), decision.choices.items()
+    one = {cutoff: replace(choice, everywhere=run) for (cutoff, choice), run in zip(choices, serving, strict=False)}
+    return replace(decision, choices=one or decision.choices)
+
+
+def _serving(decision: Decision) -> Sequence[Outcome]:
+    """The runs of one configuration that is the choice at every cutoff or, without `prefer`, tied with the best.
+
+    The one that is named at the headline's cutoff, if it serves; otherwise the one with the best mean, unless
+    configurations are compared at equal cost. Empty if there is none, or no other to choose from.
+    """
+    sweep, everywhere = decision.sweep, decision.everywhere.values()
+    some = [runs for runs in everywhere if _serves(decision, runs)] if len(everywhere) > 1 else []
+    if here := [runs for runs in some if decision.named in runs]:
+        return here[0]
+    if not some or sweep.budgeted or not sweep.is_mean(sweep.decided_by):
+        return ()
+    sign = sweep.sign(sweep.decided_by)
+    return max(some, key=lambda runs: sum(sign * (run.value(sweep.decided_by) or 0) for run in runs))
+
+
+def _serves(decision: Decision, outcomes: Sequence[Outcome]) -> bool:
+    by_cost = decision.sweep.settings.prefer is not None
+    return all(
+        choice.meets and (outcome is choice.named or (outcome in choice.tied and not by_cost))
+        for outcome, choice in zip(outcomes, decision.choices.values(), strict=True)
+    )
 
 
 def decide_each(sweep: Sweep) -> list[Decision]:

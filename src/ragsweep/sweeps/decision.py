@@ -132,12 +132,7 @@ class Decision:
         None if the metric is no mean over queries, or if there are fewer than two cutoffs, queries, or configurations
         that were measured at every cutoff.
         """
-        runs: dict[str, dict[int | None, Outcome]] = {}
-        for cutoff, choice in self.choices.items():
-            for outcome in choice.allowed.outcomes:
-                runs.setdefault(self.sweep.label(outcome), {})[cutoff] = outcome
-        everywhere = {label: list(found.values()) for label, found in runs.items() if len(found) == len(self.choices)}
-        metric, cutoffs = self.sweep.decided_by, len(self.choices)
+        everywhere, metric, cutoffs = self.everywhere, self.sweep.decided_by, len(self.choices)
         if min(cutoffs, len(everywhere), self.sweep.groups.number) < 2 or not self.sweep.is_mean(metric):
             return None
         labels = list(everywhere)
@@ -146,21 +141,19 @@ class Decision:
         scores = sign * np.array(runs_at, dtype=float)
         choices = [sign * choice.allowed.scores(metric) for choice in self.choices.values()]
         found = select_for_all(scores, choices, groups=self.sweep.groups, seed=self.sweep.seed)
-        label = self._serving(everywhere) or labels[found.best]
-        place = labels.index(label)
+        serves = self.headline.everywhere
+        place = labels.index(self.sweep.label(serves)) if serves else found.best
         loss = found.loss if place == found.best else found.for_each - scores[:, place].mean(axis=1)
-        return ForAll(label, everywhere[label], loss.tolist(), self._serves(everywhere[label]))
+        return ForAll(labels[place], everywhere[labels[place]], loss.tolist(), serves is not None)
 
-    def _serves(self, outcomes: Sequence[Outcome]) -> bool:
-        by_cost = self.sweep.settings.prefer is not None
-        return all(
-            choice.meets and (outcome is choice.named or (outcome in choice.tied and not by_cost))
-            for outcome, choice in zip(outcomes, self.choices.values(), strict=True)
-        )
-
-    def _serving(self, everywhere: Mapping[str, Sequence[Outcome]]) -> str | None:
-        """The configuration that is named at the headline's cutoff, if it serves everywhere."""
-        return next((label for label, runs in everywhere.items() if self.named in runs and self._serves(runs)), None)
+    @cached_property
+    def everywhere(self) -> Mapping[str, Sequence[Outcome]]:
+        """The runs of each configuration that was measured at every cutoff, by its settings except the cutoff."""
+        runs: dict[str, list[Outcome]] = {}
+        for choice in self.choices.values():
+            for outcome in choice.allowed.outcomes:
+                runs.setdefault(self.sweep.label(outcome), []).append(outcome)
+        return {label: found for label, found in runs.items() if len(found) == len(self.choices)}
 
     @cached_property
     def fronts(self) -> list[CostFront]:

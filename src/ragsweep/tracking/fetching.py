@@ -95,7 +95,8 @@ def fetch_run(tracking: DictConfig, run_id: str) -> Recorded:
         finished = {sweep_run.name: sweep_run.run_id for sweep_run in finished_runs(client, run_id)}
         best = run.data.tags.get("best.configuration")
         if best in finished:
-            raise TrackingError(f"{run_id}: this is a sweep; its best run is {best}: {finished[best]}")
+            the_best = f"the best is {best}: {finished[best]}"
+            raise TrackingError(f"{run_id}: this is a sweep, expected one of its runs; {the_best}")
         if finished:
             raise TrackingError(f"{run_id}: this is a sweep; expected one of its {len(finished)} finished runs")
         return _recorded(client, run)

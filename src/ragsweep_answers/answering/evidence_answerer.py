@@ -43,7 +43,7 @@ class EvidenceAnswerer:
         """The option with the highest score for each question, the first of equals; None if all are equal."""
         if not questions:
             return []
-        load, first, started = load_of_others(), time.time(), time.perf_counter()
+        load, began, started = load_of_others(), time.time(), time.perf_counter()
         pieces = [
             sorted({piece for each in question.evidence for piece in _pieces(each.text)}) for question in questions
         ]
@@ -63,7 +63,7 @@ class EvidenceAnswerer:
             first = last
             answers.append(_answer(question, scores.astype(float).tolist()))
         time_ms = 1000 * (time.perf_counter() - started) / len(questions)
-        taken = taken_now(first, time_ms, load, at_once=len(questions))
+        taken = taken_now(began, time_ms, load, at_once=len(questions))
         return [replace(each, time_ms=time_ms, taken=taken) for each in answers]
 
     def _embedded(self, texts: Sequence[str], role: Role) -> Embeddings:

@@ -36,13 +36,19 @@ def undetectable(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level
     found = sum(any(True for _ in swapped_judgments(each, ranks, relevance_level, level)) for each in swapped)
     if found < ENOUGH_POWER * trials:
         yield (
-            f"With {asked}, few swapped judgments can be seen: swaps put into {SWAPPED:.0%} of them "
-            f"were found in {found} of {trials} trials."
+            f"With {asked}, few swapped judgments can be seen: swaps put into {100 * SWAPPED:.0f} % of them "
+            f"were found in {found} of {trials} trials{_enough(queries, 100)}."
         )
     if dataset.unit == "page" and not _finds_shift(dataset, ranks, relevance_level, level):
         larger = _finds_shift(dataset, ranks, relevance_level, LARGER_LEVEL)
         hint = f"audit.level={LARGER_LEVEL} sees it" if larger else "compare some judged pages with the documents"
+        hint += _enough(queries, 20)
         yield f"With {asked}, pages counted from 0 cannot be seen, even if all of them are; {hint}."
+
+
+def _enough(queries: int, needed: int) -> str:
+    """How many queries of the bundled manual were enough (docs/audit.md), if these are fewer."""
+    return f". Of the bundled manual, {needed} queries were enough" if queries < needed else ""
 
 
 def _with_swaps(dataset: Dataset, ranks: UnitRanks, trial: int) -> Dataset:

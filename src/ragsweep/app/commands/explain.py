@@ -26,11 +26,9 @@ def main() -> int:
     arguments = parser.parse_intermixed_args()
     check_ids([arguments.run_id])
     given = arguments.query if arguments.text is None else [arguments.text, *arguments.query]
-    if not given:
-        parser.error("expected the id of a query, or a part of its text")
 
     from ragsweep.replay.explaining import ExplainRequest, explain
 
-    request = ExplainRequest(arguments.run_id, given[0], given[1:], arguments.allow)
+    request = ExplainRequest(arguments.run_id, given[0] if given else "", given[1:], arguments.allow)
     print(explain(request, shutil.get_terminal_size((100, 24)).columns))
     return 0

@@ -35,7 +35,8 @@ For your own PDF files:
   1. Put them into documents/.
   2. Replace the two examples in questions.json by your questions. relevant_docs names the pages that answer a
      question: "30", or "manual.pdf#30" if several files have a page of that number. query_type is optional.
-  3. ragsweep run -m dataset=mine retriever.alpha=0,0.5,1 k=3,5
+  3. ragsweep audit dataset=mine    # is something wrong with the questions?
+  4. ragsweep run -m dataset=mine retriever.alpha=0,0.5,1 k=3,5
 
 conf/ is the place for your own retrievers, datasets and experiments; ragsweep run --help lists everything."""
 

@@ -61,7 +61,7 @@ def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
             marker=MARKERS[place % len(MARKERS)],
             markersize=4,
             markevery=2,
-            label=in_legend(_title(evaluation.metrics[position])),
+            label=in_legend(_title(evaluation.metrics[position]))[0],
         )
     axes.axvline(evaluation.k, color="#444444", linewidth=1, linestyle=":")
     axes.text(
