@@ -140,7 +140,8 @@ def _unknown_setting(name: str, config: str) -> str:
     if name in groups() and not is_swept(name, sys.argv[1:]) and not any(each.startswith(f"{name}.") for each in known):
         return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
     if name in known:
-        return f"{name}: not every configuration of this sweep has this setting"
+        apart = "sweep apart those that have it, and ragsweep compare SWEEP_ID SWEEP_ID decides between all"
+        return f"{name}: not every configuration of this sweep has this setting; {apart}"
     if (have := _options_with(group, setting)) and not any(each.startswith(f"{group}.") for each in known):
         return f"{name}: this setting is only there with {' or '.join(f'{group}={option}' for option in have)}"
     files = (folder / f"{config}.yaml" for folder in conf_folders())
