@@ -94,8 +94,7 @@ def _scorer(name: str, measure: Measure, k: int, first_page: FirstPage) -> Score
             for span, value, note in zip(spans, values, notes, strict=True)
         ]
 
-    made: Scorer = scorer(scored, name=name, description=f"{name} of what was retrieved, equal to trec_eval's")
-    return made
+    return scorer(scored, name=name, description=f"{name} of what was retrieved, equal to trec_eval's")
 
 
 def expected_grades(expectations: Mapping[str, Any] | None) -> dict[str, int]:

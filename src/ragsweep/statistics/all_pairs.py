@@ -106,8 +106,7 @@ def _t_test(differences: Array, between: Array | None = None) -> Array:
 def _benjamini_hochberg(p: Array) -> Array:
     from scipy.stats import false_discovery_control
 
-    corrected: Array = false_discovery_control(p)
-    return corrected
+    return false_discovery_control(p)
 
 
 def _step_down_max_t(differences: Array, resamples: int, seed: int) -> Array:

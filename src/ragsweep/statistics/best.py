@@ -94,8 +94,7 @@ def worse_for_any_spread(scores: Array, span: float, between: Array | None = Non
         others = np.arange(len(rows)) != best
         leads = lowered(rows[best] - rows[others], noise[best] + noise[others])
         p[others] = np.minimum(1, (len(rows) - 1) * p_above(leads, 0.0, span))
-    shown: npt.NDArray[np.bool_] = (holm(p) <= LEVEL)[place]
-    return shown
+    return (holm(p) <= LEVEL)[place]
 
 
 def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = LEVEL) -> ComparisonWithBest:

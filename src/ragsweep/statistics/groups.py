@@ -87,8 +87,7 @@ class Groups:
             return values
         order = np.argsort(self.of, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
-        sums: Array = np.add.reduceat(values[..., order], starts, axis=-1) * (self.number / self.queries)
-        return sums
+        return np.add.reduceat(values[..., order], starts, axis=-1) * (self.number / self.queries)
 
     def widest(self, span: float) -> float:
         """The largest possible size of one of the `totals` of such groups if that of a value is `span`."""

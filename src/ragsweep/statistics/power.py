@@ -41,8 +41,7 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
         shape as `deviation`.
     """
     needed = (_quantiles(power, level) * np.asarray(deviation) / difference) ** 2
-    whole: Array = np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
-    return whole
+    return np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
 
 
 def _quantiles(power: float, level: float) -> float:

@@ -233,5 +233,4 @@ def _over(part: Array, whole: Array, otherwise: float) -> Array:
 def _reaching(scores: Array, thresholds: Array) -> Array:
     """The share of the scores that reach each threshold; -inf reaches none."""
     known = np.sort(scores[scores > -np.inf])
-    share: Array = (len(known) - np.searchsorted(known, thresholds)) / len(scores)
-    return share
+    return (len(known) - np.searchsorted(known, thresholds)) / len(scores)

@@ -160,8 +160,7 @@ class _Pieces:
             return None
         of = counts.tolist()
         sums = [[sum(of[piece] for part in at for piece in part) for at in rows] for rows in self._rows]
-        tokens: Array = np.array(sums, dtype=np.float64).T
-        return tokens
+        return np.array(sums, dtype=np.float64).T
 
     def ended(self, cutoffs: Indices, measuring: Measuring) -> int:
         """For how many queries more passages may be found, and those that are ranked make too little."""
@@ -280,5 +279,4 @@ class _Pieces:
 
 def _falling(scores: Scores) -> Scores:
     """Scores of which none is equal to another one of the query, so that the pieces keep their order."""
-    falling: Scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))
-    return falling
+    return np.where(scores == -np.inf, -np.inf, strictly_falling(scores))

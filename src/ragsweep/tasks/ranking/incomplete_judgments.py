@@ -53,8 +53,7 @@ def rank_biased(found: Hits, persistence: float = PERSISTENCE) -> PerQuery:
         persistence: The probability that a reader goes on to the next rank.
     """
     weights = (1 - persistence) * persistence ** np.arange(found.shape[1])
-    values: PerQuery = found @ weights
-    return values
+    return found @ weights
 
 
 def condensed(judged: Judged, known: Hits) -> Judged:
