@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ragsweep.statistics.intervals import LEVEL, Array
@@ -42,6 +44,19 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
     """
     needed = (_quantiles(power, level) * np.asarray(deviation) / difference) ** 2
     return np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
+
+
+def fewest_queries(shows: Callable[[int], bool], most: int) -> int | None:
+    """The smallest number of queries that shows something, if all larger ones do; None if none up to `most` does."""
+    few, many = 0, 1
+    while not shows(many):
+        few, many = many, 2 * many
+        if many > most:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if shows(middle) else (middle, many)
+    return many
 
 
 def _quantiles(power: float, level: float) -> float:
