@@ -205,10 +205,8 @@ def at_worst(sweep: Sweep) -> npt.NDArray[np.bool_]:
     metric = sweep.metric_info[sweep.decided_by]
     if not sweep.is_mean(sweep.decided_by):
         return np.zeros((len(sweep.outcomes), len(sweep.queries)), dtype=bool)
-    worst: npt.NDArray[np.bool_] = sweep.scores(sweep.decided_by) == (
-        metric.low if metric.higher_is_better else metric.high
-    )
-    return worst
+    worst = metric.low if metric.higher_is_better else metric.high
+    return np.asarray(sweep.scores(sweep.decided_by) == worst)
 
 
 def choose(sweep: Sweep, cutoff: int | None) -> Choice:

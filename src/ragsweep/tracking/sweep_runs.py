@@ -122,10 +122,6 @@ class StoredSweep(NamedTuple):
     client: MlflowClient
     runs: Sequence[SweepRun]
 
-    def job_results(self) -> Iterator[JobResult]:
-        """The runs as jobs of the sweep."""
-        return (job_result(self.client, run) for run in self.runs)
-
 
 def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[SweepRun]:
     """All runs of a sweep: its own, and finished runs of other sweeps that it reuses.
@@ -194,7 +190,7 @@ def collect(
         store: Its runs in the store. None if the store does not answer.
         settings: How it is decided.
     """
-    stored = list(store.job_results()) if store else []
+    stored = [job_result(store.client, run) for run in store.runs] if store else []
     absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
     found = sorted([*stored, *_here(sweep, parent)], key=lambda job: job.status == "FINISHED")
     jobs = {job.number: job for job in found}  # of several runs of a job, the finished one counts

@@ -138,9 +138,8 @@ def check_store(config: DictConfig) -> None:
         TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
     """
     uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
-    if not isinstance(uri, str):  # `check` says what is missing
-        return
-    check_uri(uri, artifacts)
+    if isinstance(uri, str):  # else `check` says what is missing
+        check_uri(uri, artifacts)
 
 
 def check_uri(uri: str, artifacts: str | None) -> None:

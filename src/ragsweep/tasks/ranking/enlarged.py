@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.core.arrays import NOTHING, Indices, Scores
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset, Document, Qrels
@@ -205,7 +205,8 @@ class _Pieces:
             passages[query, : len(pieces)] = pieces
             scores[query, : len(pieces)] = [part.score for part, its in zip(of_row, row, strict=True) for _ in its]
         items = self._with_qrels(rows) if self._items.references else self._all
-        ranking = replace(self._ranking, passages=passages, scores=_falling(scores), others=np.empty(0))
+        scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))  # so that pieces keep their order
+        ranking = replace(self._ranking, passages=passages, scores=scores, others=np.empty(0))
         judged = learning.judged_ranking(items, ranking, measuring.evaluation, width)
         missing = cutoffs - np.array([len(row) for row in rows])
         return _Judged(items, ranking, judged, (judged.units != NOTHING).sum(axis=1) + missing)
@@ -275,8 +276,3 @@ class _Pieces:
             passage_units=np.array(self._units, dtype=np.int64),
             further_units=np.empty((0, 2), dtype=np.int64),
         )
-
-
-def _falling(scores: Scores) -> Scores:
-    """Scores of which none is equal to another one of the query, so that the pieces keep their order."""
-    return np.where(scores == -np.inf, -np.inf, strictly_falling(scores))
