@@ -29,7 +29,7 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.readers.fields import shown_value
 from ragsweep.datasets.readers.judgment_fields import grades_in
-from ragsweep.mlflow.expectations import EXPECTED, relevant_in
+from ragsweep.mlflow.evaluation_questions import EXPECTED, relevant_in
 from ragsweep.tasks.ranking import metrics
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.text.normalisation import composed

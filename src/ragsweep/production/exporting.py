@@ -42,8 +42,7 @@ from ragsweep.production.export_folder import (
     write_check,
     write_settings,
 )
-from ragsweep.production.loading import documents_of, load_with, refuse_if_not_alone
-from ragsweep.production.rechecking import differences
+from ragsweep.production.loading import differences, documents_of, load_with, refuse_if_not_alone
 from ragsweep.replay.trusted_record import composed_today, trusted
 from ragsweep.retrieval import Ingest, Ranking, rank
 from ragsweep.retrieval.returned_units.merging import Enlarging

@@ -22,8 +22,8 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.measurement_files import RESAMPLED
-from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.journal import journals_below
+from ragsweep.tracking.names import tagged
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.tracked_job import NUMBER, PARENT, SWEPT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, search

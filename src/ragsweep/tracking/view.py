@@ -22,7 +22,7 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.names import tagged
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun, sweep_runs
 from ragsweep.tracking.tracked_job import LOWER_IS_BETTER, MEASURED, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
