@@ -179,9 +179,9 @@ def _existing(path: str, folder: Path) -> Path:
     return placed(path)
 
 
-def documents_of(node: Mapping[str, Any], store: Store = NO_STORE) -> tuple[Document, ...]:
+def documents_of(node: Mapping[str, Any]) -> tuple[Document, ...]:
     """The documents that a node `corpus` reads."""
-    documents: tuple[Document, ...] = _with_store(node, "corpus", store).read()
+    documents: tuple[Document, ...] = _with_store(node, "corpus", NO_STORE).read()
     return documents
 
 

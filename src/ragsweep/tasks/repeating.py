@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
@@ -37,6 +37,8 @@ BY_REPEAT = "by_repeat.csv"  # in results/: every metric and measure in each rep
 SEVERAL_TEXTS = " | "  # between what the repeats returned, where it differs
 TYPICAL = 5  # repeats that are suggested
 FIRST = "All other sections, and the charts, show the first repeat; the scores are those of all."
+
+Measured = TypeVar("Measured", Score, Measure)
 
 
 @offered_with("measure")
@@ -101,14 +103,8 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
     What is no number, such as sections, charts and most tables, is that of the first repeat.
     """
     first, number = repeats[0], len(repeats)
-    scores = [
-        _score(some, first, resamples, seed)
-        for some in _by_name([[(each.metric.name, each) for each in one.scores] for one in repeats])
-    ]
-    measures = [
-        _measure(some, first)
-        for some in _by_name([[(each.metric.name, each) for each in one.measures] for one in repeats])
-    ]
+    scores = [_score(some, first, resamples, seed) for some in _by_name([one.scores for one in repeats])]
+    measures = [_measure(some, first) for some in _by_name([one.measures for one in repeats])]
     curves = {
         name: _curve([each.curves[name] for each in repeats])
         for name in first.curves
@@ -143,9 +139,9 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
     )
 
 
-def _by_name(repeats: Sequence[Sequence[tuple[str, Any]]]) -> Iterator[list[Any]]:
-    """What all repeats have, in the order of the first one."""
-    named = [dict(each) for each in repeats]
+def _by_name(repeats: Sequence[Sequence[Measured]]) -> Iterator[list[Measured]]:
+    """The scores, or the measures, that all repeats have, in the order of the first one."""
+    named = [{each.metric.name: each for each in one} for one in repeats]
     yield from ([each[name] for each in named] for name in named[0] if all(name in each for each in named))
 
 
