@@ -166,10 +166,7 @@ class Sweep:
 
     @cached_property
     def best(self) -> int:
-        """Position of the best run; of equal ones, the first. The runs must have the same cutoff.
-
-        That of `standings`, without its tests.
-        """
+        """Position of the best run, as in `standings`; of equal ones, the first. The runs must have the same cutoff."""
         metric = self.decided_by
         values = self.scores(metric).mean(axis=1) if self.is_mean(metric) else self._aggregates
         return int(first_best(self.sign(metric) * values))
@@ -183,7 +180,8 @@ class Sweep:
             return standings_by_aggregate(self._aggregates, resampled, higher_is_better=self.higher_is_better)
         fixed = self.fixed_baseline
         return standings(
-            *(self.scores(self.decided_by), self.types),
+            self.scores(self.decided_by),
+            self.types,
             groups=self.groups,
             between=added_by_repeats(self.outcomes, self.decided_by),
             baseline=self._usual_baseline if fixed is None else fixed,

@@ -109,7 +109,8 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
             if margin:
                 slack = {"margin": margin, "span": span(measured, metric)}
             found = shown_to_beat(
-                *(units(measured, metric), costs),
+                units(measured, metric),
+                costs,
                 **slack,
                 between=added_by_repeats(measured.outcomes, metric),
                 resamples=sweep.resamples,

@@ -164,9 +164,9 @@ def _score(repeats: Sequence[Score], of: Measurement, resamples: int, seed: int)
     per_item = np.array([each.per_item for each in repeats])
     found, mean = components(per_item, of.groups), per_item.mean(axis=0)
     added = np.array([between_repeats(found.repeat, number)])
-    shares = np.array([metric.wilson])
+    drawn_by = {"resamples": resamples, "seed": seed}
     (low,), (high,) = mean_intervals(
-        *(mean[None], shares), groups=of.groups, resamples=resamples, seed=seed, between=added, repeats=number
+        mean[None], np.array([metric.wilson]), groups=of.groups, between=added, repeats=number, **drawn_by
     )
     guessing = _guessing([each.guessing for each in repeats if each.guessing], mean, of, float(added[0]))
     score = replace(first, metric=metric, value=float(mean.mean()), low=float(low), high=float(high), per_item=mean)

@@ -201,16 +201,16 @@ def collect(
         elif number not in jobs:
             jobs[number] = JobResult(number, name, "", absent, {}, {}, sweep.folder)
     outcomes = []
-    fates = {}
+    unfinished = {}
     for job in told_apart([jobs[number] for number in sorted(jobs)]):
-        fates[job.name] = job.status
-        if job.status == "FINISHED":
-            try:
-                outcomes.append(job.outcome)
-                del fates[job.name]
-            except UNREADABLE as error:
-                fates[job.name] = unreadable(error)
-    return Sweep(with_own_columns(outcomes), fates, settings)
+        if job.status != "FINISHED":
+            unfinished[job.name] = job.status
+            continue
+        try:
+            outcomes.append(job.outcome)
+        except UNREADABLE as error:
+            unfinished[job.name] = unreadable(error)
+    return Sweep(with_own_columns(outcomes), unfinished, settings)
 
 
 def told_apart(jobs: Sequence[J]) -> list[J]:
