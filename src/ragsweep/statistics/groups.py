@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import Indices, Mask
 
 Array = npt.NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class Groups:
         """Position of the first query of each group, shape [groups]."""
         return np.unique(self.of, return_index=True)[1]
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Groups:
+    def only(self, chosen: Mask) -> Groups:
         """The groups of some of the queries."""
         return Groups.named(self.of[chosen].tolist())
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Indices, Mask
 from ragsweep.statistics.intervals import (
     COVERAGE,
     EQUAL,
@@ -18,8 +18,6 @@ from ragsweep.statistics.intervals import (
     resample_weights,
 )
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
-
-Mask = npt.NDArray[np.bool_]
 
 FEWEST_DATASETS = 3  # of fewer, leaving one out says nothing
 OF_DRAWS = 0.9  # share of the draws of a new dataset in which a choice loses at most what is stated
@@ -231,7 +229,7 @@ def _resampled(scores: Array, resamples: int, seed: int) -> Array:
     return np.concatenate([scores @ block for block in resample_weights(scores.shape[1], resamples, seed)], axis=1)
 
 
-def _largest_q(deviations: Array, dataset: npt.NDArray[np.int64], datasets: int) -> Array:
+def _largest_q(deviations: Array, dataset: Indices, datasets: int) -> Array:
     """The largest Q of all configurations under each assignment of queries to datasets, shape [assignments].
 
     Args:

@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.style import LONGEST_WORD, is_number, shown
 from ragsweep.statistics import Groups, Standings, standings, standings_by_aggregate
-from ragsweep.statistics.intervals import first_best
+from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.other_readings import on_common_queries
@@ -155,7 +154,7 @@ class Sweep:
         distinct = list(dict.fromkeys(row[name] for row in self._rows if row.get(name) is not None))
         return sorted(distinct) if all(is_number(value) for value in distinct) else distinct
 
-    def scores(self, metric: str) -> npt.NDArray[np.float64]:
+    def scores(self, metric: str) -> Array:
         """One metric of every outcome, shape [outcomes, queries]."""
         return np.array([outcome.per_query[metric] for outcome in self.outcomes], dtype=float)
 
@@ -191,7 +190,7 @@ class Sweep:
         )
 
     @property
-    def _aggregates(self) -> npt.NDArray[np.float64]:
+    def _aggregates(self) -> Array:
         return np.array([outcome.facts.aggregates[self.decided_by].mean for outcome in self.outcomes])
 
     @property

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.datasets.model.overlaps import ranges
-
-Array = npt.NDArray[np.float64]
+from ragsweep.statistics.intervals import Array
 
 
 class Counts(NamedTuple):

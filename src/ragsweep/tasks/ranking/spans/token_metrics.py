@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import metric
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.ranking.spans.counts import Array, Counts
+from ragsweep.tasks.ranking.spans.counts import Counts
 from ragsweep.tasks.ranking.spans.needs import of_spans, ratio, spans_in
 from ragsweep.tasks.ranking.spans.spans import Token
 
