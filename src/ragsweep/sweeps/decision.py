@@ -146,7 +146,8 @@ class Decision:
         scores = sign * np.array(runs_at, dtype=float)
         choices = [sign * choice.allowed.scores(metric) for choice in self.choices.values()]
         found = select_for_all(scores, choices, groups=self.sweep.groups, seed=self.sweep.seed)
-        label = self._serving(everywhere) or labels[found.best]
+        serving = (label for label, runs in everywhere.items() if self.named in runs and self._serves(runs))
+        label = next(serving, "") or labels[found.best]
         place = labels.index(label)
         loss = found.loss if place == found.best else found.for_each - scores[:, place].mean(axis=1)
         return ForAll(label, everywhere[label], loss.tolist(), self._serves(everywhere[label]))
@@ -157,10 +158,6 @@ class Decision:
             choice.meets and (outcome is choice.named or (outcome in choice.tied and not by_cost))
             for outcome, choice in zip(outcomes, self.choices.values(), strict=True)
         )
-
-    def _serving(self, everywhere: Mapping[str, Sequence[Outcome]]) -> str | None:
-        """The configuration that is named at the headline's cutoff, if it serves everywhere."""
-        return next((label for label, runs in everywhere.items() if self.named in runs and self._serves(runs)), None)
 
     @cached_property
     def fronts(self) -> list[CostFront]:
