@@ -71,12 +71,7 @@ class MlflowQuestions:
 
 
 def write(collection: Collection, name: str, store: DictConfig) -> tuple[Key, list[str], Asked]:
-    """Write the questions and judgments of a dataset as an EvaluationDataset.
-
-    Args:
-        collection: The dataset.
-        name: Of the new EvaluationDataset.
-        store: The tracking store.
+    """Write the questions and judgments of a dataset as a new EvaluationDataset of this name.
 
     Returns:
         What is judged, which is the setting `unit` that reads them; what is lost, a sentence each; and what is written.

@@ -106,12 +106,7 @@ class FalseFinds:
     groups: Groups
 
     def scores(self, resamples: int, seed: int) -> list[Score]:
-        """The metrics, in the order of `Kind.metrics`.
-
-        Args:
-            resamples: Of all questions, those with an answer and those without.
-            seed: Of the resamples.
-        """
+        """The metrics, in the order of `Kind.metrics`, with intervals by resamples of all questions."""
         items = len(self.answerable) + len(self.unanswerable)
         metrics = {self.kind.rate: self._rate, self.kind.balance: self._balance, self.kind.area: self._area}
         blocks = resample_weights(items, resamples, seed, self.groups)

@@ -66,14 +66,7 @@ def with_repeat(config: DictConfig, paths: Sequence[str], number: int) -> DictCo
 
 
 def measure_repeats(repeats: Sequence[tuple[Task, Any]], decide_by: str, *, resamples: int, seed: int) -> Measurement:
-    """Measure all repeats, and make one measurement of them.
-
-    Args:
-        repeats: The task of each repeat, with its items.
-        decide_by: The metric that decides a sweep.
-        resamples: Number of bootstrap resamples of the intervals.
-        seed: Seed of the bootstrap.
-    """
+    """Measure all repeats, each a task with its items, and make one measurement of them."""
     first, _ = repeats[0]
     found = (
         first.measure_repeats(repeats)

@@ -39,10 +39,7 @@ REFUSED = re.compile(r"[^/\w.\- :]")
 def check_names(config: DictConfig, metrics: Sequence[str], measures: Sequence[str] = ()) -> None:
     """Refuse names that MLflow would refuse at the first run, or that would stand for two things.
 
-    Args:
-        config: Has the names of the dataset and of the experiment.
-        metrics: Names of the metrics.
-        measures: Names of further numbers, such as costs.
+    They are those of the dataset and the experiment, of metrics, and of further measures, such as costs.
 
     Raises:
         ConfigError: For the first of them.

@@ -65,9 +65,7 @@ def but_graded(dataset: Dataset, rows: Sequence[int]) -> str:
 def about_left_out(dataset: Dataset, asked: int) -> tuple[str, str, str] | None:
     """How many questions a setting leaves out, what that does to the numbers, and what to do; None if none are.
 
-    Args:
-        dataset: The dataset.
-        asked: Number of the questions that are measured.
+    `asked` is the number of questions that are measured.
     """
     found = dataset.left_out
     if not found.number:

@@ -37,14 +37,7 @@ PASSAGES_OF_A_PART = 10  # so many are ranked for each part that is returned
 
 
 def enlarged(items: Dataset, ranking: Ranking, unit: ReturnedUnit, measuring: Measuring) -> Shown:
-    """What is returned for the passages of a ranking, measured at every cutoff.
-
-    Args:
-        items: Has the passages and their documents.
-        ranking: The passages that were found.
-        unit: Says what is returned for them.
-        measuring: How it is measured.
-    """
+    """What is returned for the passages of a ranking, measured at every cutoff."""
     enlarging = Enlarging(unit, items.documents, items.passages)
     most = max(CURVE, measuring.k) if measuring.budget is None else measuring.depth
     pieces = _Pieces(items, enlarging, ranking, most, measuring.evaluation.fuzzy_threshold)

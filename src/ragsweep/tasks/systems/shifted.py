@@ -20,10 +20,6 @@ BETTER_FOR_ONE_WORSE = 3  # or for one that a shift in the other direction makes
 def misnamed_pages(results: Sequence[Sequence[Result]], places: Places) -> list[str]:
     """A sentence where the texts of many results stand on other pages than the results name.
 
-    Args:
-        results: What came back for each query.
-        places: As they were matched.
-
     Raises:
         ConfigError: Nearly all stand one page further, or one page before: pages are counted from another number.
     """
@@ -52,14 +48,7 @@ def misnamed_pages(results: Sequence[Sequence[Result]], places: Places) -> list[
 def shifted_pages(
     items: Dataset, rows: Sequence[int], results: Sequence[Sequence[Result]], places: Places
 ) -> list[str]:
-    """A sentence where many queries would be answered better if every page were the next one, or the one before.
-
-    Args:
-        items: The dataset.
-        rows: The queries that were asked.
-        results: What came back for each.
-        places: As they were matched.
-    """
+    """A sentence where many queries would be answered better if every page were the next one, or the one before."""
     first = places.matching.first_page
     now = _first_ranks(items, rows, results, places)
     changes = {}
