@@ -29,8 +29,8 @@ def main() -> int:
     if not given:
         parser.error("expected the id of a query, or a part of its text")
 
-    from ragsweep.replay.explaining import ExplainRequest, explain
+    from ragsweep.replay.explaining import explain
 
-    request = ExplainRequest(arguments.run_id, given[0], given[1:], arguments.allow)
-    print(explain(request, shutil.get_terminal_size((100, 24)).columns))
+    width = shutil.get_terminal_size((100, 24)).columns
+    print(explain(arguments.run_id, given[0], given[1:], arguments.allow, width))
     return 0
