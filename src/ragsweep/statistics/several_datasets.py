@@ -21,8 +21,8 @@ from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, 
 
 FEWEST_DATASETS = 3  # of fewer, leaving one out says nothing
 OF_DRAWS = 0.9  # share of the draws of a new dataset in which a choice loses at most what is stated
-UNEVEN = 3  # times as much as the squares of normal deviations vary those of losses: often 0, and sometimes large
-POOLED = 0.1  # queries' worth of the variance over all, added to that of each dataset: few may not differ at all
+UNEVEN = 3  # how much more the squares of losses, often 0 and sometimes large, vary than those of normal deviations
+POOLED = 0.1  # weight, in queries, of the variance over all in that of a dataset: a few queries may all be the same
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from ragsweep.datasets import Dataset
 from ragsweep.retrieval.results import Result
 from ragsweep.tasks.systems.places import Places
 
-MISNAMED = 0.1  # of the results whose texts are found: more are said
-SURELY_SHIFTED = 0.9  # of them, all by one page in one direction: then `first_page` is wrong
-FEWEST_SURE = 10  # results whose texts are found: of fewer, it is only said
-LEAST_BETTER = 0.2  # of the queries: fewer may be better by chance
-BETTER_FOR_ONE_WORSE = 3  # or for one that a shift in the other direction makes better
+MISNAMED = 0.1  # share of the results whose texts are found; a larger share is reported
+SURELY_SHIFTED = 0.9  # share of them that is one page off in one direction: then `first_page` is wrong
+FEWEST_SURE = 10  # results whose texts are found; with fewer, it is no error
+LEAST_BETTER = 0.2  # share of the queries; fewer may be better by chance
+BETTER_FOR_ONE_WORSE = 3  # queries; also for one that a shift in the other direction makes better
 
 
 def misnamed_pages(results: Sequence[Sequence[Result]], places: Places) -> list[str]:
