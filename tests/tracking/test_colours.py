@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragsweep.tracking.colours import colour
+from ragsweep.tracking.tracked_job import colour
 
 
 @pytest.mark.parametrize("total", [1, 2, 15, 100])

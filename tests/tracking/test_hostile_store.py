@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
 from ragsweep.core.errors import TrackingError
-from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.names import tagged
 from ragsweep.tracking.sweep_runs import sweep_runs
 
 SWEEP = ["-m", "retriever=sparse", "k=1,2"]

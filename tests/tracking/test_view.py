@@ -24,8 +24,8 @@ from omegaconf import OmegaConf
 from servers import free_port
 
 from ragsweep.tracking import print_latest_sweep, ui_addresses
-from ragsweep.tracking.colours import colour
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
+from ragsweep.tracking.tracked_job import colour
 from ragsweep.tracking.ui_addresses import ui_of, usual_port
 from ragsweep.tracking.view import save_view, sweep_address
 

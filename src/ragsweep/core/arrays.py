@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 Milliseconds = npt.NDArray[np.float64]
 
 NOTHING = -1  # in a ranking, at the ranks after the last passage that was retrieved

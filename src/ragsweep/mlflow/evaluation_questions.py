@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from omegaconf import DictConfig
 
@@ -18,7 +19,6 @@ from ragsweep.datasets.formats.conversion import FORMATS
 from ragsweep.datasets.model.pages import Key, Settings
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.judgment_fields import KNOWN
-from ragsweep.mlflow.expectations import EXPECTED, relevant_in
 from ragsweep.tracking.address import check_address
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ DIGEST = "ragsweep.digest"  # tag of a dataset: of its documents, questions and 
 QUERY_ID = "query_id"  # tag of a record
 NO_FIELDS = ("mlflow.", "ragsweep.")  # what tags begin with that are no fields of a query
 RELEVANT = "relevant_docs"
+EXPECTED, CONTEXT = "expected_documents", "expected_retrieved_context"  # expectations of a row
 KEYS: tuple[Key, ...] = get_args(Key)
 SHOWN_DIGITS = 12  # of a digest
 
@@ -70,12 +71,7 @@ class MlflowQuestions:
 
 
 def write(collection: Collection, name: str, store: DictConfig) -> tuple[Key, list[str], Asked]:
-    """Write the questions and judgments of a dataset as an EvaluationDataset.
-
-    Args:
-        collection: The dataset.
-        name: Of the new EvaluationDataset.
-        store: The tracking store.
+    """Write the questions and judgments of a dataset as a new EvaluationDataset of this name.
 
     Returns:
         What is judged, which is the setting `unit` that reads them; what is lost, a sentence each; and what is written.
@@ -121,6 +117,14 @@ def _row(record: EvaluationRecord, has_id: bool) -> Entry:
     }
     name = {"id": record.tags[QUERY_ID]} if has_id else {}
     return {**others, **name, RELEVANT: relevant_in(record.expectations)}
+
+
+def relevant_in(expectations: Mapping[str, Any]) -> Any:
+    """The value of `EXPECTED`; where it is missing or null, each `doc_uri` in MLflow's own `CONTEXT`."""
+    found, context = expectations.get(EXPECTED), expectations.get(CONTEXT)
+    if found is not None or not isinstance(context, list):
+        return found
+    return [str(each["doc_uri"]) for each in context if isinstance(each, dict) and each.get("doc_uri")]
 
 
 def _digest(asked: Asked) -> str:

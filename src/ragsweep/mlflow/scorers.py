@@ -29,7 +29,7 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.readers.fields import shown_value
 from ragsweep.datasets.readers.judgment_fields import grades_in
-from ragsweep.mlflow.expectations import EXPECTED, relevant_in
+from ragsweep.mlflow.evaluation_questions import EXPECTED, relevant_in
 from ragsweep.tasks.ranking import metrics
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.text.normalisation import composed
@@ -94,8 +94,7 @@ def _scorer(name: str, measure: Measure, k: int, first_page: FirstPage) -> Score
             for span, value, note in zip(spans, values, notes, strict=True)
         ]
 
-    made: Scorer = scorer(scored, name=name, description=f"{name} of what was retrieved, equal to trec_eval's")
-    return made
+    return scorer(scored, name=name, description=f"{name} of what was retrieved, equal to trec_eval's")
 
 
 def expected_grades(expectations: Mapping[str, Any] | None) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -42,8 +42,7 @@ from ragsweep.production.export_folder import (
     write_check,
     write_settings,
 )
-from ragsweep.production.loading import documents_of, load_with, refuse_if_not_alone
-from ragsweep.production.rechecking import differences
+from ragsweep.production.loading import differences, documents_of, load_with, refuse_if_not_alone
 from ragsweep.replay.trusted_record import composed_today, trusted
 from ragsweep.retrieval import Ingest, Ranking, rank
 from ragsweep.retrieval.returned_units.merging import Enlarging
@@ -230,18 +229,13 @@ def _expect_recorded(today: DictConfig, run_id: str, task: RankingTask, items: D
     shown = task.shown(items, ranking)
     its = shown.ranking
     now = trec_lines.run_lines(shown.evaluation.judged, its.passages, its.scores, shown.items, TAG)
-    was, is_ = (_units_by_rank(lines) for lines in (text.splitlines(), now))
+    was, is_ = ([line.split()[0:3:2] for line in lines] for lines in (text.splitlines(), now))  # query and unit
     if was != is_:
         different = sum(one != other for one, other in zip(was, is_, strict=False)) + abs(len(was) - len(is_))
         raise TrackingError(
             f"{run_id}: {different:,} of {len(was):,} recorded ranks are others now, so that the export would not "
             f"retrieve what was measured; ragsweep reproduce {run_id} says what has changed"
         )
-
-
-def _units_by_rank(lines: Iterable[str]) -> list[list[str]]:
-    """The query and what was retrieved, in each line of a TREC file."""
-    return [line.split()[0:3:2] for line in lines]
 
 
 def _nodes(experiment: Experiment, run_id: str) -> dict[str, Any]:

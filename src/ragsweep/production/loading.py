@@ -1,4 +1,4 @@
-"""Builds the retriever of an exported folder, which anybody may have written.
+"""Builds the retriever of an exported folder, which anybody may have written, and asks its questions again.
 
 Only what `reproduce` would build from a record is built: classes of ragsweep and of modules that the user allows, plain
 values, files in the folder or in the project, and the bundled models.
@@ -22,7 +22,16 @@ from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.chunking import cut
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset import passages_in
-from ragsweep.production.export_folder import COMPONENTS, INDEX, OTHERS, SETTINGS, STAGES, read_nodes, settings_of
+from ragsweep.production.export_folder import (
+    COMPONENTS,
+    INDEX,
+    OTHERS,
+    SETTINGS,
+    STAGES,
+    Check,
+    read_nodes,
+    settings_of,
+)
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import check_node, placed_node, refuse_paths, resolved_path, set_setting
 from ragsweep.retrieval import LearnsFromJudgments
@@ -133,6 +142,25 @@ def load_with(
     return found
 
 
+def differences(retriever: LoadedRetriever, check: Check) -> list[str]:
+    """A line for each question whose passages are not those recorded, in the same order."""
+    answers = retriever.search_all([question.query for question in check.questions], check.k)
+    lines = []
+    for question, hits in zip(check.questions, answers, strict=True):
+        ids = tuple(hit.passage_id for hit in hits)
+        if ids != question.passages:
+            lines.append(f"{question.query!r:.80}: {_first_difference(question.passages, ids)}")
+    return lines
+
+
+def _first_difference(was: tuple[str, ...], is_: tuple[str, ...]) -> str:
+    rank = next(
+        (at for at, pair in enumerate(zip(was, is_, strict=False)) if pair[0] != pair[1]), min(len(was), len(is_))
+    )
+    recorded, now = (ids[rank] if rank < len(ids) else "nothing" for ids in (was, is_))
+    return f"rank {rank + 1} was {recorded}, is {now}"
+
+
 def _check(nodes: Mapping[str, Any], given: Sequence[str], allow: Sequence[str]) -> None:
     """Raise `ConfigError` for what may not be built, before anything is."""
     outside: dict[str, str] = {}
@@ -151,9 +179,9 @@ def _existing(path: str, folder: Path) -> Path:
     return placed(path)
 
 
-def documents_of(node: Mapping[str, Any], store: Store = NO_STORE) -> tuple[Document, ...]:
+def documents_of(node: Mapping[str, Any]) -> tuple[Document, ...]:
     """The documents that a node `corpus` reads."""
-    documents: tuple[Document, ...] = _with_store(node, "corpus", store).read()
+    documents: tuple[Document, ...] = _with_store(node, "corpus", NO_STORE).read()
     return documents
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import chdir
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,33 +17,24 @@ from ragsweep.tasks.task import Record
 from ragsweep.tasks.task_capabilities import ExplainsItems
 
 
-@dataclass(frozen=True)
-class ExplainRequest:
-    """What to explain.
+def explain(run_id: str, query: str, overrides: Sequence[str], modules: Sequence[str], width: int) -> str:
+    """The explanation as text, for a terminal that is `width` characters wide. Records nothing.
 
-    Attributes:
+    Args:
         run_id: The run.
         query: The id of a query, or a part of its text that is in no other query. Empty if none was named.
         overrides: `name=value`: the places of stores and data on this machine.
         modules: Modules outside ragsweep whose classes the record may name.
+        width: That of the terminal.
     """
-
-    run_id: str
-    query: str
-    overrides: Sequence[str]
-    modules: Sequence[str]
-
-
-def explain(request: ExplainRequest, width: int) -> str:
-    """The explanation as text, for a terminal that is `width` characters wide. Records nothing."""
-    today, settings = composed_today(request.overrides)
-    run = tracking.fetch_run(today.tracking, request.run_id)
-    if not request.query:
-        raise ConfigError(f"{request.run_id}: which query? expected its id or a part of its text, after the run")
+    today, settings = composed_today(overrides)
+    run = tracking.fetch_run(today.tracking, run_id)
+    if not query:
+        raise ConfigError(f"{run_id}: which query? expected its id or a part of its text, after the run")
     with chdir(project()), TemporaryDirectory(prefix="explain-") as folder:  # paths of records start at the project
-        experiment, how = recorded_experiment(run, today, settings, request.modules, Path(folder))
+        experiment, how = recorded_experiment(run, today, settings, modules, Path(folder))
         task = experiment.task
         if not isinstance(task, ExplainsItems):
-            raise ConfigError(f"{request.run_id}: {kind_of(task)} does not explain its runs")
+            raise ConfigError(f"{run_id}: {kind_of(task)} does not explain its runs")
         record = Record(run.name, run.run_id, run.per_query, run.params)
-        return "\n".join([*([how] if how else []), *task.explain(experiment.items, request.query, record, width)])
+        return "\n".join([*([how] if how else []), *task.explain(experiment.items, query, record, width)])

@@ -53,10 +53,7 @@ def recorded_experiment(
 
 
 def with_returned(text: str) -> str:
-    """The recorded configuration with the retriever that returns what is in a file, whose path is still to be set.
-
-    Args:
-        text: The run's `config/config.yaml`.
+    """A run's `config/config.yaml` with the retriever that returns what is in a file, whose path is still to be set.
 
     Raises:
         ConfigError: The configuration has no retriever.

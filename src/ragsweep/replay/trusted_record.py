@@ -54,11 +54,7 @@ def refuse_others(overrides: Sequence[str], *groups: str) -> None:
 
 
 def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
-    """The configuration of this machine, and the settings that replace recorded settings.
-
-    Args:
-        overrides: `name=value`: the places of stores and data on this machine.
-    """
+    """The configuration of this machine, and the settings that replace recorded ones, from overrides `name=value`."""
     register_resolvers()
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))

@@ -80,12 +80,16 @@ def compare_all_pairs(
         by_group = without_rounding(units[first] - units[second])
     if correction == "max_t":
         corrected = _step_down_max_t(by_group, resamples, seed)
+    elif correction == "holm":
+        corrected = holm(found.p)
     else:
-        corrected = holm(found.p) if correction == "holm" else _benjamini_hochberg(found.p)
+        from scipy.stats import false_discovery_control
+
+        corrected = false_discovery_control(found.p)
     return AllPairs(first, second, found, corrected)
 
 
-def _t_test(differences: Array, between: Array | None = None) -> Array:
+def _t_test(differences: Array, between: Array | None) -> Array:
     """P-values of Student's paired t test. Where all queries differ by the same: 0, or 1 if that is nothing."""
     from scipy.special import stdtr
     from scipy.stats import ttest_1samp
@@ -101,13 +105,6 @@ def _t_test(differences: Array, between: Array | None = None) -> Array:
     varied = np.ptp(differences, axis=1) > EQUAL
     p[varied] = ttest_1samp(differences[varied], 0, axis=1).pvalue
     return p
-
-
-def _benjamini_hochberg(p: Array) -> Array:
-    from scipy.stats import false_discovery_control
-
-    corrected: Array = false_discovery_control(p)
-    return corrected
 
 
 def _step_down_max_t(differences: Array, resamples: int, seed: int) -> Array:

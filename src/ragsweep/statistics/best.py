@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.comparison import holm, sign_patterns
 from ragsweep.statistics.intervals import (
@@ -38,7 +38,7 @@ class ComparisonWithBest:
 
     best: int
     p: Array
-    tied: npt.NDArray[np.bool_]
+    tied: Mask
 
 
 def compare_with_best(
@@ -75,7 +75,7 @@ def compare_with_best(
     return ComparisonWithBest(best, p, p > level)
 
 
-def worse_for_any_spread(scores: Array, span: float, between: Array | None = None) -> npt.NDArray[np.bool_]:
+def worse_for_any_spread(scores: Array, span: float, between: Array | None = None) -> Mask:
     """Which configurations are shown not to be the best however the differences are spread, shape [configurations].
 
     `compare_with_best` flips signs, which cannot see a loss that few queries carry and the sample lacks. This test
@@ -94,8 +94,7 @@ def worse_for_any_spread(scores: Array, span: float, between: Array | None = Non
         others = np.arange(len(rows)) != best
         leads = lowered(rows[best] - rows[others], noise[best] + noise[others])
         p[others] = np.minimum(1, (len(rows) - 1) * p_above(leads, 0.0, span))
-    shown: npt.NDArray[np.bool_] = (holm(p) <= LEVEL)[place]
-    return shown
+    return (holm(p) <= LEVEL)[place]
 
 
 def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = LEVEL) -> ComparisonWithBest:

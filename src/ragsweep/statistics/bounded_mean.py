@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ragsweep.statistics.intervals import LEVEL, Array
+from ragsweep.statistics.power import fewest_queries
 
 MOST_TESTED_QUERIES = 10**9
 VALUES_AT_ONCE = 2_000_000
@@ -52,15 +53,7 @@ def queries_like(values: Array, margin: float, span: float) -> int | None:
     def shows(queries: int) -> bool:
         return bool(_p(values[None], margin, span, copies=queries / len(values))[0] <= LEVEL)
 
-    few, many = 0, 1
-    while not shows(many):
-        few, many = many, 2 * many
-        if many > MOST_TESTED_QUERIES:
-            return None
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if shows(middle) else (middle, many)
-    return many
+    return fewest_queries(shows, MOST_TESTED_QUERIES)
 
 
 def _p(values: Array, margin: float, span: float, copies: float = 1.0) -> Array:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ragsweep.statistics.intervals import LEVEL
+from ragsweep.statistics.power import fewest_queries
 
 MOST_SUGGESTED_QUERIES = 1_000_000  # more are not suggested
 
@@ -63,17 +66,7 @@ def _needed(rate: float, share: float, level: float) -> int | None:
     from scipy.special import bdtrc
 
     def shows(queries: int) -> bool:
-        return bool(bdtrc(round(rate * queries) - 1, queries, share) <= level)
+        several = np.arange(queries, queries + 100)  # rounding makes single numbers lucky or unlucky
+        return bool((bdtrc(np.round(rate * several) - 1, several, share) <= level).all())
 
-    if rate <= share:
-        return None
-    high = 1
-    while not all(map(shows, range(high, high + 100))):  # rounding makes single numbers lucky or unlucky
-        high *= 2
-        if high > MOST_SUGGESTED_QUERIES:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if all(map(shows, range(middle, middle + 100))) else (middle, high)
-    return high
+    return fewest_queries(shows, MOST_SUGGESTED_QUERIES) if rate > share else None

@@ -202,8 +202,7 @@ def holm(p: Array) -> Array:
 def _effect_size(difference: Array, deviation: Array) -> Array:
     """Difference divided by its deviation. 0 if both are 0."""
     constant = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
-    effect_size: Array = np.divide(difference, deviation, out=constant, where=deviation > EQUAL)
-    return effect_size
+    return np.divide(difference, deviation, out=constant, where=deviation > EQUAL)
 
 
 def _deviation(differences: Array) -> Array:

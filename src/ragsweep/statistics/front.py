@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics.bounded_mean import least_queries, p_above
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
 from ragsweep.statistics.repeats import lowered, with_repeats
-
-Mask = npt.NDArray[np.bool_]
 
 
 def pareto_front(quality: Array, cost: Array, **settings: Any) -> Mask:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import Indices, Mask
 
 Array = npt.NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class Groups:
         """Position of the first query of each group, shape [groups]."""
         return np.unique(self.of, return_index=True)[1]
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Groups:
+    def only(self, chosen: Mask) -> Groups:
         """The groups of some of the queries."""
         return Groups.named(self.of[chosen].tolist())
 
@@ -87,8 +87,7 @@ class Groups:
             return values
         order = np.argsort(self.of, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
-        sums: Array = np.add.reduceat(values[..., order], starts, axis=-1) * (self.number / self.queries)
-        return sums
+        return np.add.reduceat(values[..., order], starts, axis=-1) * (self.number / self.queries)
 
     def widest(self, span: float) -> float:
         """The largest possible size of one of the `totals` of such groups if that of a value is `span`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ragsweep.statistics.intervals import LEVEL, Array
@@ -41,8 +43,20 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
         shape as `deviation`.
     """
     needed = (_quantiles(power, level) * np.asarray(deviation) / difference) ** 2
-    whole: Array = np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
-    return whole
+    return np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
+
+
+def fewest_queries(shows: Callable[[int], bool], most: int) -> int | None:
+    """The smallest number of queries that shows something, if all larger ones do; None if none up to `most` does."""
+    few, many = 0, 1
+    while not shows(many):
+        few, many = many, 2 * many
+        if many > most:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if shows(middle) else (middle, many)
+    return many
 
 
 def _quantiles(power: float, level: float) -> float:

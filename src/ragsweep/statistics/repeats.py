@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     COVERAGE,
@@ -110,7 +110,7 @@ def between_aggregates(values: Array, resampled: Array) -> float:
 
 def mean_intervals(
     values: Array,
-    shares: npt.NDArray[np.bool_],
+    shares: Mask,
     *,
     groups: Groups,
     resamples: int,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     EQUAL,
@@ -17,8 +17,6 @@ from ragsweep.statistics.intervals import (
     affordable_resamples,
     first_best,
 )
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

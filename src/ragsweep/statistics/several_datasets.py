@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Indices, Mask
 from ragsweep.statistics.intervals import (
     COVERAGE,
     EQUAL,
@@ -19,12 +19,10 @@ from ragsweep.statistics.intervals import (
 )
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
 
-Mask = npt.NDArray[np.bool_]
-
 FEWEST_DATASETS = 3  # of fewer, leaving one out says nothing
 OF_DRAWS = 0.9  # share of the draws of a new dataset in which a choice loses at most what is stated
-UNEVEN = 3  # times as much as the squares of normal deviations vary those of losses: often 0, and sometimes large
-POOLED = 0.1  # queries' worth of the variance over all, added to that of each dataset: few may not differ at all
+UNEVEN = 3  # how much more the squares of losses, often 0 and sometimes large, vary than those of normal deviations
+POOLED = 0.1  # weight, in queries, of the variance over all in that of a dataset: a few queries may all be the same
 
 
 @dataclass(frozen=True)
@@ -231,7 +229,7 @@ def _resampled(scores: Array, resamples: int, seed: int) -> Array:
     return np.concatenate([scores @ block for block in resample_weights(scores.shape[1], resamples, seed)], axis=1)
 
 
-def _largest_q(deviations: Array, dataset: npt.NDArray[np.int64], datasets: int) -> Array:
+def _largest_q(deviations: Array, dataset: Indices, datasets: int) -> Array:
     """The largest Q of all configurations under each assignment of queries to datasets, shape [assignments].
 
     Args:

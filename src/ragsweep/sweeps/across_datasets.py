@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics import (
     FEW_QUERIES,
     LEVEL,
@@ -31,7 +31,6 @@ from ragsweep.sweeps.deciding import cost_of_all
 from ragsweep.sweeps.measured_on_all import MeasuredOnAll
 from ragsweep.sweeps.outcome import Outcome
 
-Mask = npt.NDArray[np.bool_]
 Standing = Literal["best", "tied", "worse"]
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics import (
     LEVEL,
     Breakdown,
@@ -205,19 +205,17 @@ class Choice:
         selection = self.allowed.standings.selection
         return selection.expected if selection and self.named is self.best else None
 
-    def _where(self, chosen: npt.NDArray[np.bool_]) -> list[Outcome]:
+    def _where(self, chosen: Mask) -> list[Outcome]:
         return [self.allowed.outcomes[position] for position in np.flatnonzero(chosen).tolist()]
 
 
-def at_worst(sweep: Sweep) -> npt.NDArray[np.bool_]:
+def at_worst(sweep: Sweep) -> Mask:
     """Where the deciding metric has its worst possible value, shape [outcomes, queries]; nowhere if it is no mean."""
     metric = sweep.metric_info[sweep.decided_by]
     if not sweep.is_mean(sweep.decided_by):
         return np.zeros((len(sweep.outcomes), len(sweep.queries)), dtype=bool)
-    worst: npt.NDArray[np.bool_] = sweep.scores(sweep.decided_by) == (
-        metric.low if metric.higher_is_better else metric.high
-    )
-    return worst
+    worst = metric.low if metric.higher_is_better else metric.high
+    return np.asarray(sweep.scores(sweep.decided_by) == worst)
 
 
 def choose(sweep: Sweep, cutoff: int | None) -> Choice:

@@ -38,9 +38,6 @@ def as_text(value: object) -> str:
 def told_apart(values: Iterable[object]) -> dict[str, str]:
     """How the values of a setting are shown: files without the folders that are not needed to tell them apart.
 
-    Args:
-        values: The values, perhaps several times.
-
     Returns:
         What is shown for each value, by the value as text.
     """

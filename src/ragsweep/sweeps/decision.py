@@ -9,8 +9,8 @@ from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Indices
 from ragsweep.core.style import is_number
 from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs, select_for_all
 from ragsweep.sweeps.choice import Choice, at_worst
@@ -202,7 +202,7 @@ class Decision:
         ]
 
     @cached_property
-    def unanswered(self) -> npt.NDArray[np.int64]:
+    def unanswered(self) -> Indices:
         """Positions of the queries for which every configuration has the worst possible value of the metric."""
         return np.flatnonzero(at_worst(self.sweep).all(axis=0))
 

@@ -146,7 +146,7 @@ def _between(low: Outcome, high: Outcome, share: float, cost: str, budget: int) 
             cutoff_unit=facts.measures[cost].unit,
             metrics=metrics,
             measures=dict(_measures(low, high, share)),
-            repeated=dict(_repeated(low, high, share)),
+            repeated=_repeated(low, high, share),
         ),
         resampled={},
         between=tuple(dict.fromkeys(run.cutoff or 0 for run in ((low, high) if share else (low,)))),
@@ -164,8 +164,8 @@ def _measures(low: Outcome, high: Outcome, share: float) -> Iterator[tuple[str, 
 
 def _repeated(low: Outcome, high: Outcome, share: float) -> Mapping[str, RepeatedFact]:
     """What repeats add to the variance: at most as much as if the effects of a repeat were the same at both cutoffs."""
-    found = {}
-    for name, one in low.facts.repeated.items():
-        if (other := high.facts.repeated.get(name)) is not None:
-            found[name] = replace(one, between=((1 - share) * sqrt(one.between) + share * sqrt(other.between)) ** 2)
-    return found
+    return {
+        name: replace(one, between=((1 - share) * sqrt(one.between) + share * sqrt(other.between)) ** 2)
+        for name, one in low.facts.repeated.items()
+        if (other := high.facts.repeated.get(name)) is not None
+    }

@@ -20,7 +20,7 @@ from ragsweep.sweeps.sweep import Sweep
 
 @dataclass(frozen=True)
 class MeasuredOnAll:
-    """The configurations that take part. Only `names`, `problem` and `left_out` hold with a problem.
+    """The configurations that take part. With a `problem`, only `names`, `problem` and `left_out` can be used.
 
     Attributes:
         decisions: The decision on each dataset; at least two.

@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.style import LONGEST_WORD, is_number, shown
 from ragsweep.statistics import Groups, Standings, standings, standings_by_aggregate
-from ragsweep.statistics.intervals import first_best
+from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.other_readings import on_common_queries
@@ -155,7 +154,7 @@ class Sweep:
         distinct = list(dict.fromkeys(row[name] for row in self._rows if row.get(name) is not None))
         return sorted(distinct) if all(is_number(value) for value in distinct) else distinct
 
-    def scores(self, metric: str) -> npt.NDArray[np.float64]:
+    def scores(self, metric: str) -> Array:
         """One metric of every outcome, shape [outcomes, queries]."""
         return np.array([outcome.per_query[metric] for outcome in self.outcomes], dtype=float)
 
@@ -166,10 +165,7 @@ class Sweep:
 
     @cached_property
     def best(self) -> int:
-        """Position of the best run; of equal ones, the first. The runs must have the same cutoff.
-
-        That of `standings`, without its tests.
-        """
+        """Position of the best run, as in `standings`; of equal ones, the first. The runs must have the same cutoff."""
         metric = self.decided_by
         values = self.scores(metric).mean(axis=1) if self.is_mean(metric) else self._aggregates
         return int(first_best(self.sign(metric) * values))
@@ -183,7 +179,8 @@ class Sweep:
             return standings_by_aggregate(self._aggregates, resampled, higher_is_better=self.higher_is_better)
         fixed = self.fixed_baseline
         return standings(
-            *(self.scores(self.decided_by), self.types),
+            self.scores(self.decided_by),
+            self.types,
             groups=self.groups,
             between=added_by_repeats(self.outcomes, self.decided_by),
             baseline=self._usual_baseline if fixed is None else fixed,
@@ -193,7 +190,7 @@ class Sweep:
         )
 
     @property
-    def _aggregates(self) -> npt.NDArray[np.float64]:
+    def _aggregates(self) -> Array:
         return np.array([outcome.facts.aggregates[self.decided_by].mean for outcome in self.outcomes])
 
     @property

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics import Certificate, certify, effective_queries, shown_to_beat
 from ragsweep.statistics.intervals import Array
 from ragsweep.statistics.repeats import with_repeats
@@ -34,10 +34,10 @@ class CostFront:
     sweep: Sweep
     quality: str
     cost: str
-    beaten: npt.NDArray[np.bool_]
+    beaten: Mask
 
     @property
-    def on_front(self) -> npt.NDArray[np.bool_]:
+    def on_front(self) -> Mask:
         """Whether each of them is on the front, shape [configurations]."""
         return np.asarray(~self.beaten.any(axis=1))
 
@@ -109,7 +109,8 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
             if margin:
                 slack = {"margin": margin, "span": span(measured, metric)}
             found = shown_to_beat(
-                *(units(measured, metric), costs),
+                units(measured, metric),
+                costs,
                 **slack,
                 between=added_by_repeats(measured.outcomes, metric),
                 resamples=sweep.resamples,

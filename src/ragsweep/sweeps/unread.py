@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ragsweep.core.arrays import Mask
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.outcome import Outcome
@@ -90,7 +90,7 @@ def _causes(sweep: Sweep, outcome: Outcome) -> dict[str, int]:
     return {cause: count for cause, count in counts.items() if count}
 
 
-def unread_queries(outcome: Outcome, metric: str) -> npt.NDArray[np.bool_] | None:
+def unread_queries(outcome: Outcome, metric: str) -> Mask | None:
     """For which queries a run's response could not be read, shape [queries]; None if it does not say."""
     about = outcome.facts.unread.get(metric)
     if about is None or about.measure not in outcome.per_query:

@@ -20,12 +20,6 @@ def draw(measurement: Measurement, decide_by: str, resamples: int, seed: int) ->
     """The charts of a run with their file names: those of the task, and one of query types if the queries have types.
 
     The task may draw the chart of query types itself, under the same name.
-
-    Args:
-        measurement: What was measured.
-        decide_by: The metric that decides a sweep.
-        resamples: Number of bootstrap resamples of the intervals.
-        seed: Seed of the bootstrap.
     """
     task_draws, *arguments = measurement.charts
     drawn = []

@@ -6,7 +6,7 @@ says how sure it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,35 +106,24 @@ class FalseFinds:
     groups: Groups
 
     def scores(self, resamples: int, seed: int) -> list[Score]:
-        """The metrics, in the order of `Kind.metrics`.
-
-        Args:
-            resamples: Of all questions, those with an answer and those without.
-            seed: Of the resamples.
-        """
+        """The metrics, in the order of `Kind.metrics`, with intervals by resamples of all questions."""
         items = len(self.answerable) + len(self.unanswerable)
-        whole = np.ones((items, 1))
-        of_each: list[Callable[[Array], Array]] = [self._rate, self._balance, self._area]
-        blocks = [[of(block) for of in of_each] for block in resample_weights(items, resamples, seed, self.groups)]
-        drawn = dict(zip(of_each, map(np.concatenate, zip(*blocks, strict=True)), strict=True))
-
-        def aggregate(metric: Metric, of: Callable[[Array], Array]) -> Score:
-            values = drawn[of]
+        metrics = {self.kind.rate: self._rate, self.kind.balance: self._balance, self.kind.area: self._area}
+        blocks = resample_weights(items, resamples, seed, self.groups)
+        drawn = zip(*([of(block) for of in metrics.values()] for block in blocks), strict=True)
+        aggregates = []
+        for (metric, of), values in zip(metrics.items(), map(np.concatenate, drawn), strict=True):
             low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-            return Score(metric, float(of(whole)[0]), float(low), float(high), resampled=values)
-
+            value = float(of(np.ones((items, 1)))[0])
+            aggregates.append(Score(metric, value, float(low), float(high), resampled=values))
+        rate, balance, area = aggregates
         answerable = np.arange(items) < len(self.answerable)
         number = effective_queries(self.false_finds, self.groups.only(~answerable))
         low, high = wilson(self.false_finds.mean() * number, number)
         answered = mean_scores(
             [ANSWERED], self.answered[np.newaxis], groups=self.groups.only(answerable), resamples=resamples, seed=seed
         )
-        return [
-            replace(aggregate(self.kind.rate, self._rate), low=float(low), high=float(high)),
-            *answered,
-            aggregate(self.kind.balance, self._balance),
-            aggregate(self.kind.area, self._area),
-        ]
+        return [replace(rate, low=float(low), high=float(high)), *answered, balance, area]
 
     def _rate(self, weight: Array) -> Array:
         """The share of false finds by the weight of each question, shape [questions, resamples]."""
@@ -233,5 +222,4 @@ def _over(part: Array, whole: Array, otherwise: float) -> Array:
 def _reaching(scores: Array, thresholds: Array) -> Array:
     """The share of the scores that reach each threshold; -inf reaches none."""
     known = np.sort(scores[scores > -np.inf])
-    share: Array = (len(known) - np.searchsorted(known, thresholds)) / len(scores)
-    return share
+    return (len(known) - np.searchsorted(known, thresholds)) / len(scores)

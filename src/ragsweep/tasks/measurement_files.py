@@ -23,14 +23,7 @@ RESAMPLED = "resampled.csv"  # in results/: the value of each aggregate in each 
 
 
 def write_measurement(folder: Path, measurement: Measurement, items: Items, decide_by: str) -> None:
-    """Write `results/` of one run.
-
-    Args:
-        folder: The run's folder.
-        measurement: What was measured.
-        items: The items that were measured.
-        decide_by: The metric that decides a sweep.
-    """
+    """Write `results/` of one run into its folder."""
     import pandas as pd
 
     results = folder / "results"

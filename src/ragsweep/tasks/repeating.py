@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
@@ -38,6 +38,8 @@ SEVERAL_TEXTS = " | "  # between what the repeats returned, where it differs
 TYPICAL = 5  # repeats that are suggested
 FIRST = "All other sections, and the charts, show the first repeat; the scores are those of all."
 
+Measured = TypeVar("Measured", Score, Measure)
+
 
 @offered_with("measure")
 @runtime_checkable
@@ -64,14 +66,7 @@ def with_repeat(config: DictConfig, paths: Sequence[str], number: int) -> DictCo
 
 
 def measure_repeats(repeats: Sequence[tuple[Task, Any]], decide_by: str, *, resamples: int, seed: int) -> Measurement:
-    """Measure all repeats, and make one measurement of them.
-
-    Args:
-        repeats: The task of each repeat, with its items.
-        decide_by: The metric that decides a sweep.
-        resamples: Number of bootstrap resamples of the intervals.
-        seed: Seed of the bootstrap.
-    """
+    """Measure all repeats, each a task with its items, and make one measurement of them."""
     first, _ = repeats[0]
     found = (
         first.measure_repeats(repeats)
@@ -101,14 +96,8 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
     What is no number, such as sections, charts and most tables, is that of the first repeat.
     """
     first, number = repeats[0], len(repeats)
-    scores = [
-        _score(some, first, resamples, seed)
-        for some in _by_name([[(each.metric.name, each) for each in one.scores] for one in repeats])
-    ]
-    measures = [
-        _measure(some, first)
-        for some in _by_name([[(each.metric.name, each) for each in one.measures] for one in repeats])
-    ]
+    scores = [_score(some, first, resamples, seed) for some in _by_name([one.scores for one in repeats])]
+    measures = [_measure(some, first) for some in _by_name([one.measures for one in repeats])]
     curves = {
         name: _curve([each.curves[name] for each in repeats])
         for name in first.curves
@@ -143,9 +132,9 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
     )
 
 
-def _by_name(repeats: Sequence[Sequence[tuple[str, Any]]]) -> Iterator[list[Any]]:
-    """What all repeats have, in the order of the first one."""
-    named = [dict(each) for each in repeats]
+def _by_name(repeats: Sequence[Sequence[Measured]]) -> Iterator[list[Measured]]:
+    """The scores, or the measures, that all repeats have, in the order of the first one."""
+    named = [{each.metric.name: each for each in one} for one in repeats]
     yield from ([each[name] for each in named] for name in named[0] if all(name in each for each in named))
 
 
@@ -168,9 +157,9 @@ def _score(repeats: Sequence[Score], of: Measurement, resamples: int, seed: int)
     per_item = np.array([each.per_item for each in repeats])
     found, mean = components(per_item, of.groups), per_item.mean(axis=0)
     added = np.array([between_repeats(found.repeat, number)])
-    shares = np.array([metric.wilson])
+    drawn_by = {"resamples": resamples, "seed": seed}
     (low,), (high,) = mean_intervals(
-        *(mean[None], shares), groups=of.groups, resamples=resamples, seed=seed, between=added, repeats=number
+        mean[None], np.array([metric.wilson]), groups=of.groups, between=added, repeats=number, **drawn_by
     )
     guessing = _guessing([each.guessing for each in repeats if each.guessing], mean, of, float(added[0]))
     score = replace(first, metric=metric, value=float(mean.mean()), low=float(low), high=float(high), per_item=mean)

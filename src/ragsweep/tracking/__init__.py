@@ -21,11 +21,10 @@ if TYPE_CHECKING:
         fetch_text,
     )
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
-    from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
+    from ragsweep.tracking.later_decision import LaterDecision, add_decision, pin_sweep, record_decision
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.numbers import metrics_of
     from ragsweep.tracking.orphans import close_open, close_orphans
-    from ragsweep.tracking.pinning import pin_sweep
     from ragsweep.tracking.recorded_environment import code_version, requirements, write_environment
     from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
@@ -102,9 +101,8 @@ __getattr__, __dir__ = lazy_names(
         "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
-        "later_decision": ["LaterDecision", "add_decision", "record_decision"],
+        "later_decision": ["LaterDecision", "add_decision", "pin_sweep", "record_decision"],
         "names": ["params_of"],
-        "pinning": ["pin_sweep"],
         "numbers": ["metrics_of"],
         "orphans": ["close_open", "close_orphans"],
         "retriever_spans": ["ListedTraces", "fetch_spans", "list_traces"],

@@ -48,9 +48,7 @@ _VARIABLE = re.compile(rf"oc\.env:\s*{_NAMES}|{_NAMES}['\"\\]*\s*[=:]")
 def check_address(uri: object, setting: str = SETTING) -> None:
     """Refuse an address with a password in it, without repeating it, or one that no tracking store can have.
 
-    Args:
-        uri: The address.
-        setting: Where it comes from.
+    The message names the setting that it comes from.
 
     Raises:
         RefusedError: It is such an address.

@@ -12,9 +12,8 @@ from omegaconf import DictConfig
 
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import TrackingError
-from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.journal import LAST, note_uploaded
-from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag
+from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, tagged
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.sweep_runs import JOINED
 from ragsweep.tracking.tracked_job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured

@@ -90,8 +90,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(heading, *report.summary(each, whole=sweep.verbose), sep="\n")
     if datasets and written:
         print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
-    for name, fate in results.unfinished.items():
-        print(f"did not finish: {name} ({fate})", file=sys.stderr)
+    for name, status in results.unfinished.items():
+        print(f"did not finish: {name} ({status})", file=sys.stderr)
     missing = say_what_waits(sweep)
     if run_id := sweep.parent.run_id:
         if store is not None:

@@ -23,8 +23,7 @@ from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.tracking.address import without_secret
-from ragsweep.tracking.conditions import tagged
-from ragsweep.tracking.names import RUN_ID
+from ragsweep.tracking.names import RUN_ID, tagged
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"

@@ -1,4 +1,4 @@
-"""Names of MLflow: what an id is, and names and values that it would refuse, shortened and corrected."""
+"""Names of MLflow: what an id is, names and values that it would refuse, and the search condition that finds a tag."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXT_COLUMNS
 from ragsweep.core.digest import digest, shortened_with_digest
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, TrackingError
 
 RUN_ID = re.compile("[0-9a-f]{32}")
 LONGEST_MLFLOW_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
@@ -39,10 +39,7 @@ REFUSED = re.compile(r"[^/\w.\- :]")
 def check_names(config: DictConfig, metrics: Sequence[str], measures: Sequence[str] = ()) -> None:
     """Refuse names that MLflow would refuse at the first run, or that would stand for two things.
 
-    Args:
-        config: Has the names of the dataset and of the experiment.
-        metrics: Names of the metrics.
-        measures: Names of further numbers, such as costs.
+    They are those of the dataset and the experiment, of metrics, and of further measures, such as costs.
 
     Raises:
         ConfigError: For the first of them.
@@ -103,6 +100,19 @@ def json_tag(value: Mapping[str, Any]) -> str:
         if len(text) <= LONGEST_TAG_VALUE:
             break
     return text
+
+
+def tagged(tag: str, value: object) -> str:
+    """The search condition that a tag of ours has this value: an id, a digest or a number.
+
+    It may come from a store or a journal, so it must not add conditions.
+
+    Raises:
+        TrackingError: The value is something else.
+    """
+    if not re.fullmatch(r"[0-9A-Za-z_-]{1,100}", str(value)):
+        raise TrackingError(f"found {str(value)[:40]!r}, expected an id: only letters and digits")
+    return f"tags.`{tag}` = '{value}'"
 
 
 def _brief_texts(value: Any, most: int) -> Any:

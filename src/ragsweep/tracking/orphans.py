@@ -7,7 +7,7 @@ from contextlib import suppress
 from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError
-from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.names import tagged
 from ragsweep.tracking.process import forget_ended, is_gone
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.tracked_job import PARENT, PROCESS, Job

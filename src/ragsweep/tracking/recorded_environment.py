@@ -26,13 +26,13 @@ def write_environment(folder: Path) -> None:
 @cache  # a process runs the code that it has loaded, even if a file is edited later
 def git_commit(folder: Path | None = None) -> str | None:
     """The commit of the project. None if it is not a git checkout or has no commit."""
-    return _git(folder or project(), "rev-parse", "--verify", "--quiet", "HEAD").strip() or None
+    return _git(folder, "rev-parse", "--verify", "--quiet", "HEAD").strip() or None
 
 
 @cache
 def is_dirty(folder: Path | None = None) -> bool:
     """Whether a tracked file has been changed since the commit, as in `git describe --dirty`."""
-    return bool(_git(folder or project(), "status", "--porcelain", "--untracked-files=no"))
+    return bool(_git(folder, "status", "--porcelain", "--untracked-files=no"))
 
 
 def code_version() -> str:
@@ -43,7 +43,7 @@ def code_version() -> str:
 @cache
 def uncommitted_patch(folder: Path | None = None) -> str:
     """The changes of tracked files since the commit, as a patch for `git apply`. Empty if there are none."""
-    return _git(folder or project(), "diff", "--binary", "--no-ext-diff", "--no-color", "HEAD")
+    return _git(folder, "diff", "--binary", "--no-ext-diff", "--no-color", "HEAD")
 
 
 @cache
@@ -52,9 +52,7 @@ def untracked(folder: Path | None = None) -> str:
 
     Their content is not recorded: it may be a secret, and nobody has decided that it may leave this machine.
     """
-    return _git(
-        folder or project(), "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory"
-    )
+    return _git(folder, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
 
 
 @cache
@@ -78,8 +76,9 @@ def user() -> str:
         return "unknown"
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    """The output of a git command in a folder. Empty if the folder is not the top of a git repository."""
+def _git(folder: Path | None, *arguments: str) -> str:
+    """The output of a git command in a folder, or in the project. Empty if that is not the top of a git repository."""
+    folder = folder or project()
     return _run(folder, *arguments) if _is_repository(folder) else ""
 
 

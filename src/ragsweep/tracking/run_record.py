@@ -18,9 +18,8 @@ from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, Unu
 from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import Client, absolute_artifacts
-from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.journal import FILE, KEY, Journal, create_run, send_files, send_numbers, send_tags, upload
-from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, params_of, tags_of
+from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, params_of, tagged, tags_of
 from ragsweep.tracking.numbers import dataset_input, metrics_of
 from ragsweep.tracking.tracked_job import NUMBER, PARENT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store

@@ -47,7 +47,8 @@ def upgrade(database: Path) -> None:
         command = [sys.executable, "-m", "mlflow", "db", "upgrade", f"{SQLITE}{database}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RefusedError(f"{SQLITE}{database}: mlflow db upgrade failed: {_last_line(done.stderr)}")
+        last_line = next(reversed(done.stderr.strip().splitlines()), "it says nothing")
+        raise RefusedError(f"{SQLITE}{database}: mlflow db upgrade failed: {last_line}")
     say_once(f"{database} was upgraded from version {version} of its tables; a copy of it as it was is {kept}")
 
 
@@ -74,7 +75,3 @@ def _versions() -> list[str]:
     if len(versions) == 1:  # they have moved
         raise RefusedError(f"this version of ragsweep cannot tell what MLflow {mlflow.__version__} would upgrade")
     return versions[1:]
-
-
-def _last_line(text: str) -> str:
-    return next(reversed(text.strip().splitlines()), "it says nothing")

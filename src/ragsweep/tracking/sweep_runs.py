@@ -22,8 +22,8 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.measurement_files import RESAMPLED
-from ragsweep.tracking.conditions import tagged
 from ragsweep.tracking.journal import journals_below
+from ragsweep.tracking.names import tagged
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.tracked_job import NUMBER, PARENT, SWEPT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, search
@@ -122,10 +122,6 @@ class StoredSweep(NamedTuple):
     client: MlflowClient
     runs: Sequence[SweepRun]
 
-    def job_results(self) -> Iterator[JobResult]:
-        """The runs as jobs of the sweep."""
-        return (job_result(self.client, run) for run in self.runs)
-
 
 def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[SweepRun]:
     """All runs of a sweep: its own, and finished runs of other sweeps that it reuses.
@@ -194,7 +190,7 @@ def collect(
         store: Its runs in the store. None if the store does not answer.
         settings: How it is decided.
     """
-    stored = list(store.job_results()) if store else []
+    stored = [job_result(store.client, run) for run in store.runs] if store else []
     absent = "NOT STARTED" if store else "UNKNOWN, the tracking store being out of reach"
     found = sorted([*stored, *_here(sweep, parent)], key=lambda job: job.status == "FINISHED")
     jobs = {job.number: job for job in found}  # of several runs of a job, the finished one counts
@@ -205,16 +201,16 @@ def collect(
         elif number not in jobs:
             jobs[number] = JobResult(number, name, "", absent, {}, {}, sweep.folder)
     outcomes = []
-    fates = {}
+    unfinished = {}
     for job in told_apart([jobs[number] for number in sorted(jobs)]):
-        fates[job.name] = job.status
-        if job.status == "FINISHED":
-            try:
-                outcomes.append(job.outcome)
-                del fates[job.name]
-            except UNREADABLE as error:
-                fates[job.name] = unreadable(error)
-    return Sweep(with_own_columns(outcomes), fates, settings)
+        if job.status != "FINISHED":
+            unfinished[job.name] = job.status
+            continue
+        try:
+            outcomes.append(job.outcome)
+        except UNREADABLE as error:
+            unfinished[job.name] = unreadable(error)
+    return Sweep(with_own_columns(outcomes), unfinished, settings)
 
 
 def told_apart(jobs: Sequence[J]) -> list[J]:

@@ -13,12 +13,12 @@ from omegaconf import DictConfig
 from ragsweep.core.project import portable
 from ragsweep.store.code import digest_of_code
 from ragsweep.tasks.metric import Metric
-from ragsweep.tracking.colours import colour
 from ragsweep.tracking.names import json_tag
 from ragsweep.tracking.process import process_identity
 from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untracked, user
 
 LONGEST_COMMAND = 5000  # characters of a tag
+VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30")  # without its palest eighth
 
 COLOUR = "mlflow.runColor"
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
@@ -97,3 +97,21 @@ class Job:
         if self.number is not None and self.total:
             optional[COLOUR] = colour(self.number, self.total)
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
+
+
+def colour(number: int, total: int) -> str:
+    """The colour of a job in the UI, from dark for the first to light for the last. No two jobs have the same colour.
+
+    MLflow's own choice often gives neighbouring runs the same one.
+
+    Args:
+        number: The job's number, from 0.
+        total: How many jobs there are.
+
+    Returns:
+        Such as "#21918c".
+    """
+    place = number / max(total - 1, 1) * (len(VIRIDIS) - 1)
+    before = min(int(place), len(VIRIDIS) - 2)
+    pairs = zip(bytes.fromhex(VIRIDIS[before]), bytes.fromhex(VIRIDIS[before + 1]), strict=True)
+    return f"#{bytes(round(low + (high - low) * (place - before)) for low, high in pairs).hex()}"

@@ -73,8 +73,8 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
     Raises:
         TrackingError: The store cannot be opened; a `RefusedError` if trying again cannot help.
     """
-    _check_place(uri, artifacts)
     try:
+        _check_place(uri, artifacts)
         location = None if is_server(uri) else absolute_artifacts(artifacts)
         if location and not is_cloud(location):
             location = Path(location).as_uri()
@@ -138,29 +138,25 @@ def check_store(config: DictConfig) -> None:
         TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
     """
     uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
-    if not isinstance(uri, str):  # `check` says what is missing
-        return
-    check_uri(uri, artifacts)
+    if isinstance(uri, str):  # else `check` says what is missing
+        check_uri(uri, artifacts)
 
 
 def check_uri(uri: str, artifacts: str | None) -> None:
     """Check quickly, and without changing anything, whether a store can be opened. Raises as `check_store`."""
-    _check_place(uri, artifacts)
-    if is_server(uri):
-        try:
+    try:
+        _check_place(uri, artifacts)
+        if is_server(uri):
             MlflowClient(uri).search_experiments(max_results=1)
-        except UNREACHABLE as error:
-            raise _cannot_be_opened(uri, error) from error
+    except UNREACHABLE as error:
+        raise _cannot_be_opened(uri, error) from error
 
 
 def _check_place(uri: str, artifacts: str | None) -> None:
-    """Raise `TrackingError` if a server does not answer, or a file or folder cannot be used."""
+    """Raise `TrackingError` if a file or folder cannot be used, one of `UNREACHABLE` if a server does not answer."""
     check_place(uri, artifacts)
     _quiet()
-    try:
-        _check_answers(uri)
-    except UNREACHABLE as error:
-        raise _cannot_be_opened(uri, error) from error
+    _check_answers(uri)
 
 
 def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:

@@ -18,9 +18,7 @@ from ragsweep.tracking.tracking_store import UNREACHABLE
 DECISION, RANK = "decision", "decision.rank"
 
 
-def tag_runs(
-    sweep: StoredSweep, decisions: Sequence[Decision], report: str, across: AcrossDatasets | None = None
-) -> None:
+def tag_runs(sweep: StoredSweep, decisions: Sequence[Decision], report: str, across: AcrossDatasets | None) -> None:
     """Tag every run with what was decided of it: `tags.decision = 'chosen'` finds the one to ship.
 
     Of several datasets, it finds the one for all. A store that refuses loses nothing: the parent run has the decision.

@@ -22,7 +22,7 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.tracking.conditions import tagged
+from ragsweep.tracking.names import tagged
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun, sweep_runs
 from ragsweep.tracking.tracked_job import LOWER_IS_BETTER, MEASURED, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
@@ -98,7 +98,7 @@ def sweep_address(tracking: DictConfig, experiment_id: str, parent_run_id: str, 
         return _address(base, experiment_id, f"{KEY}{parent_run_id}")
     view = {
         "workflowType": "machine_learning",
-        "searchFilter": _children(parent_run_id),
+        "searchFilter": tagged(PARENT, parent_run_id),
         "compareRunsMode": "CHART",
     }
     if decided_by:  # sorted by time, MLflow would hide child runs below their parent
@@ -154,11 +154,7 @@ def _conditions(parent_run_id: str, runs: Sequence[SweepRun]) -> Iterator[str]:
     if any(each.run.data.tags.get(PARENT) != parent_run_id for each in runs):
         ids = ", ".join(f"'{each.run.info.run_id}'" for each in runs)
         yield f"attributes.run_id IN ({ids})"
-    yield _children(parent_run_id)
-
-
-def _children(parent_run_id: str) -> str:
-    return tagged(PARENT, parent_run_id)
+    yield tagged(PARENT, parent_run_id)
 
 
 def _tag(name: str, state: dict[str, Any]) -> str:

@@ -25,8 +25,7 @@ def main() -> int:
     arguments = parser.parse_intermixed_args()
 
     from ragsweep.production.export_folder import read_check
-    from ragsweep.production.loading import load
-    from ragsweep.production.rechecking import differences
+    from ragsweep.production.loading import differences, load
     from ragsweep.replay.trusted_record import composed_today
 
     check = read_check(arguments.folder)

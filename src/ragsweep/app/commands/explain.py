@@ -27,8 +27,8 @@ def main() -> int:
     check_ids([arguments.run_id])
     given = arguments.query if arguments.text is None else [arguments.text, *arguments.query]
 
-    from ragsweep.replay.explaining import ExplainRequest, explain
+    from ragsweep.replay.explaining import explain
 
-    request = ExplainRequest(arguments.run_id, given[0] if given else "", given[1:], arguments.allow)
-    print(explain(request, shutil.get_terminal_size((100, 24)).columns))
+    width = shutil.get_terminal_size((100, 24)).columns
+    print(explain(arguments.run_id, given[0] if given else "", given[1:], arguments.allow, width))
     return 0

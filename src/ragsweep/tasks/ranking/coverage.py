@@ -1,4 +1,4 @@
-"""What can be found and what is measured of a dataset."""
+"""What can be found and what is measured of a dataset, and what is unusual about it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 
 from ragsweep.core.arrays import Indices
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import named
+from ragsweep.core.terminal import named, one_line, say_once
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.statistics.intervals import Array
 
+LONGEST_REFERENCE = 60  # characters of a reference
 BUT_GRADED = ", except in NDCG which counts every grade above 0"
 
 
@@ -64,9 +65,7 @@ def but_graded(dataset: Dataset, rows: Sequence[int]) -> str:
 def about_left_out(dataset: Dataset, asked: int) -> tuple[str, str, str] | None:
     """How many questions a setting leaves out, what that does to the numbers, and what to do; None if none are.
 
-    Args:
-        dataset: The dataset.
-        asked: Number of the questions that are measured.
+    `asked` is the number of questions that are measured.
     """
     found = dataset.left_out
     if not found.number:
@@ -82,3 +81,41 @@ def about_left_out(dataset: Dataset, asked: int) -> tuple[str, str, str] | None:
         "Those that are left out count in no number.",
         "Compare only with numbers of the same questions.",
     )
+
+
+def without_offsets(dataset: Dataset) -> list[str]:
+    """The references that do not stand at exactly one place of their document, each with its query."""
+    unplaced = [reference for reference in dataset.references if not reference.has_offsets]
+    return [f"query {each.query_id}: {one_line(each.text)[:LONGEST_REFERENCE]}" for each in unplaced]
+
+
+def say_unusual(dataset: Dataset, level: int, *, brings_passages: bool) -> None:
+    """Print what is left out, and what can never be found.
+
+    Args:
+        dataset: The dataset.
+        level: The lowest grade that counts as relevant.
+        brings_passages: Whether the retriever has passages of its own, so that those of the dataset say nothing.
+    """
+    irrelevant = without_relevant(dataset, level)
+    unanswered = unanswerable(dataset).tolist()
+    unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist()) - {*unanswered}
+    absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist()) if not brings_passages else ()
+    graded = but_graded(dataset, irrelevant)
+    if dataset.left_out.number:
+        asked = len({*dataset.qrels.query.tolist()})
+        say_once(f"measured: {dataset.left_out.of_all(asked)}")
+    _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
+    _notice(dataset.skipped, "documents left out by dataset.skip")
+    _notice(dataset.empty_pages, "pages without text, never retrieved")
+    _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
+    _notice([dataset.queries[row].text for row in unanswered], "queries without an answer in the documents")
+    no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{graded}"
+    _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
+    _notice([dataset.units[unit] for unit in sorted(absent)], f"judged {dataset.unit}s without a passage, never found")
+    _notice(without_offsets(dataset), "references not at one place of their document, found by words")
+
+
+def _notice(names: Sequence[str], what: str) -> None:
+    if names:
+        say_once(f"{what}: {len(names)}{named([*map(one_line, names)])}")

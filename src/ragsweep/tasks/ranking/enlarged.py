@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.core.arrays import NOTHING, Indices, Scores
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset, Document, Qrels
@@ -37,14 +37,7 @@ PASSAGES_OF_A_PART = 10  # so many are ranked for each part that is returned
 
 
 def enlarged(items: Dataset, ranking: Ranking, unit: ReturnedUnit, measuring: Measuring) -> Shown:
-    """What is returned for the passages of a ranking, measured at every cutoff.
-
-    Args:
-        items: Has the passages and their documents.
-        ranking: The passages that were found.
-        unit: Says what is returned for them.
-        measuring: How it is measured.
-    """
+    """What is returned for the passages of a ranking, measured at every cutoff."""
     enlarging = Enlarging(unit, items.documents, items.passages)
     most = max(CURVE, measuring.k) if measuring.budget is None else measuring.depth
     pieces = _Pieces(items, enlarging, ranking, most, measuring.evaluation.fuzzy_threshold)
@@ -160,8 +153,7 @@ class _Pieces:
             return None
         of = counts.tolist()
         sums = [[sum(of[piece] for part in at for piece in part) for at in rows] for rows in self._rows]
-        tokens: Array = np.array(sums, dtype=np.float64).T
-        return tokens
+        return np.array(sums, dtype=np.float64).T
 
     def ended(self, cutoffs: Indices, measuring: Measuring) -> int:
         """For how many queries more passages may be found, and those that are ranked make too little."""
@@ -206,7 +198,8 @@ class _Pieces:
             passages[query, : len(pieces)] = pieces
             scores[query, : len(pieces)] = [part.score for part, its in zip(of_row, row, strict=True) for _ in its]
         items = self._with_qrels(rows) if self._items.references else self._all
-        ranking = replace(self._ranking, passages=passages, scores=_falling(scores), others=np.empty(0))
+        scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))  # so that pieces keep their order
+        ranking = replace(self._ranking, passages=passages, scores=scores, others=np.empty(0))
         judged = learning.judged_ranking(items, ranking, measuring.evaluation, width)
         missing = cutoffs - np.array([len(row) for row in rows])
         return _Judged(items, ranking, judged, (judged.units != NOTHING).sum(axis=1) + missing)
@@ -276,9 +269,3 @@ class _Pieces:
             passage_units=np.array(self._units, dtype=np.int64),
             further_units=np.empty((0, 2), dtype=np.int64),
         )
-
-
-def _falling(scores: Scores) -> Scores:
-    """Scores of which none is equal to another one of the query, so that the pieces keep their order."""
-    falling: Scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))
-    return falling

@@ -14,7 +14,7 @@ from ragsweep.tasks.ranking.judging import Gains, Hits, Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
 
-PERSISTENCE = 0.8  # of the reader of rank-biased precision (Moffat and Zobel 2008)
+PERSISTENCE = 0.8  # probability that the reader of rank-biased precision goes on to the next rank
 HEADING = "Incomplete judgments"
 
 
@@ -42,7 +42,7 @@ def judged_at(known: Hits, k: int) -> PerQuery:
     return shares
 
 
-def rank_biased(found: Hits, persistence: float = PERSISTENCE) -> PerQuery:
+def rank_biased(found: Hits) -> PerQuery:
     """Rank-biased precision (Moffat and Zobel 2008): the weight of the ranks that are found, shape [queries].
 
     Of the ranks that are not judged, it is the residual: how much higher it would be if all these were relevant. The
@@ -50,11 +50,8 @@ def rank_biased(found: Hits, persistence: float = PERSISTENCE) -> PerQuery:
 
     Args:
         found: Whether each rank counts, shape [queries, depth].
-        persistence: The probability that a reader goes on to the next rank.
     """
-    weights = (1 - persistence) * persistence ** np.arange(found.shape[1])
-    values: PerQuery = found @ weights
-    return values
+    return found @ ((1 - PERSISTENCE) * PERSISTENCE ** np.arange(found.shape[1]))
 
 
 def condensed(judged: Judged, known: Hits) -> Judged:

@@ -33,13 +33,10 @@ class Silent(NamedTuple):
 
     def problem(self, items: Dataset, out_of: int) -> str:
         """What is not found, and why, in one sentence."""
-        who = "Nothing is found" if self.silence.whole else f"The {self._part} part finds nothing"
+        part = self.silence.part.rpartition(".")[2]
+        who = "Nothing is found" if self.silence.whole else f"The {part} part finds nothing"
         examples = named([quoted(items.queries[row].text) for row in self.rows])
         return f"{who} for {len(self.rows)} of {out_of} queries{examples}: {self.silence.reason}."
-
-    @property
-    def _part(self) -> str:
-        return self.silence.part.rpartition(".")[2]
 
     @property
     def advice(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.style import (
     LONGEST_WORD,
@@ -19,7 +18,6 @@ from ragsweep.core.style import (
     in_legend,
     shown,
 )
-from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -39,12 +37,13 @@ def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
     queries, groups = evaluation.per_query.shape[1], _groups(evaluation)
     drawing = figure(
         8,
-        1.4 + _height(groups) * len(groups),
+        1.4 + (3.2 if len(groups) == 1 else 2.6) * len(groups),
         "How do the metrics depend on the cutoff?",
         f"Mean over {queries} queries",
         right=1.3 if len(groups) == 1 else 2,
     )
-    for axes, group in zip(_stacked(drawing, len(groups)), groups, strict=True):
+    panels = drawing.subplots(len(groups), 1, squeeze=False, gridspec_kw={"hspace": 0.45})[:, 0]
+    for axes, group in zip(panels, groups, strict=True):
         _draw_curves(evaluation, group, axes)
     return drawing
 
@@ -61,7 +60,7 @@ def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
             marker=MARKERS[place % len(MARKERS)],
             markersize=4,
             markevery=2,
-            label=in_legend(_title(evaluation.metrics[position]))[0],
+            label=in_legend(shown(evaluation.metrics[position].title, LONGEST_WORD))[0],
         )
     axes.axvline(evaluation.k, color="#444444", linewidth=1, linestyle=":")
     axes.text(
@@ -71,8 +70,11 @@ def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
     axes.set_ylabel("mean over queries")
     axes.set_xlim(0.5, cutoffs[-1] + 0.5)
     axes.set_xticks(cutoff_ticks(len(cutoffs)))
-    low, high = _range(curves)
-    _show_range(axes, low, high + 0.08 * (high - low))
+    low, high = min(0.0, float(curves.min())), max(1.0, float(curves.max()))  # further where a metric goes further
+    top = high + 0.08 * (high - low)
+    axes.set_ylim(low, top)
+    if low >= 0 and top < 1.1:  # few ticks, since they take longest to draw
+        axes.set_yticks(QUARTERS)
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     dress(axes)
 
@@ -89,27 +91,3 @@ def _groups(evaluation: Evaluation) -> list[list[int]]:
         for group in groups.values()
         for start in range(0, len(group), MOST_IN_A_PANEL)
     ]
-
-
-def _height(groups: list[list[int]]) -> float:
-    """Inches of a panel."""
-    return 3.2 if len(groups) == 1 else 2.6
-
-
-def _stacked(drawing: Figure, number: int) -> list[Axes]:
-    return list(drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": 0.45})[:, 0])
-
-
-def _range(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """0 and 1, or further where a metric goes further."""
-    return min(0.0, float(values.min())), max(1.0, float(values.max()))
-
-
-def _show_range(axes: Axes, low: float, high: float) -> None:
-    axes.set_ylim(low, high)
-    if low >= 0 and high < 1.1:  # few ticks, since they take longest to draw
-        axes.set_yticks(QUARTERS)
-
-
-def _title(metric: Metric) -> str:
-    return shown(metric.title, LONGEST_WORD)

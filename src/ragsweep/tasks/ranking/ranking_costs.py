@@ -98,14 +98,7 @@ def with_circumstances(
 
 
 def cut_short(ended: int, queries: int, k: int, budget: int | None) -> Iterator[str]:
-    """That more would be returned if more passages were ranked.
-
-    Args:
-        ended: For how many queries.
-        queries: How many queries there are.
-        k: The cutoff.
-        budget: The budget; None without one.
-    """
+    """That more would be returned for `ended` of the queries if more passages were ranked; nothing if for none."""
     if ended:
         setting = f"returns and k={k}" if budget is None else "budget"
         little = "make fewer parts than k" if budget is None else f"fit into {budget:,} tokens"

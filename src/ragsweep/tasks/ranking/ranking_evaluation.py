@@ -164,8 +164,7 @@ def at_cutoff(values: Array, k: int, ranks: Indices | None) -> Array:
     """
     if ranks is None:
         return values[..., k - 1, :]
-    found: Array = np.where(ranks > 0, values[..., np.maximum(ranks, 1) - 1, np.arange(len(ranks))], 0.0)
-    return found
+    return np.where(ranks > 0, values[..., np.maximum(ranks, 1) - 1, np.arange(len(ranks))], 0.0)
 
 
 def checked_values(values: object, query_ids: tuple[str, ...], name: str, cutoff: int) -> PerQuery:

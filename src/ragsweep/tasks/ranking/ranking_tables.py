@@ -9,16 +9,13 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
-from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.ranking import lost_references
-from ragsweep.tasks.ranking.coverage import absent_units, findable, without_relevant
+from ragsweep.tasks.ranking.coverage import absent_units, findable, without_offsets, without_relevant
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LONGEST_REFERENCE = 60  # characters of a reference
 
 
 def queries(evaluation: Evaluation, dataset: Dataset) -> pd.DataFrame:
@@ -74,12 +71,6 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "answerable": answerable(evaluation, dataset),
         **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
     }
-
-
-def without_offsets(dataset: Dataset) -> list[str]:
-    """The references that do not stand at exactly one place of their document, each with its query."""
-    unplaced = [reference for reference in dataset.references if not reference.has_offsets]
-    return [f"query {each.query_id}: {one_line(each.text)[:LONGEST_REFERENCE]}" for each in unplaced]
 
 
 def answerable(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
-from ragsweep.tasks.ranking.coverage import unanswerable
+from ragsweep.tasks.ranking.coverage import say_unusual, unanswerable
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
@@ -43,7 +43,6 @@ from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, JudgedRanking, 
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.shown import Measuring, Shown
 from ragsweep.tasks.ranking.spans.needs import check_spans
-from ragsweep.tasks.ranking.unusual import say_unusual
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Score

@@ -48,12 +48,7 @@ class Line(NamedTuple):
 def ranking_text(top: Sequence[Line], missed: Sequence[Line], k: int, unit: str, width: int) -> Iterator[str]:
     """The ranking within the cutoff, a line at the cutoff, and the relevant units that were missed.
 
-    Args:
-        top: The ranking within the cutoff.
-        missed: The relevant units that are not within the cutoff.
-        k: The cutoff.
-        unit: What is judged, for example a page.
-        width: Number of columns of the terminal.
+    The unit is what is judged, such as a page; the width is that of the terminal, in columns.
     """
     parts = dict.fromkeys(name for line in [*top, *missed] for name in line.parts)
     titles = ["rank", "score", unit, "judged", *(title for name in parts for title in (name, "score", "norm"))]

@@ -13,7 +13,6 @@ from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking import learning
 from ragsweep.tasks.ranking import ranking_costs as costs
-from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, evaluate
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 
@@ -94,5 +93,4 @@ class Measuring:
 
 def light(evaluation: Evaluation) -> Evaluation:
     """The evaluation without the texts of spans, which would go to the process that draws, too."""
-    judged: Judged = replace(evaluation.judged, spans=None)
-    return replace(evaluation, judged=judged)
+    return replace(evaluation, judged=replace(evaluation.judged, spans=None))

@@ -10,19 +10,15 @@ from ragsweep.datasets import Dataset
 from ragsweep.retrieval.results import Result
 from ragsweep.tasks.systems.places import Places
 
-MISNAMED = 0.1  # of the results whose texts are found: more are said
-SURELY_SHIFTED = 0.9  # of them, all by one page in one direction: then `first_page` is wrong
-FEWEST_SURE = 10  # results whose texts are found: of fewer, it is only said
-LEAST_BETTER = 0.2  # of the queries: fewer may be better by chance
-BETTER_FOR_ONE_WORSE = 3  # or for one that a shift in the other direction makes better
+MISNAMED = 0.1  # share of the results whose texts are found; a larger share is reported
+SURELY_SHIFTED = 0.9  # share of them that is one page off in one direction: then `first_page` is wrong
+FEWEST_SURE = 10  # results whose texts are found; with fewer, it is no error
+LEAST_BETTER = 0.2  # share of the queries; fewer may be better by chance
+BETTER_FOR_ONE_WORSE = 3  # queries; also for one that a shift in the other direction makes better
 
 
 def misnamed_pages(results: Sequence[Sequence[Result]], places: Places) -> list[str]:
     """A sentence where the texts of many results stand on other pages than the results name.
-
-    Args:
-        results: What came back for each query.
-        places: As they were matched.
 
     Raises:
         ConfigError: Nearly all stand one page further, or one page before: pages are counted from another number.
@@ -52,14 +48,7 @@ def misnamed_pages(results: Sequence[Sequence[Result]], places: Places) -> list[
 def shifted_pages(
     items: Dataset, rows: Sequence[int], results: Sequence[Sequence[Result]], places: Places
 ) -> list[str]:
-    """A sentence where many queries would be answered better if every page were the next one, or the one before.
-
-    Args:
-        items: The dataset.
-        rows: The queries that were asked.
-        results: What came back for each.
-        places: As they were matched.
-    """
+    """A sentence where many queries would be answered better if every page were the next one, or the one before."""
     first = places.matching.first_page
     now = _first_ranks(items, rows, results, places)
     changes = {}

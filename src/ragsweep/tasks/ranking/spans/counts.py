@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.datasets.model.overlaps import ranges
-
-Array = npt.NDArray[np.float64]
+from ragsweep.statistics.intervals import Array
 
 
 class Counts(NamedTuple):
@@ -58,8 +57,7 @@ class Placed:
         """Add up values, each at the rank of a query, over the first 0, 1, ... ranks, shape [queries, depth + 1]."""
         places = rows * (self.depth + 1) + ranks + 1
         sums = np.bincount(places, weights=values, minlength=self.queries * (self.depth + 1))
-        total: Array = sums.reshape(self.queries, self.depth + 1).cumsum(axis=1)
-        return total
+        return sums.reshape(self.queries, self.depth + 1).cumsum(axis=1)
 
     def add_up_all(self, rows: Indices, values: npt.NDArray[np.generic]) -> Array:
         """Add up values, each of a query, shape [queries, 1]."""
@@ -159,8 +157,7 @@ def shares_in_order(passages: Words, references: Words, passage: Indices, refere
     texts, others = _texts(passages, passage), _texts(references, reference)
     pairs = zip(passage.tolist(), reference.tolist(), strict=True)
     shared = [LCSseq.similarity(texts[text], others[other]) for text, other in pairs]
-    shares: Array = np.array(shared, dtype=float) / np.maximum(references.counts[reference], 1)
-    return shares
+    return np.array(shared, dtype=float) / np.maximum(references.counts[reference], 1)
 
 
 def _texts(words: Words, which: Indices) -> dict[int, list[int]]:

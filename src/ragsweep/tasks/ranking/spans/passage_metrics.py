@@ -145,8 +145,7 @@ def document_passages(judged: Judged, k: int) -> PerQuery:
 
 def _retrieved_by(spans: Spans, k: int) -> PerQuery:
     """How many of the first k ranks have a passage."""
-    retrieved: PerQuery = spans.retrieved[:, min(k, spans.passages.shape[1])]
-    return retrieved
+    return spans.retrieved[:, min(k, spans.passages.shape[1])]
 
 
 def _same_document(spans: Spans, k: int) -> Hits:

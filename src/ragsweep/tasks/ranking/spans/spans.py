@@ -14,8 +14,8 @@ from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.numbered_words import Words, number_words, shares_of_words
 from ragsweep.datasets.model.overlaps import on_one_line, overlapping
 from ragsweep.retrieval import NOTHING
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.spans.counts import (
-    Array,
     Counts,
     Placed,
     count_characters,

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import metric
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.ranking.spans.counts import Array, Counts
+from ragsweep.tasks.ranking.spans.counts import Counts
 from ragsweep.tasks.ranking.spans.needs import of_spans, ratio, spans_in
 from ragsweep.tasks.ranking.spans.spans import Token
 
@@ -48,11 +49,7 @@ def token_iou(judged: Judged, k: int, *, token: Token = "character", overlap: Sp
 def token_precision(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
     """Share of the tokens of the first k passages that belong to a reference. 0 if nothing was retrieved.
 
-    Args:
-        judged: The judged rankings.
-        k: Cutoff, at least 1.
-        token: What is compared.
-        overlap: As of `token_iou`.
+    Arguments as of `token_iou`.
 
     Returns:
         Values in [0, 1], shape [queries].
@@ -64,13 +61,7 @@ def token_precision(judged: Judged, k: int, *, token: Token = "character", overl
 @of_spans
 @metric("Token recall", low=0, high=1)
 def token_recall(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
-    """Share of the tokens of the references that are in the first k passages.
-
-    Args:
-        judged: The judged rankings.
-        k: Cutoff, at least 1.
-        token: What is compared.
-        overlap: As of `token_iou`.
+    """Share of the tokens of the references that are in the first k passages. Arguments as of `token_iou`.
 
     Returns:
         Values in [0, 1], shape [queries]; never smaller for a larger k.
@@ -84,11 +75,7 @@ def token_recall(judged: Judged, k: int, *, token: Token = "character", overlap:
 def token_f1(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
     """Harmonic mean of token precision and token recall of a query, also called Dice coefficient.
 
-    Args:
-        judged: The judged rankings.
-        k: Cutoff, at least 1.
-        token: What is compared.
-        overlap: As of `token_iou`.
+    Arguments as of `token_iou`.
 
     Returns:
         Values in [0, 1], shape [queries].
