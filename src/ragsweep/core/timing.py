@@ -64,9 +64,9 @@ class _Noted(NamedTuple):
 _noted: ContextVar[_Noted | None] = ContextVar("_noted", default=None)
 
 
-def sample(queries: int) -> Indices:
-    """The queries to time: a few, evenly spread."""
-    return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))
+def sample(queries: int, most: int = TIMED_QUERIES) -> Indices:
+    """The rows of at most so many queries, evenly spread; by default, those of the queries to time."""
+    return np.unique(np.linspace(0, queries - 1, min(queries, most)).round().astype(np.int64))
 
 
 @contextmanager

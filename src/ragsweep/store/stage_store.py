@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from glob import iglob
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +34,6 @@ LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
 DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9
 
-_said: set[str] = set()  # warnings that this process has printed
 _verified: set[tuple[Path, int]] = set()  # entries that this process has verified, with their inode
 
 
@@ -284,8 +284,7 @@ def _verify(entry: Path, checksums: Mapping[str, str]) -> None:
     _verified.add(seen)
 
 
+@cache
 def _say(what: str) -> None:
     """Print a warning, once per process."""
-    if what not in _said:
-        _said.add(what)
-        warnings.warn(what, stacklevel=2)
+    warnings.warn(what, stacklevel=2)

@@ -11,7 +11,8 @@ from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import say_once
-from ragsweep.models.encoders.tokenizer import BY_WORDS, digest_of, file_of, opened
+from ragsweep.models.encoders.model_files import digest_of_file
+from ragsweep.models.encoders.tokenizer import BY_WORDS, file_of, opened
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import word_spans
@@ -60,7 +61,7 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
             advance(len(spaced))
         return {"tokens": tokens}
 
-    inputs = [digest_of_module(__name__), digest_of(file), version("tokenizers"), digest_texts(texts)]
+    inputs = [digest_of_module(__name__), digest_of_file(file), version("tokenizers"), digest_texts(texts)]
     with progress(f"counting the tokens of {len(texts):,} passages", len(texts)):
         return store.get("tokens", inputs, build)["tokens"]
 
