@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.hardware import load_of_others, machine
 
+T = TypeVar("T")
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 TIMED_QUERIES = 16
@@ -70,13 +71,18 @@ def sample(queries: int, most: int = TIMED_QUERIES) -> Indices:
 
 
 @contextmanager
-def without_timing() -> Iterator[None]:
-    """Time nothing in the block, so that a single query is encoded and searched once instead of three times."""
-    token = _is_timing.set(False)
+def set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a variable of the context a value within the block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _is_timing.reset(token)
+        variable.reset(token)
+
+
+def without_timing() -> AbstractContextManager[None]:
+    """Time nothing in the block, so that a single query is encoded and searched once instead of three times."""
+    return set_within(_is_timing, False)
 
 
 def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
@@ -110,11 +116,8 @@ def noting(before: float | None = None) -> Iterator[list[Circumstances]]:
             around the block, at first none.
     """
     outer, noted = _noted.get(), list[Circumstances]()
-    token = _noted.set(_Noted(noted, before if before is not None else outer.before if outer else 0))
-    try:
+    with set_within(_noted, _Noted(noted, before if before is not None else outer.before if outer else 0)):
         yield noted
-    finally:
-        _noted.reset(token)
 
 
 def put_together(noted: Sequence[Circumstances]) -> Circumstances:
@@ -159,14 +162,9 @@ def circumstances_in(found: object) -> Circumstances:
     return taken._replace(machines=tuple(taken.machines))
 
 
-@contextmanager
-def asked_anew() -> Iterator[None]:
+def asked_anew() -> AbstractContextManager[None]:
     """In the block, what is kept of answers is neither read nor written, so that asking takes as long as it takes."""
-    token = _is_anew.set(True)
-    try:
-        yield
-    finally:
-        _is_anew.reset(token)
+    return set_within(_is_anew, True)
 
 
 def is_asked_anew() -> bool:

@@ -21,16 +21,7 @@ from ragsweep.core.timing import sample, timed, with_circumstances
 from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, digests_of
 from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.model_files import digest_of_model, prompts_of
-from ragsweep.models.encoders.model_running import (
-    GROUP,
-    LIBRARIES,
-    by_threads,
-    groups_of,
-    in_batches,
-    loaded,
-    longest_first,
-    settings_of,
-)
+from ragsweep.models.encoders.model_running import LIBRARIES, loaded, settings_of
 from ragsweep.models.encoders.prompts import Prompted, prompted_for
 from ragsweep.models.encoders.tokenizer import file_of, opened
 from ragsweep.models.encoders.torch_model import TorchModel
@@ -154,14 +145,8 @@ class LearnedSparseRetriever(Thresholded, Prompted, TorchModel):
             model = _load(self.folder, str(self.device))
             encode = model.encode_query if role == "query" else model.encode_document
             encode = partial(_encode, partial(encode, prompt=self.prompt(role)))
-            if self._kind == "cpu":
-                if role == "passage" and type(model[0]).__name__.endswith("Transformer"):
-                    groups, options = groups_of(model, texts, self.prompt(role))
-                else:
-                    groups, options = [[row] for row in longest_first(texts)], {}
-                found: list[Weights] = by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
-            else:
-                found = in_batches(model, partial(encode, batch_size=self.batch_size), texts)
+            grouped = role == "passage" and type(model[0]).__name__.endswith("Transformer")
+            found: list[Weights] = self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
         return {
             "digests": digests,
             "terms": np.concatenate([terms for terms, _ in found]).astype(np.int32),
