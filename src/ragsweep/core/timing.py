@@ -137,17 +137,16 @@ def put_together(noted: Sequence[Circumstances]) -> Circumstances:
     )
 
 
-def taken_now(first: float, ms: float, load: float | None, *, queries: int = 1, at_once: int = 1) -> Circumstances:
-    """The circumstances of times that were just taken on this machine.
+def taken_now(first: float, ms: float, load: float | None, *, at_once: int) -> Circumstances:
+    """The circumstances of a time that was just taken on this machine.
 
     Args:
-        first: When the first one was, in seconds since 1970.
-        ms: What they took together.
-        load: As `load_of_others` had it when they began.
-        queries: How many they are.
-        at_once: How many of them were taken at a time, at most.
+        first: When it began, in seconds since 1970.
+        ms: How long it took.
+        load: As `load_of_others` had it then.
+        at_once: How many such times were taken at once, at most.
     """
-    return Circumstances(queries, first, time.time(), load, (machine(),), ms, at_once)
+    return Circumstances(1, first, time.time(), load, (machine(),), ms, at_once)
 
 
 def circumstances_in(found: object) -> Circumstances:

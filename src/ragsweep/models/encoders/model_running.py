@@ -149,7 +149,7 @@ def settings_of(component: str) -> Iterator[None]:
 
 
 @contextmanager
-def made_up_weights(but: str = "") -> Iterator[list[str]]:
+def made_up_weights(but: str) -> Iterator[list[str]]:
     """The names of weights that transformers makes up at random since the files lack them, instead of its report.
 
     Args:
