@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -18,14 +18,12 @@ FOR_EVERY_TASK = {*OF_EVERY_RUN, "experiment", "strategy"}
 def choices() -> str:
     """Every group with its options, a line each, and the tasks that use it if that is not all of them."""
     used = {task: groups_of(task) for task in options_of("task")}
-    return "\n".join(_lines(used))
-
-
-def _lines(used: dict[str, set[str]]) -> Iterator[str]:
+    lines = []
     for group in sorted({*groups()} - {"hydra"}):
         users = users_in(used, group)
         note = f"   [{', '.join(users)}]" if users else ""
-        yield f"{group}: {', '.join(options_of(group))}{note}"
+        lines.append(f"{group}: {', '.join(options_of(group))}{note}")
+    return "\n".join(lines)
 
 
 def users_in(used: Mapping[str, set[str]], group: str) -> list[str]:

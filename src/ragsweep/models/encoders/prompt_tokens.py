@@ -53,9 +53,8 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
     def build() -> Arrays:
         tokens = np.empty(len(texts), dtype=np.int64)
         for start in range(0, len(texts), PROMPTS_AT_ONCE):
-            spaced = [
-                text.replace("\f", " ") for text in texts[start : start + PROMPTS_AT_ONCE]
-            ]  # as the encoder reads them
+            piece = texts[start : start + PROMPTS_AT_ONCE]
+            spaced = [text.replace("\f", " ") for text in piece]  # as the encoder reads them
             encoded = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
             tokens[start : start + len(spaced)] = [len(each) for each in encoded]
             advance(len(spaced))
@@ -69,8 +68,5 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
 def room(model: str, window: int, prompt: str = "") -> int:
     """How many tokens of a text fit into a model's window beside the special ones that the model adds and a prompt."""
     tokenizer = opened(file_of(model))
-    return (
-        window
-        - tokenizer.num_special_tokens_to_add(is_pair=False)
-        - len(tokenizer.encode(prompt, add_special_tokens=False))
-    )
+    before = len(tokenizer.encode(prompt, add_special_tokens=False))
+    return window - tokenizer.num_special_tokens_to_add(is_pair=False) - before

@@ -69,9 +69,8 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
     def build() -> Arrays:
         counts = np.zeros(2, dtype=np.int64)
         for start in range(0, len(some), TOKENIZED_AT_ONCE):
-            for each in opened(file).encode_batch_fast(
-                some[start : start + TOKENIZED_AT_ONCE], add_special_tokens=False
-            ):
+            piece = some[start : start + TOKENIZED_AT_ONCE]
+            for each in opened(file).encode_batch_fast(piece, add_special_tokens=False):
                 counts += each.ids.count(_unknown(file)), len(each)
         return {"counts": counts}
 

@@ -41,7 +41,7 @@ class CrossEncoderReranker(TorchModel):
     formula: ClassVar[str] = "output of the cross-encoder for the query and the passage, before any sigmoid"
     model_class: ClassVar[str] = "CrossEncoder"
     group: ClassVar[str] = "reranker"
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     store: Store
     candidates: Annotated[int, Between(1)] | None = 100
