@@ -27,12 +27,7 @@ def choices() -> str:
 
 
 def users_in(used: Mapping[str, set[str]], group: str) -> list[str]:
-    """The tasks that use a group, or else the commands; empty if every run uses it.
-
-    Args:
-        used: The groups that each task uses.
-        group: The group.
-    """
+    """The tasks that use a group, or else the commands; empty if every run uses it. `used` has the groups by task."""
     tasks = [f"task={task}" for task, names in used.items() if group in names]
     everywhere = group in FOR_EVERY_TASK or group in check_groups() or len(tasks) == len(used)
     return [] if everywhere else tasks or _commands(group) or ["your own components"]

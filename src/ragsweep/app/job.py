@@ -104,10 +104,7 @@ def _checked_start(config: DictConfig) -> set[str] | None:
 
 
 def check_tracking(config: DictConfig) -> None:
-    """Check before a dataset is loaded whether the store of a configuration can be opened; a server is asked.
-
-    Args:
-        config: The configuration, whose settings are checked.
+    """Check before a dataset is loaded whether the store of a checked configuration can be opened; a server is asked.
 
     Raises:
         TrackingError: It cannot be opened.

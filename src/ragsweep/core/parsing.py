@@ -194,7 +194,7 @@ def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
                 if number == 1:
                     encoding = "UTF-16" if file.read(2) in UTF_16 else encoding
                     file.seek(0)
-                    # Many lines are decoded at once: half a character is let pass, to be found in its own line.
+                    # Many lines are decoded at once: an invalid surrogate passes here, and is refused in its own line.
                     if encoding == "UTF-16":
                         lines = io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n")
                 line = lines.readline(longest + 1)

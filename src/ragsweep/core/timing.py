@@ -56,7 +56,7 @@ UNKNOWN = Circumstances()
 
 
 class _Noted(NamedTuple):
-    """What is noted of the times in a block, and which of those that a store has are taken again."""
+    """The circumstances of times in a block; stored times from before `before` (s since 1970) are taken again."""
 
     circumstances: list[Circumstances]
     before: float

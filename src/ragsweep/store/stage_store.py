@@ -93,14 +93,9 @@ class Store:
     def renew(
         self, stage: str, inputs: object, build: Callable[..., Arrays], kept: Arrays, new: Callable[[Arrays], Arrays]
     ) -> Arrays:
-        """Arrays in place of those that are kept of a stage.
+        """Arrays in place of those that are `kept` of a stage; the first arguments are those of `get`.
 
-        Args:
-            stage: As of `get`.
-            inputs: As of `get`.
-            build: As of `get`.
-            kept: What the store has.
-            new: Makes the arrays of what the store has by then: another process may have been first.
+        `new` makes them of what the store has by then: another process may have been first.
         """
         return self._put(self._entry(stage, inputs, build), lambda found: new(kept if found is None else found))
 

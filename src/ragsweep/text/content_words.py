@@ -19,7 +19,7 @@ IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}  # "can't"
 def content_words(text: str) -> list[str]:
     """The words of a text that are not function words, as they are written, in its order, each once.
 
-    Of a text with a script without spaces, they are those that are compared.
+    Where a script writes no spaces, they are those of `words`.
     """
     written: dict[str, str] = {}
     for word in words(text) if has_spaceless(text) else written_words(text):

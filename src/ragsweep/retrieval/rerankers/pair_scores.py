@@ -25,8 +25,8 @@ PAIRS_AT_ONCE = 1024  # pairs that are scored before they are kept: what a kille
 def pair_scores(search: Search, ranking: Ranking, score: ScorePairs, store: Store, key: object) -> Scores:
     """The scores of all candidates of a ranking, shape [queries, candidates]; -inf where there is no candidate.
 
-    Pairs that the store has, from any other ranking, are taken from there. As far as a pair is scored the same in any
-    company, the result is that of scoring all.
+    Pairs that the store has, from any other ranking, are taken from there. If the score of a pair does not depend on
+    the pairs beside it, the result is that of scoring all.
 
     Args:
         search: Has the texts.
