@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import Scores
 from ragsweep.core.digest import digest, digest_texts, version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.limits import Between
@@ -84,7 +83,9 @@ class LearnedSparseRetriever(Thresholded, Prompted, TorchModel):
         queries, postings = self.weights(search.queries, "query"), self._postings(search.passages)
 
         def find(some: sparse.csr_array) -> Ranking:
-            return best_of(lambda rows: _products(rows, postings), some, len(search.passages), depth)
+            return best_of(
+                lambda rows: (rows @ postings).toarray().astype(np.float64), some, len(search.passages), depth
+            )
 
         with progress(searching(search.passages, search.queries), len(search.queries)):
             found = find(queries)
@@ -169,11 +170,6 @@ def _encode(encode: Callable[..., Any], texts: list[str], **options: Any) -> lis
     (text, term), value = weights.indices().numpy(), weights.values().float().numpy()
     ends = np.searchsorted(text, np.arange(1, len(texts)))
     return list(zip(np.split(term, ends), np.split(value, ends), strict=True))
-
-
-def _products(queries: sparse.csr_array, postings: sparse.csr_array) -> Scores:
-    scores: Scores = (queries @ postings).toarray().astype(np.float64)
-    return scores
 
 
 def _heaviest(weights: sparse.csr_array, most: int) -> sparse.csr_array:

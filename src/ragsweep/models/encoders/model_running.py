@@ -34,8 +34,7 @@ def in_batches(model: Any, compute: Callable[[list[Input]], Any], inputs: Sequen
 
 def longest_first(texts: Sequence[str]) -> list[int]:
     """Rows of the texts, longest first: threads that get a short text last are done at about the same time."""
-    rows: list[int] = np.argsort([-len(text) for text in texts], kind="stable").tolist()
-    return rows
+    return sorted(range(len(texts)), key=lambda row: -len(texts[row]))
 
 
 def groups_of(model: Any, inputs: Sequence[Any], prompt: str) -> tuple[list[list[int]], dict[str, Any]]:
