@@ -16,7 +16,7 @@ from ragsweep.app.commands import composed
 from ragsweep.core.errors import ConfigError, DatasetError, EncoderError, RetrieverError, Terminated
 from ragsweep.datasets import PageChunker
 from ragsweep.experiment import Experiment
-from ragsweep.models.encoders.returned import check_embeddings
+from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,

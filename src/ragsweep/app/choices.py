@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -18,23 +18,16 @@ FOR_EVERY_TASK = {*OF_EVERY_RUN, "experiment", "strategy"}
 def choices() -> str:
     """Every group with its options, a line each, and the tasks that use it if that is not all of them."""
     used = {task: groups_of(task) for task in options_of("task")}
-    return "\n".join(_lines(used))
-
-
-def _lines(used: dict[str, set[str]]) -> Iterator[str]:
+    lines = []
     for group in sorted({*groups()} - {"hydra"}):
         users = users_in(used, group)
         note = f"   [{', '.join(users)}]" if users else ""
-        yield f"{group}: {', '.join(options_of(group))}{note}"
+        lines.append(f"{group}: {', '.join(options_of(group))}{note}")
+    return "\n".join(lines)
 
 
 def users_in(used: Mapping[str, set[str]], group: str) -> list[str]:
-    """The tasks that use a group, or else the commands; empty if every run uses it.
-
-    Args:
-        used: The groups that each task uses.
-        group: The group.
-    """
+    """The tasks that use a group, or else the commands; empty if every run uses it. `used` has the groups by task."""
     tasks = [f"task={task}" for task, names in used.items() if group in names]
     everywhere = group in FOR_EVERY_TASK or group in check_groups() or len(tasks) == len(used)
     return [] if everywhere else tasks or _commands(group) or ["your own components"]

@@ -89,12 +89,12 @@ def _checked_start(config: DictConfig) -> set[str] | None:
     from ragsweep.experiment import Experiment, checked
 
     try:
-        parsed = OverridesParser.create().parse_overrides(as_given(HydraConfig.get().overrides.task))
-        unused = refuse_unused(config, parsed)
+        overrides = as_given(HydraConfig.get().overrides.task)
+        unused = refuse_unused(config, OverridesParser.create().parse_overrides(overrides))
         name_unused(unused)
         ready = checked(config)
         check_tracking(ready)
-        Experiment.planned(ready, as_given(HydraConfig.get().overrides.task), sweep_id())
+        Experiment.planned(ready, overrides, sweep_id())
         if config.get("dry_run"):
             print(f"would run: {name_of_job(unused)}")
             return None
@@ -104,10 +104,7 @@ def _checked_start(config: DictConfig) -> set[str] | None:
 
 
 def check_tracking(config: DictConfig) -> None:
-    """Check before a dataset is loaded whether the store of a configuration can be opened; a server is asked.
-
-    Args:
-        config: The configuration, whose settings are checked.
+    """Check before a dataset is loaded whether the store of a checked configuration can be opened; a server is asked.
 
     Raises:
         TrackingError: It cannot be opened.

@@ -80,7 +80,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         except KeyboardInterrupt:
             sys.exit(interrupted())
         cli.main()
-    sys.exit(_status_of(command, lambda: _main_of(command)))
+    sys.exit(_status_of(command))
 
 
 def _subcommand() -> str:
@@ -116,12 +116,6 @@ def commands() -> dict[str, Command]:
         if taken := sorted(of_kernel.keys() & plugin.commands.keys()):
             raise ConfigError(f"plugin {name}: its command {taken[0]!r} is one of ragsweep's own")
     return of_kernel | of_plugins
-
-
-def _main_of(name: str) -> Callable[[], int]:
-    """The function that runs a subcommand."""
-    main: Callable[[], int] = resolve_name(commands()[name].main)
-    return main
 
 
 def usage() -> str:
@@ -162,16 +156,12 @@ def _refuse(problem: str) -> NoReturn:
     sys.exit(BAD_INPUT)
 
 
-def _status_of(name: str, find: Callable[[], Callable[[], int]]) -> int:
-    """Run a subcommand and return its exit status; errors are printed in one line.
-
-    Args:
-        name: The subcommand, which its error messages begin with.
-        find: Imports the function that does the work and returns the status.
-    """
+def _status_of(name: str) -> int:
+    """Run a subcommand and return its exit status; errors are printed in one line, which begins with its name."""
     try:
         check_arguments(sys.argv[1:])  # first: another error could repeat a password
-        return with_lost_output(find()())
+        run: Callable[[], int] = resolve_name(commands()[name].main)
+        return with_lost_output(run())
     except KeyboardInterrupt:
         return interrupted()
     except Exception as error:

@@ -124,10 +124,7 @@ def name_and_settings(
 ) -> tuple[str, dict[str, Any]]:
     """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept.
 
-    Args:
-        parsed: The overrides of the run.
-        swept: The swept settings.
-        values: As returned by `values_shown`; other values are shown by themselves.
+    Values that are not among those of `values_shown` are shown by themselves.
     """
     from ragsweep.sweeps.configuration_names import short_names, told_apart
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
@@ -145,12 +142,7 @@ def name_and_settings(
 
 
 def values_shown(jobs: Sequence[Sequence[Override]], swept: Sequence[str]) -> Shown:
-    """How values of swept settings are written in the names of jobs, where the last part of a path is ambiguous.
-
-    Args:
-        jobs: The overrides of every job.
-        swept: The swept settings.
-    """
+    """How values of swept settings are written in the names of jobs, where the last part of a path is ambiguous."""
     from ragsweep.sweeps.configuration_names import told_apart
 
     values: dict[str, dict[str, None]] = {name: {} for name in swept}

@@ -141,7 +141,8 @@ def check_all(
     def prepared(overrides: list[str]) -> tuple[DictConfig, list[str]]:
         job = composed(overrides)
         unused.append(refuse_unused(job, parser.parse_overrides(overrides)))
-        return checked(_without_hydra(job)), as_given(job.hydra.overrides.task)
+        without_hydra = OmegaConf.masked_copy(job, [str(key) for key in job if key != "hydra"])
+        return checked(without_hydra), as_given(job.hydra.overrides.task)
 
     parser = OverridesParser.create(config_loader=loader)
     unused: list[set[str]] = []
@@ -171,10 +172,6 @@ def check_all(
     if any(cutoff is not None for cutoff in cutoffs):
         check_at(decision_of(experiment.config), list(dict.fromkeys(cutoffs)))
     return first, planned, shown
-
-
-def _without_hydra(config: DictConfig) -> DictConfig:
-    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
 def say_what_has_no_effect(planned: Sequence[Planned]) -> None:

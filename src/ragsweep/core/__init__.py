@@ -1,1 +1,1 @@
-"""What every room stands on: components and their settings, digests, the store, errors, and how charts look."""
+"""What every room uses: errors, digests, plugins, the project folder, the terminal, untrusted files, chart style."""

@@ -9,8 +9,6 @@ from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 
-CHUNK_BYTES = 1 << 20
-
 
 def digest(value: object) -> str:
     """Digest of a JSON-like value; mappings count the same in any order of their keys."""
@@ -45,11 +43,8 @@ def digest_texts(texts: Iterable[str]) -> str:
 
 def digest_file(path: Path) -> str:
     """Digest of a file's bytes, as `sha256sum` prints it."""
-    running = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(CHUNK_BYTES):
-            running.update(block)
-    return running.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @cache

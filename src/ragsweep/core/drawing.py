@@ -30,13 +30,7 @@ def no_charts() -> Iterator[tuple[str, Figure]]:
 
 @contextmanager
 def drawing(folder: Path, draw: Draw, *args: Any) -> Iterator[list[Chart]]:
-    """Draw charts while the block runs; the list is filled when the block ends.
-
-    Args:
-        folder: Of the charts.
-        draw: Makes them.
-        *args: Its arguments.
-    """
+    """Draw charts while the block runs; the list is filled when the block ends."""
     charts: list[Chart] = []
     wait = in_background(save_charts, folder, draw, *args)
     try:

@@ -161,8 +161,7 @@ def read_text(path: Path, most_mb: float, *, utf_16: bool = False) -> str:
         MalformedError: It is in another encoding, not a plain file, cannot be unzipped, or too large.
         OSError: It cannot be read.
     """
-    _refuse_other_than_file(path)
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    with _opened(path) as file:
         try:
             content = file.read(int(most_mb * MB) + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -187,9 +186,8 @@ def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
             megabytes (10^6 bytes).
         OSError: It cannot be read.
     """
-    _refuse_other_than_file(path)
     longest = int(most_mb * MB)
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    with _opened(path) as file:
         lines: Any = file
         encoding = "UTF-8"
         for number in count(1):
@@ -197,7 +195,7 @@ def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
                 if number == 1:
                     encoding = "UTF-16" if file.read(2) in UTF_16 else encoding
                     file.seek(0)
-                    # Many lines are decoded at once: half a character is let pass, to be found in its own line.
+                    # Many lines are decoded at once: an invalid surrogate passes here, and is refused in its own line.
                     if encoding == "UTF-16":
                         lines = io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n")
                 line = lines.readline(longest + 1)
@@ -214,9 +212,10 @@ def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _refuse_other_than_file(path: Path) -> None:
+def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
     if path.exists() and not path.is_file():  # reading a pipe could block
         raise MalformedError("not a file")
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
 class _NoAliases(yaml.SafeLoader):  # type: ignore[misc]

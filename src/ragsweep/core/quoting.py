@@ -10,12 +10,7 @@ PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 
 
 def typed(name: str, value: str | Sequence[str]) -> str:
-    """A setting as it is typed in a shell, `name=value`, so that a configuration gets exactly this value.
-
-    Args:
-        name: The setting, such as `corpus.path`.
-        value: A text, or a list of texts.
-    """
+    """A setting as it is typed in a shell, `name=value`, so that a configuration gets exactly this value."""
     shown = for_hydra(value) if isinstance(value, str) else f"[{','.join(map(for_hydra, value))}]"
     return shlex.quote(f"{name}={shown}")
 

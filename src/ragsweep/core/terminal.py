@@ -26,7 +26,7 @@ EXAMPLES_SHOWN = 3  # in a sentence
 SECONDS_TO_FIRST_LINE = 1.0
 
 _starting: list[Timer] = []  # one at most; it prints the first line
-_lost: list[OSError] = []  # why something that was printed is nowhere
+_lost: list[OSError] = []  # errors because of which something could not be printed
 _usual_format = warnings.formatwarning
 
 
@@ -139,7 +139,10 @@ def guard() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Lead the standard streams nowhere that were closed when this process began: a file would get their number."""
+    """Send standard streams that were closed when this process began to the null device.
+
+    Else the next file that is opened would get their number.
+    """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)

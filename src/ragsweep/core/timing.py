@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.hardware import load_of_others, machine
 
+T = TypeVar("T")
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 TIMED_QUERIES = 16
@@ -55,7 +56,7 @@ UNKNOWN = Circumstances()
 
 
 class _Noted(NamedTuple):
-    """What is noted of the times in a block, and which of those that a store has are taken again."""
+    """The circumstances of times in a block; stored times from before `before` (s since 1970) are taken again."""
 
     circumstances: list[Circumstances]
     before: float
@@ -64,19 +65,24 @@ class _Noted(NamedTuple):
 _noted: ContextVar[_Noted | None] = ContextVar("_noted", default=None)
 
 
-def sample(queries: int) -> Indices:
-    """The queries to time: a few, evenly spread."""
-    return np.unique(np.linspace(0, queries - 1, min(queries, TIMED_QUERIES)).round().astype(np.int64))
+def sample(queries: int, most: int = TIMED_QUERIES) -> Indices:
+    """The rows of at most so many queries, evenly spread; by default, those of the queries to time."""
+    return np.unique(np.linspace(0, queries - 1, min(queries, most)).round().astype(np.int64))
 
 
 @contextmanager
-def without_timing() -> Iterator[None]:
-    """Time nothing in the block, so that a single query is encoded and searched once instead of three times."""
-    token = _is_timing.set(False)
+def set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a variable of the context a value within the block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _is_timing.reset(token)
+        variable.reset(token)
+
+
+def without_timing() -> AbstractContextManager[None]:
+    """Time nothing in the block, so that a single query is encoded and searched once instead of three times."""
+    return set_within(_is_timing, False)
 
 
 def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
@@ -110,11 +116,8 @@ def noting(before: float | None = None) -> Iterator[list[Circumstances]]:
             around the block, at first none.
     """
     outer, noted = _noted.get(), list[Circumstances]()
-    token = _noted.set(_Noted(noted, before if before is not None else outer.before if outer else 0))
-    try:
+    with set_within(_noted, _Noted(noted, before if before is not None else outer.before if outer else 0)):
         yield noted
-    finally:
-        _noted.reset(token)
 
 
 def put_together(noted: Sequence[Circumstances]) -> Circumstances:
@@ -134,17 +137,16 @@ def put_together(noted: Sequence[Circumstances]) -> Circumstances:
     )
 
 
-def taken_now(first: float, ms: float, load: float | None, *, queries: int = 1, at_once: int = 1) -> Circumstances:
-    """The circumstances of times that were just taken on this machine.
+def taken_now(first: float, ms: float, load: float | None, *, at_once: int) -> Circumstances:
+    """The circumstances of a time that was just taken on this machine.
 
     Args:
-        first: When the first one was, in seconds since 1970.
-        ms: What they took together.
-        load: As `load_of_others` had it when they began.
-        queries: How many they are.
-        at_once: How many of them were taken at a time, at most.
+        first: When it began, in seconds since 1970.
+        ms: How long it took.
+        load: As `load_of_others` had it then.
+        at_once: How many such times were taken at once, at most.
     """
-    return Circumstances(queries, first, time.time(), load, (machine(),), ms, at_once)
+    return Circumstances(1, first, time.time(), load, (machine(),), ms, at_once)
 
 
 def circumstances_in(found: object) -> Circumstances:
@@ -159,14 +161,9 @@ def circumstances_in(found: object) -> Circumstances:
     return taken._replace(machines=tuple(taken.machines))
 
 
-@contextmanager
-def asked_anew() -> Iterator[None]:
+def asked_anew() -> AbstractContextManager[None]:
     """In the block, what is kept of answers is neither read nor written, so that asking takes as long as it takes."""
-    token = _is_anew.set(True)
-    try:
-        yield
-    finally:
-        _is_anew.reset(token)
+    return set_within(_is_anew, True)
 
 
 def is_asked_anew() -> bool:

@@ -19,10 +19,6 @@ from filelock import FileLock
 def write_new(path: Path, content: bytes) -> None:
     """Write a new file. Of several processes that do so at once, one succeeds.
 
-    Args:
-        path: The file.
-        content: What it contains.
-
     Raises:
         FileExistsError: Something has this name, even if it is a link to nothing.
         OSError: It cannot be written.
@@ -37,12 +33,8 @@ def write_new(path: Path, content: bytes) -> None:
 def locked(path: Path, seconds: float) -> Iterator[None]:
     """Let one process at a time read a file and write it.
 
-    Args:
-        path: The file.
-        seconds: How long to wait.
-
     Raises:
-        filelock.Timeout: Another process still had its locked after that time.
+        filelock.Timeout: Another process still had the file locked after so many seconds.
         OSError: The folder cannot be written to, or has something else with the name of the lock.
     """
     lock = path.with_name(f".{path.name}.lock")

@@ -65,8 +65,8 @@ from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.silence import ExplainsSilence, Silence
 from ragsweep.retrieval.sparse import SparseRetriever
+from ragsweep.retrieval.stage_capabilities import KnowsTies
 from ragsweep.retrieval.stages import rank
-from ragsweep.retrieval.ties import KnowsTies
 from ragsweep.retrieval.trace import Trace, Traces, Words, trace
 from ragsweep.store.stage_store import Store
 

@@ -78,14 +78,8 @@ class Bm25Index:
     @property
     def nbytes(self) -> int:
         """Bytes of the matrices and of the vocabulary."""
-        arrays = (
-            self.weights.data,
-            self.weights.indices,
-            self.weights.indptr,
-            self.common,
-            self.common_row,
-            self.absent,
-        )
+        matrix = (self.weights.data, self.weights.indices, self.weights.indptr)
+        arrays = (*matrix, self.common, self.common_row, self.absent)
         return sum(array.nbytes for array in arrays) + sum(len(term.encode()) for term in self.vocabulary)
 
     def share(self, term: str) -> float:

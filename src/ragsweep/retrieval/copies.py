@@ -14,10 +14,7 @@ from ragsweep.store.stage_store import Store
 
 Component = TypeVar("Component")
 
-SHARED_METHODS = (
-    "rank",
-    "encode",
-)  # of parts that see neither judgments nor evidence, and may hold a large model
+SHARED_METHODS = ("rank", "encode")  # of parts that see neither judgments nor evidence, and may hold a large model
 
 
 def fresh(component: Component) -> Component:

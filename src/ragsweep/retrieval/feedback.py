@@ -104,7 +104,7 @@ def _scaled(weights: Mapping[str, float], total: float) -> dict[str, float]:
 
 
 def rocchio(
-    feedback: Feedback, queries: npt.NDArray[np.float32], passages: npt.NDArray[np.float32], *, length_1: bool = True
+    feedback: Feedback, queries: npt.NDArray[np.float32], passages: npt.NDArray[np.float32], *, length_1: bool
 ) -> npt.NDArray[np.float32]:
     """The embeddings of the queries, moved to the mean of their feedback passages.
 

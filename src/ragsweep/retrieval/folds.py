@@ -34,6 +34,12 @@ def _least_of(numbers: Indices, group: Indices) -> Indices:
     return least[group]
 
 
+def numbered(types: Sequence[str | None]) -> tuple[tuple[str, ...], Indices]:
+    """The names of the types in alphabetical order, and the number of each query's type, -1 for one without."""
+    names = tuple(sorted({each for each in types if each is not None}))
+    return names, np.array([names.index(each) if each is not None else -1 for each in types])
+
+
 def folds_of(
     queries: Sequence[str], types: Indices, folds: int, seed: int, groups: Sequence[str | None] = ()
 ) -> Indices:

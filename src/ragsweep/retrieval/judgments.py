@@ -7,10 +7,10 @@ component that the task has not found in its configuration gets none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.core.timing import UNTIMED, sample
+from ragsweep.core.timing import UNTIMED, sample, set_within
 from ragsweep.retrieval.copies import fresh, parts_of
-from ragsweep.retrieval.folds import folds_of, of_one_kind
+from ragsweep.retrieval.folds import folds_of, numbered, of_one_kind
 from ragsweep.retrieval.lessons import ChecksLesson, LearnsFromJudgments, Lesson
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
 from ragsweep.store.code import kind_of, name_of
@@ -109,8 +109,7 @@ class Judgments:
         """The type of each query as a number in alphabetical order, -1 for one without."""
         if len(search.queries) != len(self.types):
             raise RetrieverError(f"found {len(search.queries)} queries to learn for, expected {len(self.types)}")
-        names = sorted({each for each in self.types if each is not None})
-        return np.array([names.index(each) if each is not None else -1 for each in self.types])
+        return numbered(self.types)[1]
 
     def _fold(self, learner: LearnsFromJudgments, search: Search) -> Indices:
         if not isinstance(learner.folds, int) or learner.folds < 2:
@@ -147,22 +146,29 @@ def _once(search: Search, rank: Rank) -> Rank:
 
 def _by_fold(rankings: Sequence[Ranking], fold: Indices) -> Ranking:
     """Of rankings of all queries, the rows of each fold from its own."""
-    width = max(ranking.passages.shape[1] for ranking in rankings)
     rows = sample(len(fold))
     ms = [ranking.latency_ms for ranking in rankings]
-    recalls = [ranking.recall_of_exact for ranking in rankings]
-    exact = np.ones(len(fold))  # the recall of a ranker that searches exactly
     sizes = [ranking.index_bytes for ranking in rankings]
-    return Ranking(
-        taken([padded(ranking.passages, width, NOTHING) for ranking in rankings], fold),
-        taken([padded(ranking.scores, width, -np.inf) for ranking in rankings], fold),
-        taken(ms, fold[rows]) if {len(each) for each in ms} == {len(rows)} else UNTIMED,
-        taken([each if len(each) else exact for each in recalls], fold) if any(map(len, recalls)) else np.empty(0),
-        np.max(sizes, axis=0) if all(map(len, sizes)) else np.empty(0, dtype=np.int64),
+    return replace(
+        rows_of(rankings, fold, max(ranking.passages.shape[1] for ranking in rankings)),
+        latency_ms=taken(ms, fold[rows]) if {len(each) for each in ms} == {len(rows)} else UNTIMED,
+        index_bytes=np.max(sizes, axis=0) if all(map(len, sizes)) else np.empty(0, dtype=np.int64),
     )
 
 
-def padded(rows: npt.NDArray[Any], width: int, empty: float) -> npt.NDArray[Any]:
+def rows_of(rankings: Sequence[Ranking], source: Indices, depth: int) -> Ranking:
+    """Of rankings of all queries, each row from the ranking that `source` says; without latency and bytes."""
+    recalls = [ranking.recall_of_exact for ranking in rankings]
+    exact = np.ones(len(source))  # the recall of a ranker that searches exactly
+    recall = taken([each if len(each) else exact for each in recalls], source)
+    return Ranking(
+        taken([_padded(ranking.passages, depth, NOTHING) for ranking in rankings], source),
+        taken([_padded(ranking.scores, depth, -np.inf) for ranking in rankings], source),
+        recall_of_exact=recall if any(map(len, recalls)) else np.empty(0),
+    )
+
+
+def _padded(rows: npt.NDArray[Any], width: int, empty: float) -> npt.NDArray[Any]:
     """Rows of this width, cut or filled up."""
     return np.pad(rows[:, :width], ((0, 0), (0, max(0, width - rows.shape[1]))), constant_values=empty)
 
@@ -176,14 +182,9 @@ def taken(arrays: Sequence[npt.NDArray[Any]], source: Indices) -> npt.NDArray[An
 _DEALT: ContextVar[Judgments | None] = ContextVar("judgments that are dealt out", default=None)
 
 
-@contextmanager
-def dealing(judgments: Judgments | None) -> Iterator[None]:
+def dealing(judgments: Judgments | None) -> AbstractContextManager[None]:
     """Deal out judgments while a task ranks; None deals out none."""
-    before = _DEALT.set(judgments)
-    try:
-        yield
-    finally:
-        _DEALT.reset(before)
+    return set_within(_DEALT, judgments)
 
 
 def dealt_to(learner: LearnsFromJudgments) -> Judgments:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import Scores
 from ragsweep.core.digest import digest, digest_texts, version
 from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.limits import Between
@@ -21,16 +20,7 @@ from ragsweep.core.timing import sample, timed, with_circumstances
 from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, digests_of
 from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.model_files import digest_of_model, prompts_of
-from ragsweep.models.encoders.model_running import (
-    GROUP,
-    LIBRARIES,
-    by_threads,
-    groups_of,
-    in_batches,
-    loaded,
-    longest_first,
-    settings_of,
-)
+from ragsweep.models.encoders.model_running import LIBRARIES, loaded, settings_of
 from ragsweep.models.encoders.prompts import Prompted, prompted_for
 from ragsweep.models.encoders.tokenizer import file_of, opened
 from ragsweep.models.encoders.torch_model import TorchModel
@@ -93,7 +83,9 @@ class LearnedSparseRetriever(Thresholded, Prompted, TorchModel):
         queries, postings = self.weights(search.queries, "query"), self._postings(search.passages)
 
         def find(some: sparse.csr_array) -> Ranking:
-            return best_of(lambda rows: _products(rows, postings), some, len(search.passages), depth)
+            return best_of(
+                lambda rows: (rows @ postings).toarray().astype(np.float64), some, len(search.passages), depth
+            )
 
         with progress(searching(search.passages, search.queries), len(search.queries)):
             found = find(queries)
@@ -154,14 +146,8 @@ class LearnedSparseRetriever(Thresholded, Prompted, TorchModel):
             model = _load(self.folder, str(self.device))
             encode = model.encode_query if role == "query" else model.encode_document
             encode = partial(_encode, partial(encode, prompt=self.prompt(role)))
-            if self._kind == "cpu":
-                if role == "passage" and type(model[0]).__name__.endswith("Transformer"):
-                    groups, options = groups_of(model, texts, self.prompt(role))
-                else:
-                    groups, options = [[row] for row in longest_first(texts)], {}
-                found: list[Weights] = by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
-            else:
-                found = in_batches(model, partial(encode, batch_size=self.batch_size), texts)
+            grouped = role == "passage" and type(model[0]).__name__.endswith("Transformer")
+            found: list[Weights] = self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
         return {
             "digests": digests,
             "terms": np.concatenate([terms for terms, _ in found]).astype(np.int32),
@@ -184,11 +170,6 @@ def _encode(encode: Callable[..., Any], texts: list[str], **options: Any) -> lis
     (text, term), value = weights.indices().numpy(), weights.values().float().numpy()
     ends = np.searchsorted(text, np.arange(1, len(texts)))
     return list(zip(np.split(term, ends), np.split(value, ends), strict=True))
-
-
-def _products(queries: sparse.csr_array, postings: sparse.csr_array) -> Scores:
-    scores: Scores = (queries @ postings).toarray().astype(np.float64)
-    return scores
 
 
 def _heaviest(weights: sparse.csr_array, most: int) -> sparse.csr_array:

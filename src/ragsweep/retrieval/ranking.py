@@ -265,6 +265,13 @@ def without_unranked(ranking: Ranking, unranked: Indices, depth: int) -> Ranking
     )
 
 
+def first_of(ranking: Ranking, lengths: Indices, depth: int) -> Ranking:
+    """The first passages of every query: so many as `lengths` says, shape [queries], and at most `depth`."""
+    passages, scores = ranking.passages[:, :depth], ranking.scores[:, :depth]
+    stays = np.arange(passages.shape[1]) < lengths[:, np.newaxis]
+    return Ranking(np.where(stays, passages, NOTHING), np.where(stays, scores, -np.inf))
+
+
 def with_others(ranking: Ranking, passages: int) -> Ranking:
     """The ranking of all passages of a corpus: those that it lacks have the score of `others`.
 

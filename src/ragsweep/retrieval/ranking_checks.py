@@ -22,11 +22,7 @@ LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing t
 def expect_method(thing: object, method: str, setting: str, *arguments: str) -> None:
     """Raise `ConfigError` if the object of a setting lacks a method that will be called, or it takes other arguments.
 
-    Args:
-        thing: The object.
-        method: The method.
-        setting: For the error.
-        arguments: What it is called with; none does not check what it takes.
+    What it takes is not checked where no arguments are named.
     """
     found = getattr(thing, method, None)
     if not callable(found):
@@ -64,16 +60,11 @@ def expect_encoder(encoder: Encoder) -> None:
 
 
 def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> Ranking:
-    """The ranking with its arrays as int64 and float64.
-
-    Args:
-        ranking: What was returned.
-        search: What was to be ranked.
-        depth: The most passages that were asked for.
-        name: Of the class that returned it.
+    """The ranking that a class of this name returned for a search, with its arrays as int64 and float64.
 
     Raises:
-        RetrieverError: It is not a ranking: names the class, the first entry that is wrong and what it should be.
+        RetrieverError: It is not a ranking, or deeper than was asked for: names the class, the first entry that is
+            wrong and what it should be.
     """
     if not isinstance(ranking, Ranking):
         raise RetrieverError(f"{name}: returned {type(ranking).__name__}, expected a Ranking")

@@ -42,12 +42,11 @@ MOST_READ = 4  # files whose rankings a process keeps
 class RunFileRetriever(Thresholded):
     """The rankings in a run file, whatever system made them.
 
-    Lines are `query Q0 document rank score tag`, the rows of a table with such columns, or JSON has scores by document
-    by query. As in trec_eval, the score decides and the rank column is not read. A
-    document is what the dataset judges, such as a page ("manual.pdf#34") or
-    a document, or a passage by its id. A page that is listed several times stands for its passages in their order. A
-    file that ragsweep has exported (`results/ranking.trec`) gives the metrics of the run that exported it, unless that
-    returns more than it finds.
+    Lines are `query Q0 document rank score tag`, or rows of a table with such columns; a JSON file has scores by
+    document by query. As in trec_eval, the score decides and the rank column is not read. A document is what the
+    dataset judges, such as a page ("manual.pdf#34") or a document, or a passage by its id. A page that is listed
+    several times stands for its passages in their order. A file that ragsweep has exported (`results/ranking.trec`)
+    gives the metrics of the run that exported it, unless that returns more than it finds.
 
     Attributes:
         path: The file; unzipped if its name ends in `.gz`.

@@ -1,4 +1,4 @@
-"""Why nothing is found for a query: what a ranker can say of it, so that no score of 0 goes without a word."""
+"""Why nothing is found for a query: what a ranker can say of it, so that a score of 0 is explained."""
 
 from __future__ import annotations
 

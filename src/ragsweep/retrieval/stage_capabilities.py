@@ -1,13 +1,16 @@
 """What a stage of retrieval may offer besides its one method.
 
-A ranker may also be a `Traces`, an `ExplainsSilence`, a `KnowsTies` or a `HasMethod`, which stand beside what they
-return; `LearnsFromJudgments` stands where a ranker does.
+A ranker may also be a `Traces`, an `ExplainsSilence` or a `HasMethod`, which stand beside what they return;
+`LearnsFromJudgments` stands where a ranker does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.normalising import Normalisation
@@ -71,6 +74,19 @@ class HasRole(Capability, Protocol):
     """A ranker that names its part in a hybrid itself, instead of by its setting."""
 
     role: str  # such as `learned sparse`
+
+
+@offered_with(*RANKS)
+@runtime_checkable
+class KnowsTies(Capability, Protocol):
+    """A ranker that can say for which queries equal scores stand on both sides of a cutoff."""
+
+    @property
+    def order_of_ties(self) -> str:
+        """What decides the order of equal scores, as the end of a sentence."""
+
+    def tied_at(self, search: Search, k: int) -> npt.NDArray[np.bool_]:
+        """Whether the passages of each query at the ranks k and k + 1 have equal scores, shape [queries]."""
 
 
 @offered_with("rewrite", "expand")

@@ -258,11 +258,7 @@ def _kept_of_search(
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays], again: Callable[[], Arrays]) -> Arrays:
     """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments.
 
-    Args:
-        stage: The stage.
-        inputs: What decides the result besides the stage.
-        build: Makes it.
-        again: Takes the times of the sampled queries again.
+    `again` takes the times of the sampled queries again.
     """
     store, name = _store_of(stage)
     if not store.enabled:

@@ -31,13 +31,10 @@ MODULES = {  # of packages that ragsweep requires, where the module has another 
 }
 INSTALLED = ("site-packages", "dist-packages")
 # These modules name, store and report results. After a change in them, nothing has to be computed again.
-NOT_COMPUTING = [
-    *(
-        f"ragsweep.{name}"
-        for name in "core.capability core.digest core.errors core.limits core.parsing core.progress".split()
-    ),
+NOT_COMPUTING = (
+    *(f"ragsweep.core.{name}" for name in "capability digest errors limits parsing progress".split()),
     *(f"ragsweep.store.{name}" for name in "code identity key_capabilities stage_store timed_stages".split()),
-]
+)
 
 
 @cache
@@ -183,24 +180,21 @@ def _spec(module: str) -> ModuleSpec | None:
 @cache
 def _imports(file: Path, module: str) -> list[str]:
     """The modules that a file imports, and names that may be modules."""
-    return list(_imported(file, module))
-
-
-def _imported(file: Path, module: str) -> Iterator[str]:
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     try:
         parsed = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):  # importing it will raise the error
-        return
+        return []
+    found: list[str] = []
     for node in _statements(parsed.body):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found += (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             parents = package.split(".")
             above = parents[: len(parents) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            yield base
-            yield from (f"{base}.{name.name}" for name in node.names)
+            found += (base, *(f"{base}.{name.name}" for name in node.names))
+    return found
 
 
 def _statements(block: Iterable[ast.AST]) -> Iterator[ast.AST]:

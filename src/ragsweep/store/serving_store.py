@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from ragsweep.store.stage_store import NO_STORE, Arrays, Entry, Store
+from ragsweep.store.stage_store import NO_STORE, Arrays, Store
 
 MOST_ENTRIES_KEPT = 256  # every question uses those of the corpus, so that only those of earlier questions go
 
@@ -17,7 +17,8 @@ MOST_ENTRIES_KEPT = 256  # every question uses those of the corpus, so that only
 class ServingStore(Store):
     """Reads stages from another store, computes what that lacks, and keeps both in memory.
 
-    To components it is a store that is not enabled, so that none writes files of its own beside it.
+    To components it is a store that is not enabled, so that none writes files of its own beside it. For the same reason
+    it lists no entries and deletes none.
 
     Attributes:
         source: Is read only.
@@ -67,11 +68,3 @@ class ServingStore(Store):
                 self._kept.move_to_end(entry)
             found = [*self._of_source[stage], *(self._kept[entry] for entry in own)]
         yield from found
-
-    def entries(self) -> Iterator[Entry]:
-        """None: there is no folder with files of its own."""
-        return iter(())
-
-    def clear(self, entries: Iterable[Entry] | None = None) -> list[Path]:
-        """Nothing is deleted."""
-        return []

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from glob import iglob
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +34,6 @@ LOCK, PARTIAL, EVICTED = ".lock", ".partial", ".evicted"
 DIGEST = re.compile("[0-9a-f]{64}")
 GB = 10**9
 
-_said: set[str] = set()  # warnings that this process has printed
 _verified: set[tuple[Path, int]] = set()  # entries that this process has verified, with their inode
 
 
@@ -93,14 +93,9 @@ class Store:
     def renew(
         self, stage: str, inputs: object, build: Callable[..., Arrays], kept: Arrays, new: Callable[[Arrays], Arrays]
     ) -> Arrays:
-        """Arrays in place of those that are kept of a stage.
+        """Arrays in place of those that are `kept` of a stage; the first arguments are those of `get`.
 
-        Args:
-            stage: As of `get`.
-            inputs: As of `get`.
-            build: As of `get`.
-            kept: What the store has.
-            new: Makes the arrays of what the store has by then: another process may have been first.
+        `new` makes them of what the store has by then: another process may have been first.
         """
         return self._put(self._entry(stage, inputs, build), lambda found: new(kept if found is None else found))
 
@@ -284,8 +279,7 @@ def _verify(entry: Path, checksums: Mapping[str, str]) -> None:
     _verified.add(seen)
 
 
+@cache
 def _say(what: str) -> None:
     """Print a warning, once per process."""
-    if what not in _said:
-        _said.add(what)
-        warnings.warn(what, stacklevel=2)
+    warnings.warn(what, stacklevel=2)

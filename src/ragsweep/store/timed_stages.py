@@ -19,13 +19,8 @@ def get_timed(
 ) -> Arrays:
     """The arrays of a stage as `Store.get` returns them, with new times where `noting` asks for these.
 
-    Args:
-        store: Keeps the stage.
-        stage: As of `Store.get`.
-        inputs: As of `Store.get`.
-        build: Computes the arrays, within `with_circumstances`.
-        again: Takes the times alone; None for `build`.
-        kept: The arrays if the store has returned them already.
+    `build` computes the arrays within `with_circumstances`. `again` takes the times alone; None takes them by `build`.
+    `kept` has the arrays if the store has returned them already.
     """
 
     def new(found: Arrays) -> Arrays:

@@ -39,7 +39,7 @@ class ComponentContract:
         """Build the component with a store, and with settings in place of the class's own."""
         if "component" not in {*dir(type(self))}:
             pytest.fail(f"{type(self).__name__} does not name the class to test: set `component`", pytrace=False)
-        kept = {"store": store} if "store" in _parameters(self.component) else {}
+        kept = {"store": store} if "store" in inspect.signature(self.component).parameters else {}
         return self.component(**{**kept, **self.settings, **settings})
 
     def test_every_setting_has_an_annotation(self) -> None:
@@ -50,7 +50,3 @@ class ComponentContract:
     def test_no_member_is_misspelt(self) -> None:
         """Nothing would ask for it."""
         assert misspelt(self.component) is None
-
-
-def _parameters(component: Callable[..., Any]) -> list[str]:
-    return list(inspect.signature(component).parameters)

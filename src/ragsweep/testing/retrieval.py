@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from ragsweep.models.encoders.returned import check_embeddings
+from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank, trace
 from ragsweep.retrieval.routing.classifiers import probabilities
 from ragsweep.retrieval.silence import silences_of

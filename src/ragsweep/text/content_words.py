@@ -19,7 +19,7 @@ IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}  # "can't"
 def content_words(text: str) -> list[str]:
     """The words of a text that are not function words, as they are written, in its order, each once.
 
-    Of a text with a script without spaces, they are those that are compared.
+    Where a script writes no spaces, they are those of `words`.
     """
     written: dict[str, str] = {}
     for word in words(text) if has_spaceless(text) else written_words(text):
@@ -66,15 +66,12 @@ def is_copy(one: Sequence[str], other: Sequence[str]) -> bool:
     shorter, longer = sorted((one, other), key=len)
     rest = iter(longer)
     added = {*longer} - {*shorter}
-    return all(stem in rest for stem in shorter) and not any(map(_has_digit, added)) and NEGATIONS.isdisjoint(added)
+    has_number = any(character.isdigit() for stem in added for character in stem)
+    return all(stem in rest for stem in shorter) and not has_number and NEGATIONS.isdisjoint(added)
 
 
 def _carries_content(word: str) -> bool:
     return word not in REASONING_STOP_WORDS and word not in FRAMING_WORDS and (len(word) > 1 or not word.isalpha())
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
 
 
 def _spelled_out(found: re.Match[str]) -> str:

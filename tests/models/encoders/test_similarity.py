@@ -8,8 +8,8 @@ import pytest
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.datasets import SemanticChunker
+from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.models.encoders.reduction import shortened
-from ragsweep.models.encoders.returned import check_embeddings
 from ragsweep.retrieval import (
     DenseRetriever,
     EncoderReranker,

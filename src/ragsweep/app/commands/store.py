@@ -30,7 +30,7 @@ def main() -> int:
 
     from ragsweep.store.stage_store import Store
 
-    store = Store(arguments.path or _configured_path())
+    store = Store(arguments.path or composed([]).store.path)  # as `ragsweep run` uses it
     stages: dict[str, list[Entry]] = defaultdict(list)
     for entry in store.entries():
         stages[entry.stage].append(entry)
@@ -67,9 +67,3 @@ def _show(path: Path, stages: dict[str, list[Entry]]) -> None:
 
 def _megabytes(entries: list[Entry]) -> str:
     return f"{sum(entry.size for entry in entries) / 1e6:,.1f} MB"
-
-
-def _configured_path() -> str:
-    """The folder that `ragsweep run` uses."""
-    path: str = composed([]).store.path
-    return path

@@ -56,7 +56,7 @@ def read_rows(body: bytes, texts: int) -> EmbeddingRows:
 def _order(indices: Sequence[object]) -> dict[Any, int]:
     """The row of each text."""
     if all(each is None for each in indices):
-        return dict(zip(range(len(indices)), range(len(indices)), strict=True))
+        return {row: row for row in range(len(indices))}
     left = [text for text in range(len(indices)) if text not in indices]
     given = [left[0] if each is None and len(left) == 1 else each for each in indices]
     if any(type(each) is not int for each in given) or sorted(map(repr, given)) != sorted(map(repr, range(len(given)))):

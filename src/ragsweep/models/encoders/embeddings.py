@@ -20,7 +20,7 @@ from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import AnnouncesTexts, EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.models.encoders.reduction import shortened, unreduced
-from ragsweep.models.encoders.returned import check_embeddings
+from ragsweep.models.encoders.similarity import by_dot
 from ragsweep.store.code import digest_of_module, kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store
@@ -29,6 +29,8 @@ from ragsweep.store.timed_stages import get_timed
 Digests = npt.NDArray[np.bytes_]
 
 DIGEST_BYTES = 16
+LENGTH_ERROR = 1e-3  # of the length of an embedding
+LARGEST_NORM = 1e15  # length of an embedding: a score is a product of two
 ENCODED_AT_ONCE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
@@ -114,6 +116,34 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
 def digests_of(texts: Sequence[str]) -> Digests:
     """A short digest of each text, shape [texts]."""
     return np.array([hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES] for text in texts], f"S{DIGEST_BYTES}")
+
+
+def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str]) -> Embeddings:
+    """What an encoder returned for these texts.
+
+    Raises:
+        EncoderError: It is not an array of finite floats, or not [texts, dimensions], or a row's length is not 1 and
+            the encoder does not say that its embeddings are compared by inner products.
+    """
+    name = kind_of(encoder)
+    if not isinstance(embeddings, np.ndarray) or isinstance(embeddings, np.ma.MaskedArray):
+        raise EncoderError(f"{name}: returned {type(embeddings).__name__}, expected an array of float32")
+    if embeddings.dtype.kind != "f":
+        raise EncoderError(f"{name}: returned an array of {embeddings.dtype}, expected float32")
+    if embeddings.ndim != 2 or len(embeddings) != len(texts) or not embeddings.shape[1]:
+        expected = f"[{len(texts)} texts, dimensions]"
+        raise EncoderError(f"{name}: returned embeddings of shape {[*embeddings.shape]}, expected {expected}")
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(embeddings.astype(np.float64, copy=False), axis=1)
+    any_length = by_dot(encoder)
+    wrong = ~(lengths <= LARGEST_NORM if any_length else np.abs(lengths - 1) <= LENGTH_ERROR)  # also True for NaN
+    if wrong.any():
+        row = int(wrong.argmax())
+        expected = f"at most {LARGEST_NORM:g}" if any_length else "1"
+        raise EncoderError(
+            f"{name}: the embedding of text {row} of {len(texts)} has length {lengths[row]:g}, expected {expected}"
+        )
+    return np.asarray(embeddings).astype(np.float32, copy=False)
 
 
 def _gathered(digests: Digests, parts: Sequence[Arrays]) -> Embeddings:

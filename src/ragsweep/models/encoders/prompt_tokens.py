@@ -11,7 +11,8 @@ from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import say_once
-from ragsweep.models.encoders.tokenizer import BY_WORDS, digest_of, file_of, opened
+from ragsweep.models.encoders.model_files import digest_of_file
+from ragsweep.models.encoders.tokenizer import BY_WORDS, file_of, opened
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import word_spans
@@ -52,15 +53,14 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
     def build() -> Arrays:
         tokens = np.empty(len(texts), dtype=np.int64)
         for start in range(0, len(texts), PROMPTS_AT_ONCE):
-            spaced = [
-                text.replace("\f", " ") for text in texts[start : start + PROMPTS_AT_ONCE]
-            ]  # as the encoder reads them
+            piece = texts[start : start + PROMPTS_AT_ONCE]
+            spaced = [text.replace("\f", " ") for text in piece]  # as the encoder reads them
             encoded = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
             tokens[start : start + len(spaced)] = [len(each) for each in encoded]
             advance(len(spaced))
         return {"tokens": tokens}
 
-    inputs = [digest_of_module(__name__), digest_of(file), version("tokenizers"), digest_texts(texts)]
+    inputs = [digest_of_module(__name__), digest_of_file(file), version("tokenizers"), digest_texts(texts)]
     with progress(f"counting the tokens of {len(texts):,} passages", len(texts)):
         return store.get("tokens", inputs, build)["tokens"]
 
@@ -68,8 +68,5 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
 def room(model: str, window: int, prompt: str = "") -> int:
     """How many tokens of a text fit into a model's window beside the special ones that the model adds and a prompt."""
     tokenizer = opened(file_of(model))
-    return (
-        window
-        - tokenizer.num_special_tokens_to_add(is_pair=False)
-        - len(tokenizer.encode(prompt, add_special_tokens=False))
-    )
+    before = len(tokenizer.encode(prompt, add_special_tokens=False))
+    return window - tokenizer.num_special_tokens_to_add(is_pair=False) - before

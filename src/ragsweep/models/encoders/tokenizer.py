@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragsweep.core.arrays import Indices
-from ragsweep.core.digest import digest, digest_file, version
+from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.core.limits import Text
 from ragsweep.models.encoders.model_files import (
     MINILM,
     TOKENIZER,
     WORDLLAMA,
+    digest_of_file,
     local_folder,
     tokenizer_in,
     wordllama_file,
@@ -48,7 +49,7 @@ class ModelTokenizer:
     @cached_property
     def fingerprint(self) -> str:
         """Digest of the tokenizer's file, and of the library that reads it."""
-        return digest([BY_WORDS] if self.model == BY_WORDS else [digest_of(self.file), version("tokenizers")])
+        return digest([BY_WORDS] if self.model == BY_WORDS else [digest_of_file(self.file), version("tokenizers")])
 
     def offsets(self, texts: Sequence[str]) -> list[Indices]:
         """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
@@ -81,12 +82,6 @@ def file_of(model: str) -> Path:
             return folder / TOKENIZER
         reason = "the hub does not have it"
     raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({reason})")
-
-
-@cache
-def digest_of(file: Path) -> str:
-    """Digest of a tokenizer's file, read once per process."""
-    return digest_file(file)
 
 
 @cache

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.hardware import fastest_device
 from ragsweep.core.limits import Between, Text
 from ragsweep.models.encoders.model_files import model_folder, tokenizer_in
-from ragsweep.models.encoders.model_running import GROUP, WIDTH, check_device, settings_of
+from ragsweep.models.encoders.model_running import (
+    GROUP,
+    WIDTH,
+    by_threads,
+    check_device,
+    groups_of,
+    in_batches,
+    longest_first,
+    settings_of,
+)
 
 
 @dataclass(frozen=True)
@@ -63,3 +73,23 @@ class TorchModel:
     def tokenizer_file(self) -> Path | None:
         """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
         return tokenizer_in(self.folder)
+
+    def _computed(
+        self, model: Any, compute: Callable[..., Any], inputs: Sequence[Any], prompt: str, *, grouped: bool
+    ) -> Any:
+        """What the model computes for each input: on the CPU by threads, on an accelerator in batches.
+
+        Args:
+            model: The loaded model.
+            compute: Takes a list of inputs, `batch_size`, and the options of `groups_of`.
+            inputs: Texts, or pairs of texts.
+            prompt: Precedes each of them; `compute` puts it there.
+            grouped: Whether a thread computes several inputs of one width at once, else each alone.
+        """
+        if self._kind != "cpu":
+            return in_batches(model, partial(compute, batch_size=self.batch_size), inputs)
+        if grouped:
+            groups, options = groups_of(model, inputs, prompt)
+        else:
+            groups, options = [[row] for row in longest_first(inputs)], {}
+        return by_threads(partial(compute, batch_size=GROUP, **options), inputs, groups)

@@ -12,7 +12,9 @@ import numpy as np
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.parsing import from_json
-from ragsweep.models.encoders.tokenizer import digest_of, opened
+from ragsweep.core.timing import sample
+from ragsweep.models.encoders.model_files import digest_of_file
+from ragsweep.models.encoders.tokenizer import opened
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
 
@@ -61,19 +63,18 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
         file: The tokenizer.
         store: Keeps the counts.
     """
-    rows = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), TEXTS_SAMPLED)).round().astype(int)).tolist()
+    rows = sample(len(texts), TEXTS_SAMPLED).tolist()
     some = [texts[row].replace("\f", " ") for row in rows]  # as the encoder reads them
 
     def build() -> Arrays:
         counts = np.zeros(2, dtype=np.int64)
         for start in range(0, len(some), TOKENIZED_AT_ONCE):
-            for each in opened(file).encode_batch_fast(
-                some[start : start + TOKENIZED_AT_ONCE], add_special_tokens=False
-            ):
+            piece = some[start : start + TOKENIZED_AT_ONCE]
+            for each in opened(file).encode_batch_fast(piece, add_special_tokens=False):
                 counts += each.ids.count(_unknown(file)), len(each)
         return {"counts": counts}
 
-    inputs = [digest_of_module(__name__), digest_of(file), version("tokenizers"), digest_texts(some)]
+    inputs = [digest_of_module(__name__), digest_of_file(file), version("tokenizers"), digest_texts(some)]
     unknown, tokens = store.get("unknown-tokens", inputs, build)["counts"].tolist()
     return Counted(unknown, tokens, len(some))
 

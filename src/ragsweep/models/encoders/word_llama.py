@@ -13,9 +13,9 @@ import numpy as np
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.models.encoders.encoder import Embeddings, Role
-from ragsweep.models.encoders.model_files import WORDLLAMA, wordllama_file
+from ragsweep.models.encoders.model_files import WORDLLAMA, digest_of_file, wordllama_file
 from ragsweep.models.encoders.reduction import Reducible
-from ragsweep.models.encoders.tokenizer import digest_of, file_of, opened
+from ragsweep.models.encoders.tokenizer import file_of, opened
 
 STATIC_WEIGHTS = "weights/l2_supercat_256.safetensors"
 UNKNOWN = 0  # the id of the token <unk>
@@ -47,7 +47,7 @@ class WordLlamaEncoder(Reducible):
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the weights and the tokenizer."""
-        files = [digest_of(wordllama_file(STATIC_WEIGHTS)), digest_of(file_of(self.model))]
+        files = [digest_of_file(wordllama_file(STATIC_WEIGHTS)), digest_of_file(self.tokenizer_file)]
         return digest([files, version("tokenizers")])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
@@ -61,7 +61,7 @@ class WordLlamaEncoder(Reducible):
         return [_normalised(vectors[ids]) for ids in self._tokens(texts)]
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        tokenizer = opened(file_of(self.model))
+        tokenizer = opened(self.tokenizer_file)
         spaced = [text.replace("\f", " ") for text in texts]  # a page break is no word
         return [each.ids or [UNKNOWN] for each in tokenizer.encode_batch(spaced, add_special_tokens=False)]
 

@@ -18,9 +18,7 @@ LONGEST_MS = 10**9  # of a kept response
 def is_response(found: Mapping[str, Any], *, start_will_do: bool = False) -> bool:
     """Whether a mapping is one that `Endpoint.send` could have returned, and is worth keeping.
 
-    Args:
-        found: The mapping.
-        start_will_do: Whether a text that was cut off can be used.
+    A text that was cut off is worth keeping only if its start will do.
     """
     if found.keys() - {"taken"} != {"text", "refused", "cause", "tokens_in", "tokens_out", "time_ms"}:
         return False
@@ -48,7 +46,7 @@ def _read_chat(body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]
     except MalformedError as error:
         raise MalformedError("is no chat completion") from error
     found = read_response(completion)
-    text = hidden(found.text.encode(errors="replace").decode(), *secrets)  # half a character becomes ?
+    text = hidden(found.text.encode(errors="replace").decode(), *secrets)  # an invalid surrogate becomes ?
     tokens = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out}
     return {"text": text, "refused": found.cause is Cause.REFUSED, "cause": found.cause, **tokens}
 

@@ -74,7 +74,7 @@ def check_access(
                 raise ConfigError(f"{group}.{named}: contains the key in {name}, which would be recorded")
 
 
-def check_headers(headers: Mapping[str, str], setting: str, *, named: bool = False) -> None:
+def check_headers(headers: Mapping[str, str], setting: str, *, named: bool) -> None:
     """Refuse headers that cannot be sent, or that would record a key.
 
     Args:
@@ -116,11 +116,9 @@ def access_of(
     if api_key_env is not None:
         setting = f"{group}.api_key_env"
         key = _value(api_key_env, setting, "[!-~]+", f"{setting}=null sends no key")
-        found, secrets, settings = (
-            {"Authorization": f"Bearer {key}", **found},
-            [key],
-            {"authorization": f"{api_key_env} ({setting})"},
-        )
+        found = {"Authorization": f"Bearer {key}", **found}
+        secrets.append(key)
+        settings["authorization"] = f"{api_key_env} ({setting})"
     for name, named in headers_env.items():
         setting = f"{group}.headers_env.{name}"
         value = _value(named, setting, "[ -~]+", f"without {setting} none is sent")

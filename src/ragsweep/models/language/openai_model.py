@@ -28,8 +28,8 @@ from ragsweep.models.language.sending import Endpoint
 from ragsweep.models.language.unusable import Unusable
 from ragsweep.store.stage_store import NO_STORE, Store
 
-UNKNOWN = {"cause": Cause.REFUSED, "tokens_in": None, "tokens_out": None, "time_ms": 0}
-NOTHING = {"text": "", "refused": True, **UNKNOWN}  # stands for a response
+# Stands for a response that is not kept yet.
+NOTHING = {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": None, "tokens_out": None, "time_ms": 0}
 Request = dict[str, Any]
 
 

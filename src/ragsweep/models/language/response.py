@@ -27,12 +27,7 @@ class Cause(StrEnum):
     REFUSED = "refused"
 
 
-CAUSE_NAMES = {  # in words
-    Cause.CUT_OFF: "cut off",
-    Cause.EMPTY: "empty",
-    Cause.TOOL_CALL: "tool call",
-    Cause.REFUSED: "refused",
-}
+CAUSE_NAMES = {cause: cause.replace("_", " ") for cause in Cause}  # in words
 FINISH_REASONS = {  # in lower case, of OpenAI, Anthropic, Gemini, Mistral and Bedrock
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens", "incomplete"), Cause.CUT_OFF),
     **dict.fromkeys(("model_context_window_exceeded",), Cause.CUT_OFF),

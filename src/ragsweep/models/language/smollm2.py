@@ -72,15 +72,8 @@ class SmolLM2:
 
     def _key(self, what: str, messages: Sequence[Message], setting: object) -> list[object]:
         versions = {name: version(name) for name in LIBRARIES}
-        return [
-            SHA256,
-            versions,
-            cpu_abilities(),
-            PROMPT_TOKENS_AT_ONCE,
-            what,
-            setting,
-            [[*message] for message in messages],
-        ]
+        computing = [SHA256, versions, cpu_abilities(), PROMPT_TOKENS_AT_ONCE]
+        return [*computing, what, setting, [[*message] for message in messages]]
 
     def _complete(self, messages: Sequence[Message]) -> Completion:
         model, tokenizer = load(self._store)

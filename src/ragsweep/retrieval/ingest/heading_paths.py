@@ -19,11 +19,6 @@ def heading_paths(documents: Sequence[Document], passages: Sequence[Passage], *,
 
     A heading within the passage is not above it. The title is that of the PDF, or the only heading of the highest level
     if the document begins with it, or else the name of the file.
-
-    Args:
-        documents: All documents.
-        passages: Their passages.
-        title: Whether to begin with the title.
     """
     least = 0 if title else 1
     outlines = {each.source: [one for one in _outline(each) if one.level >= least] for each in documents}

@@ -81,11 +81,7 @@ def indexed(
 ) -> tuple[str, ...]:
     """What is indexed for each passage, from the store of the component if that has it.
 
-    Args:
-        ingest: Says it.
-        documents: All documents, with their headings.
-        passages: Their passages.
-        known: What is indexed, if that is known already; it is put into the store.
+    What is `known` already is put into the store. The documents are given with their headings.
 
     Raises:
         RetrieverError: The component returned something else than a text for each passage.

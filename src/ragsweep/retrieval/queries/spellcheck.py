@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -16,13 +16,6 @@ from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store
 from ragsweep.text.normalisation import folded
 from ragsweep.text.tokens import Tokenizer, word_spans
-
-
-class Corrected(NamedTuple):
-    """A query with its misspelled words corrected, and what was changed."""
-
-    query: str
-    changes: str
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,8 @@ class SpellCheck:
         kept = self.store.get("words", digest_texts(passages), build)
         return dict(zip(kept["words"].tobytes().decode().split(), kept["frequency"].tolist(), strict=True))
 
-    def _corrected(self, query: str, words: Mapping[str, int]) -> Corrected:
+    def _corrected(self, query: str, words: Mapping[str, int]) -> tuple[str, str]:
+        """The query with its misspelled words corrected, and what was changed."""
         text, changes = "", []
         end = 0
         for start, stop in word_spans(query):
@@ -82,7 +76,7 @@ class SpellCheck:
                 text += query[end:start] + correction
                 end = stop
                 changes.append(f"{given} -> {correction}")
-        return Corrected(text + query[end:], ", ".join(changes))
+        return text + query[end:], ", ".join(changes)
 
     def _correction(self, given: str, words: Mapping[str, int]) -> str | None:
         """The nearest word; None if the word is left as it is."""

@@ -10,8 +10,7 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
-from ragsweep.retrieval.ranking import Ranking, Search
-from ragsweep.retrieval.rerankers.cutting import cut
+from ragsweep.retrieval.ranking import Ranking, Search, first_of
 
 
 @dataclass(frozen=True)
@@ -48,4 +47,4 @@ class ConfidenceCutoff:
         weights = np.exp((scores - best) / self.temperature)
         behind = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1] - weights  # exact for the smallest ones, unlike 1 - mass
         enough = behind <= (1 - self.mass) * weights.sum(axis=1, keepdims=True)
-        return cut(ranking, np.maximum(enough.argmax(axis=1) + 1, self.least), depth)
+        return first_of(ranking, np.maximum(enough.argmax(axis=1) + 1, self.least), depth)

@@ -16,15 +16,7 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.model_files import digest_of_model
-from ragsweep.models.encoders.model_running import (
-    GROUP,
-    LIBRARIES,
-    by_threads,
-    groups_of,
-    in_batches,
-    loaded,
-    settings_of,
-)
+from ragsweep.models.encoders.model_running import LIBRARIES, loaded, settings_of
 from ragsweep.models.encoders.torch_model import TorchModel
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
@@ -49,7 +41,7 @@ class CrossEncoderReranker(TorchModel):
     formula: ClassVar[str] = "output of the cross-encoder for the query and the passage, before any sigmoid"
     model_class: ClassVar[str] = "CrossEncoder"
     group: ClassVar[str] = "reranker"
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     store: Store
     candidates: Annotated[int, Between(1)] | None = 100
@@ -75,11 +67,7 @@ class CrossEncoderReranker(TorchModel):
         with settings_of("reranker"):
             model = _load(self.folder, str(self.device))
             prompt = model.prompts.get(model.default_prompt_name)
-            if self._kind == "cpu":
-                groups, options = groups_of(model, pairs, prompt)
-                found = by_threads(partial(_predict, model, batch_size=GROUP, **options), pairs, groups)
-            else:
-                found = in_batches(model, partial(_predict, model, batch_size=self.batch_size, prompt=prompt), pairs)
+            found = self._computed(model, partial(_predict, model, prompt=prompt), pairs, prompt, grouped=True)
         return np.asarray(found, dtype=np.float64)
 
 

@@ -30,7 +30,7 @@ class EncoderReranker:
         candidates: How many passages of the first ranking are reranked; None reranks all.
     """
 
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     encoder: Encoder
     store: Store

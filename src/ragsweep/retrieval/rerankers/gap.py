@@ -10,8 +10,7 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
-from ragsweep.retrieval.ranking import Ranking, Search
-from ragsweep.retrieval.rerankers.cutting import cut
+from ragsweep.retrieval.ranking import Ranking, Search, first_of
 
 
 @dataclass(frozen=True)
@@ -45,4 +44,4 @@ class GapCutoff:
         largest = drops.argmax(axis=1)
         drop = drops.max(axis=1)
         found = (drop > 0) & (drop >= needed)
-        return cut(ranking, np.where(found, largest + 1, ranking.passages.shape[1]), depth)
+        return first_of(ranking, np.where(found, largest + 1, ranking.passages.shape[1]), depth)

@@ -70,7 +70,7 @@ class LikelihoodReranker:
     """
 
     formula: ClassVar[str] = "mean log-likelihood of the query's tokens after the passage"
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     model: LocalModel
     candidates: Annotated[int, Between(1)] | None = 10

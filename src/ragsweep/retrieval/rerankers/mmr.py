@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -42,7 +42,7 @@ class MmrReranker:
         candidates: How many passages of the first ranking are chosen from; None takes all.
     """
 
-    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}  # `candidates` must not be smaller than `k`
+    at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     encoder: Encoder
     store: Store
@@ -72,10 +72,9 @@ class MmrReranker:
         def chosen(query: int) -> tuple[Indices, Scores]:
             found = np.flatnonzero(rows[query] != NOTHING)
             theirs = rows[[query]][:, found]
-            by_cosine = self.similarity == "cosine"
-            similarity = (
-                canonical_scores(queries[[query]], embeddings, theirs)[0] if by_cosine else of_ranking[query, found]
-            )
+            similarity = of_ranking[query, found]
+            if self.similarity == "cosine":
+                [similarity] = canonical_scores(queries[[query]], embeddings, theirs)
             order, scores = mmr(similarity, embeddings[theirs[0]], self.relevance, depth)
             return found[order], scores
 
@@ -87,7 +86,7 @@ class MmrReranker:
             reranked.scores[query, : len(order)] = scores
         choosing_ms = timed(chosen, len(queries))
         latency_ms = encoding_ms(self.encoder, self.store, search.queries) + choosing_ms
-        return Ranking(reranked.passages, reranked.scores, latency_ms)
+        return replace(reranked, latency_ms=latency_ms)
 
 
 def mmr(similarity: Scores, embeddings: Embeddings, relevance: float, depth: int) -> tuple[Indices, Scores]:

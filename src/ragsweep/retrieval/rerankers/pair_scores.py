@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -13,21 +12,21 @@ from ragsweep.core.arrays import NOTHING, Scores
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.progress import progress
+from ragsweep.models.encoders.embeddings import Digests, digests_of
 from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.store.stage_store import Arrays, Store
 
 Pair = tuple[str, str]  # of a query and a passage
 ScorePairs = Callable[[Sequence[Pair]], Scores]
 
-DIGEST_BYTES = 16
 PAIRS_AT_ONCE = 1024  # pairs that are scored before they are kept: what a killed process can lose
 
 
 def pair_scores(search: Search, ranking: Ranking, score: ScorePairs, store: Store, key: object) -> Scores:
     """The scores of all candidates of a ranking, shape [queries, candidates]; -inf where there is no candidate.
 
-    Pairs that the store has, from any other ranking, are taken from there. As far as a pair is scored the same in any
-    company, the result is that of scoring all.
+    Pairs that the store has, from any other ranking, are taken from there. If the score of a pair does not depend on
+    the pairs beside it, the result is that of scoring all.
 
     Args:
         search: Has the texts.
@@ -78,12 +77,11 @@ def pairs_of(search: Search, ranking: Ranking, query: int) -> list[Pair]:
     return [(search.queries[query], search.passages[each]) for each in row[row != NOTHING].tolist()]
 
 
-def _digests(search: Search, queries: npt.NDArray[np.int64], passages: npt.NDArray[np.int64]) -> npt.NDArray[np.bytes_]:
+def _digests(search: Search, queries: npt.NDArray[np.int64], passages: npt.NDArray[np.int64]) -> Digests:
     """The digest of each pair, shape [pairs]."""
     of_query = {each: digest_texts([search.queries[each]]) for each in np.unique(queries).tolist()}
     of_passage = {each: digest_texts([search.passages[each]]) for each in np.unique(passages).tolist()}
-    both = (of_query[q] + of_passage[p] for q, p in zip(queries.tolist(), passages.tolist(), strict=True))
-    return np.array([hashlib.sha256(each.encode()).digest()[:DIGEST_BYTES] for each in both], f"S{DIGEST_BYTES}")
+    return digests_of([of_query[q] + of_passage[p] for q, p in zip(queries.tolist(), passages.tolist(), strict=True)])
 
 
 def _joined(entries: Sequence[Arrays], name: str) -> npt.NDArray[np.generic]:

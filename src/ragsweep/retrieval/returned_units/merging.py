@@ -39,11 +39,6 @@ class Part(NamedTuple):
 class Enlarging:
     """Enlarges what is found in a corpus.
 
-    Args:
-        unit: Says what is returned for each passage.
-        documents: All documents.
-        passages: All passages.
-
     Raises:
         ConfigError: What the unit says is not a part of the document that holds the passage.
     """

@@ -11,6 +11,7 @@ import numpy as np
 
 from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.terminal import counted
+from ragsweep.retrieval.folds import numbered
 from ragsweep.retrieval.ranking import Ranking
 from ragsweep.retrieval.routing.routed import RoutedQueries
 from ragsweep.statistics.intervals import EQUAL, confidence_intervals
@@ -69,8 +70,7 @@ class Routing:
             values: As in `Lesson`, for all queries.
         """
         settings = folds[0].settings
-        names = tuple(sorted({each for each in types if each is not None}))
-        type_of = np.array([names.index(each) if each is not None else -1 for each in types])
+        names, type_of = numbered(types)
         predicted, route, confidence = np.empty_like(fold), np.empty_like(fold), np.empty(len(fold))
         of_type = np.array([[each.choice.single] * len(names) for each in folds])
         for number, each in enumerate(folds):

@@ -9,14 +9,15 @@ from typing import Annotated
 import numpy as np
 
 from ragsweep.config.run_settings import Seed
-from ragsweep.core.arrays import NOTHING, Indices, Milliseconds
+from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.timing import UNTIMED, sample, timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.models.encoders.similarity import of_length_1
-from ragsweep.retrieval.judgments import padded, taken
+from ragsweep.retrieval.folds import numbered
+from ragsweep.retrieval.judgments import rows_of, taken
 from ragsweep.retrieval.lessons import Lesson
 from ragsweep.retrieval.ranking import Ranker, Ranking, Search
 from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
@@ -89,9 +90,8 @@ class RoutedRetriever:
         """Learn to tell types apart, and which route is best for each."""
         queries = len(lesson.search.queries)
         rankings = [lesson.rank(ranker, lesson.depth) for ranker in self.routes.values()]
-        names = tuple(sorted({each for each in lesson.types if each is not None}))
         types = np.full(queries, -1)
-        types[lesson.learn_from] = [names.index(each) if each is not None else -1 for each in lesson.types]
+        names, types[lesson.learn_from] = numbered(lesson.types)
         values = np.full((len(rankings), queries), np.nan)
         values[:, lesson.learn_from] = [lesson.values(ranking, self.metric) for ranking in rankings]
         encoder = self.classifier.encoder
@@ -130,16 +130,8 @@ class RoutedQueries:
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query by its route, at most `depth` of them."""
-        recalls = [ranking.recall_of_exact for ranking in self.rankings]
-        exact = np.ones(len(search.queries))  # the recall of a route that searches exactly
-        recall = taken([recall if len(recall) else exact for recall in recalls], self.route)
-        return Ranking(
-            taken([padded(ranking.passages, depth, NOTHING) for ranking in self.rankings], self.route),
-            taken([padded(ranking.scores, depth, -np.inf) for ranking in self.rankings], self.route),
-            self._latency_ms(search),
-            recall if any(map(len, recalls)) else np.empty(0),
-            total_bytes(self.rankings),
-        )
+        ranking = rows_of(self.rankings, self.route, depth)
+        return replace(ranking, latency_ms=self._latency_ms(search), index_bytes=total_bytes(self.rankings))
 
     def details(self, search: Search) -> Mapping[str, Sequence[str]]:
         """The predicted type of each query of the fold, the confidence in it, and the route."""
