@@ -32,7 +32,7 @@ HEADING = re.compile(
 )
 LABELLED = re.compile(rf"\W*(?:(?:the|my|final|correct|best)\s+){{0,3}}{ANSWER}", re.I)  # Final answer: B
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
-ANSWER_DASH = re.compile(r"^\W*(?:ans|answer)\s*-\s*(?=\W?[a-z]\b)", re.I)  # Ans-a
+ANSWER_DASH = re.compile(r"^\W*(?:ans\s*[.-]|answer\s*-)\s*(?=\W?[a-z]\b)", re.I)  # Ans-a, Ans.(C)
 COMPARED = re.compile(
     rf"(?:^|(?<=[.;!?]\s))(?:between|of|among)\s+{M}\s*(?:,|and|or|und|oder)\s*{M},\s+(?=\W?{M})", re.I
 )  # Of A and B,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 
 # Numbers with their signs, words, and every other sign except punctuation; so Na+ differs from Na-.
 TOKEN = re.compile(
-    r"(?:(?<!\w)[+-])?(?:\d+(?:[.,:/]\d+)*|(?<![\w.,])[.,]\d+)|(?:(?!\d)[^\W_])+|(?<=\w)-(?!\w)"
+    r"(?:(?<!\w)[+-])?(?:\d+(?:[.,:/]\d+)*|(?<![\w.,])[.,]\d+)|[\u3040-\u30ff\u3400-\u9fff]|(?:(?!\d)[^\W_\u3040-\u30ff\u3400-\u9fff])+|(?<=\w)-(?!\w)"
     r"|[^\w\s.,:;!?'\"()\[\]{}/\\|•·-]"
 )
 
