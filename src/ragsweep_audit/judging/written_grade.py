@@ -10,7 +10,8 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.written_json import json_in
 
 FIELD = re.compile(r"(?:\w*[_ ])?(?:relevan\w*|grade|score|rating|label|answer)(?:[_ ](?:score|grade|level))?", re.I)
-WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.I)
 RELEVANT = re.compile(r"\W*(?:yes|true|(?:it\s+is\s+)?relevant)\W*", re.I)
 IRRELEVANT = re.compile(r"\W*(?:no|false|irrelevant|(?:it\s+is\s+)?not\s+relevant)\W*", re.I)
 MARKS = re.compile(r"[*_`$#]|\\boxed")
@@ -49,8 +50,7 @@ def grade_in(text: str, highest: int) -> int | None:
             pass
     plain = MARKS.sub("", unicodedata.normalize("NFKC", text).replace("\u2013", "-"))
     plain = SCALE.sub("", TAG.sub(lambda tag: "\n" if tag[1] else f"{tag[2]}: ", plain))
-    for number, word in enumerate(WORDS):
-        plain = re.sub(rf"\b{word}\b", str(number), plain, flags=re.IGNORECASE)
+    plain = NUMBER_WORD.sub(lambda word: str(NUMBER_WORDS.index(word[0].lower())), plain)
     if IRRELEVANT.fullmatch(plain):
         return 0
     if highest == 1 and RELEVANT.fullmatch(plain):
