@@ -141,7 +141,7 @@ def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer
 
 @pytest.mark.parametrize("first", [None, "prose"])
 def test_the_reasoning_method_gets_the_validated_fields(server, answerer, first):
-    sloppy = completion('\n{"answer":"A", "answer":"B", "confidence":1, "steps":[], "cited":[]} ')
+    sloppy = completion('\n[{"Answer":"B", "confidence":1, "note":0, "steps":[], "cited":[]}] ')
     server.reply = lambda prompt, times: completion(first) if first and "JSON" not in prompt else sloppy
     [found] = answerer.answer(questions(1))
     assert found.exchanges[0].response == '{"steps":[],"cited":[],"answer":"B","confidence":1}'
@@ -438,6 +438,7 @@ def test_a_response_that_is_packed_without_being_asked_for_is_read(server, answe
     ("body", "said"),
     [
         ('{"type": "message", "content": []}', '{"type": "message", "content": []}'),
+        ('{"choices": [{"text": "B"}]}', '{"choices": [{"text": "B"}]}'),
         ("<html><title>Sign in</title>", "Sign in (a web page)"),
         ('data: {"choices": []}', 'data: {"choices": []}'),
         ('{"object": "error", "message": "no chat"}', "no chat"),

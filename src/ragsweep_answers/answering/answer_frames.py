@@ -40,7 +40,7 @@ WORDS = (  # between a noun and its verb: "the answer (to question 3) in this ca
 )
 LABEL_WORD = (
     r"(?:(?!(?:to|of|each|which|what|determine|find|identify|let's|wrong|incorrect|not|previous|first|second|other"
-    r"|another|possible|students?'?s?|user'?s?|if|why|is|are|options|choices)\b)[\w'-]{1,40}\s+)"
+    r"|another|possible|students?'?s?|user'?s?|if|why|is|are|options|choices)\b)[\w\u0900-\u0dff'-]{1,40}\s+)"
 )
 QUANTITY_WORD = (  # of what is concluded, but not "the first option to consider is:"
     r"(?:(?!(?:options?|choices?|first|second|third|next|last|other|another|possib\w*|alternative|consider\w*|incorrect"
@@ -72,7 +72,7 @@ FRAMES = (
     Frame(
         "label",
         "**Final answer (one letter)**: B",
-        rf"{LEAD}(?:(?:{SO}|sure|certainly|okay)\W+)?{LABEL_WORD}{{0,6}}?(?:[\u05d0-\u05ea\u3040-\u9fff]{{0,6}}?{ANSWER}{AFTER_NOUN}?|{LABEL}"
+        rf"{LEAD}(?:(?:{SO}|sure|certainly|okay|here(?:'s|\s+is))\W+)?{LABEL_WORD}{{0,6}}?(?:[\u05d0-\u05ea\u3040-\u9fff]{{0,6}}?{ANSWER}{AFTER_NOUN}?|{LABEL}"
         rf"|{BEST}(?:\s+\w+)?)"
         rf"{QUOTES}{BRACKETS}{QUOTES}\s*{SEPARATOR}",
     ),
@@ -87,7 +87,7 @@ FRAMES = (
         "Answer B",
         r"(?<!/)(?:\banswer(?:\s+(?:choice|option|letter))?|\bans|\b\u043e\u0442\u0432\u0435\u0442|\bréponse"
         r"|\brespuesta"
-        rf"|\bantwort|\bcevap|\bodpowiedź\s+to|\bodpověď\s+je|उत्तर|گزینه)\s*(?=[(\[]?{M}|\u043d\u0435\s)",
+        rf"|\bantwort(?:möglichkeit)?|\bcevap|\byan\u0131t|\bodpowiedź(?:\s+to)?|\bodpověď\s+je|उत्तर|گزینه)\s*(?=[(\[]?{M}|\u043d\u0435\s)",
     ),
     Frame(
         "answer",
@@ -97,7 +97,7 @@ FRAMES = (
     Frame(
         "best",
         "The most appropriate drug for this patient is B.",
-        rf"{BEST}\s*(?:{WORDS}|[\u3040-\u9fff]{{1,8}}?){IS}{SURE}",
+        rf"{BEST}\s*(?:{WORDS}|(?:(?![不非没沒])[\u3040-\u9fff]){{1,8}}?){IS}{SURE}",
     ),
     Frame("best", "Daher ist die richtige Antwort B.", rf"\b(?:ist|est|es)\s+{ARTICLE}{BEST}\s*(?={M})"),
     Frame(
@@ -118,11 +118,15 @@ FRAMES = (
     Frame(
         "choose",
         "I think it is B.",
-        rf"{WRITER}\s*(?:am\s+)?{SURE}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?",
+        rf"{WRITER}\s*(?:(?:am|would)\s+)?{SURE}{THINK}(?:\s+(?:{IT}|the\s+answer\s+is))?",
     ),
     Frame("choose", "I hesitated, but settled on B.", r"\b(?:settled|decided)\s+(?:on|for)"),
     Frame("choose", "Choose B.", rf"(?:^|[,:;]\s*|\b(?:let's|please)\s+){CHOOSE}|(?:选择|选|選|選択)\s*:?\s*(?={M})"),
-    Frame("choose", "Ich würde B wählen.", rf"\bich\s+(?:würde|werde)\s+(?={M}\s+(?:wählen|nehmen))"),
+    Frame(
+        "choose",
+        "Ich würde B wählen.",
+        rf"\bich\s+(?:würde|werde)\s+(?:mich\s+für\s+)?(?=\W?{M}\W?\s+(?:wählen|nehmen|entscheiden))",
+    ),
     Frame(
         "but",
         "Not A, but B.",

@@ -16,14 +16,12 @@ of its option, as in "A) B".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
-from typing import Any
+from collections.abc import Sequence, Set
 
-from ragsweep.core.parsing import MalformedError
 from ragsweep.datasets.model.cases import Option
-from ragsweep.models.language.written_json import from_json_of_model
-from ragsweep_answers.answering.answer_words import LT, M
+from ragsweep_answers.answering.answer_words import ANSWER, ARTICLE, LT, M
 from ragsweep_answers.answering.foreign_labels import with_letters
+from ragsweep_answers.answering.json_answer import answer_in_json
 from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_with_marks
 from ragsweep_answers.answering.option_letters import Letters, bare_letter, has_two_meanings
 from ragsweep_answers.answering.raw_text import CITED, plain_text, spoken
@@ -40,14 +38,7 @@ from ragsweep_answers.answering.statements import (
 
 __all__ = ["read_confidence", "read_letter"]
 
-ANSWER_FIELD = re.compile(
-    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
-    r"(?:[ _-]?(?:choice|option|letter))?",
-    re.I,
-)
-WRITTEN_FIELD = re.compile(  # 'answer': 'B', in an object that is not JSON
-    rf"(?P<quote>[\"'])(?i:{ANSWER_FIELD.pattern})(?P=quote)\s*:\s*(?P<end>[\"'])(?P<value>(?:(?!(?P=end))[^\\\n]|\\.){{0,500}})(?P=end)"
-)
+RESTATEMENT = re.compile(rf"\W*{ARTICLE}?(?:(?!final|actual|real)\w+\s+)?{ANSWER}\s", re.I)  # The long answer is ...
 FEW_SENTENCES = 3
 SHORT = 50  # characters
 LISTED_ITEM = re.compile(r"[-\u2022+]\s")  # - A. Aspirin: an antiplatelet drug
@@ -90,7 +81,7 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     if exact := [option.letter for option in options if option.text.strip() == text.strip()]:
         return exact[0]
     letters = Letters(options)
-    plain = CITED.sub("", plain_text(_of_field(said)))
+    plain = CITED.sub("", plain_text(answer_in_json(said)))
     if not any(re.search(r"\d", option.text) for option in options):
         plain = WITH_CONFIDENCE.sub(r"\1", plain)
     if whole := letters.is_whole(plain):
@@ -98,35 +89,6 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     lines = lines_with_marks(with_letters(plain, options), letters)
     stated = _stated(lines, letters)
     return stated if stated in (*letters.known,) else None
-
-
-def has_answer_field(text: str) -> bool:
-    """Whether an object in a text has a field that gives an answer."""
-    return _of_field(text) != text
-
-
-def _of_field(text: str) -> str:
-    """The answer in a JSON object, with what follows the object; other texts as they are."""
-    start, end = text.find("{"), text.rfind("}") + 1
-    try:
-        found = from_json_of_model(text[start:end]) if 0 <= start < end else None
-    except MalformedError:
-        given = {match["value"] for match in WRITTEN_FIELD.finditer(text)}
-        return f"Answer: {given.pop()}\n{text[end:]}" if len(given) == 1 else text
-    inner = found.values() if isinstance(found, dict) else ()
-    answers = list(_answers(found)) or [answer for each in inner for answer in _answers(each)]
-    if not answers:
-        return text
-    if any(answer != answers[0] for answer in answers) or not isinstance(answers[0], str):
-        return ""
-    return f"Answer: {answers[0]}\n{text[end:]}"
-
-
-def _answers(found: Any) -> Iterator[Any]:
-    """The fields of an object that give an answer, also as an object, as in {"answer": {"letter": "B"}}."""
-    for name, value in found.items() if isinstance(found, dict) else ():
-        if ANSWER_FIELD.fullmatch(name):
-            yield from _answers(value) if isinstance(value, dict) and value else [value]
 
 
 def _stated(lines: Sequence[str], letters: Letters) -> str | None:
@@ -162,6 +124,7 @@ class _Reading:
         self._line = -1
         self._lead = ""  # the option that begins the line
         self._last: Claim | None = None  # of the sentence before, if it was an answer
+        self._restates = False  # whether that sentence begins as in "The answer is"
 
     @property
     def has_answer(self) -> bool:
@@ -185,11 +148,15 @@ class _Reading:
             follows = sentence.is_line or sentence.line == self._line
             if follows and self.letters.letter(bare["mark"]) != self.letters.letter(self._last.mark):
                 self._answer(Claim("", "answer", self._last.strength, 0))
+        restates = RESTATEMENT.match(sentence.text) is not None
         for claim in found:
-            labels = claim.kind == "label" and self._last and self._last.kind == "label"
-            several = labels and self._last and self.letters.letter(self._last.mark) != self.letters.letter(claim.mark)
-            self._take(claim._replace(mark="") if several else claim)
-        self._line = sentence.line
+            last = self._last
+            alike = claim.kind == "label" or (restates and self._restates and last and last.mark)
+            differs = (
+                last and last.kind == claim.kind and self.letters.letter(last.mark) != self.letters.letter(claim.mark)
+            )
+            self._take(claim._replace(mark="") if alike and differs else claim)
+        self._line, self._restates = sentence.line, restates
         self._last = positive[-1] if positive and positive[-1].says == "answer" else None
 
     def answer(self, alone: set[str], sentences: Sequence[Sentence]) -> str | None:

@@ -14,7 +14,7 @@ LETTERED = f"[{L}-\ue1ff]"
 # What is stated: "answer", in a label or a sentence.
 ANSWER = (
     r"(?:\b(?:answers?|ans|answer\s+(?:choice|option|letter)|choice|option|selection|solution|pick|guess|verdict"
-    r"|antwort|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
+    r"|antwort(?:möglichkeit)?|lösung|wahl|réponse|reponse|choix|respuesta|opción|elección|alternativa|risposta|opzione|resposta"
     r"|letra|gabarito|ответ|відповідь|вариант|выбор|cevap|yan\u0131t|jawaban|jawapan|đáp\s+án|antwoord|odpowiedź|odpověď|svar(?:et)?|vastaus"
     r"|răspuns(?:ul)?|válasz|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|উত্তর|సమాధానం|பதில்|उत्तर|คำตอบ|תשובה)"
 )
@@ -32,7 +32,7 @@ BEST = (  # what makes a noun the one that is asked for: "the most likely diagno
     r"|best(?!-|\s+(?:known|\w+ed)\b)|better|correct"
     r"|right|next|ideal|optimal|preferred|recommended|indicated|appropriate|of\s+choice"
     r"|only\s+(?:option|choice|answer|one)|richtig(?:e|er|es)?|korrekt(?:e|er|es)?|beste|wahrscheinlichsten?|bonne"
-    r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
+    r"|meilleure|correcte?|correct[ao]|mejor|правиль\w*|верн\w*|poprawn\w*|prawidłow\w*)\b|正确|正確|最佳|最可能|最合适|最も適切|正しい)"
 )
 IS = (
     r"(?:(?:\b|(?<=n'))(?:is|was|are|be|being|remains|ist|sind|sont|son|lautet|adalah|ialah|jest|är|er|là|wäre|sei|este|est|serait|es|sería|è|é|está|están|sono|são|estão|zijn|είναι"
@@ -65,7 +65,7 @@ THINK = r"(?:\b(?:think|thinking|believe|guess|suspect|conclude|mean|glaube|denk
 IT = (
     r"(?:\b(?:it|that|this|which)(?:'s|\s+(?:is|(?:must|should|has\s+to|can\s+only|(?:would"
     r"|will)(?:\s+have\s+to)?)\s+be)|'d\s+be"
-    r"|(?:'s|\s+has)\s+got\s+to\s+be)|^\W*must\s+be\b|\bc'est|\bes(?=\s+la)|\best-ce)"
+    r"|(?:'s|\s+has)\s+got\s+to\s+be)|^\W*must\s+be\b|\bc'est|\bil\s+s'agit\s+(?:de|d')|\bes(?=\s+la)|\best-ce)"
 )
 SO = (  # what opens a conclusion, or a correction
     r"(?:\b(?:so|therefore|thus|hence|(?<!,\s)(?<!and\s)then|consequently|accordingly|ultimately"
@@ -96,7 +96,7 @@ GOOD = (
     r"|the\s+(?:best(?!\s+(?:known|\w+ed)\b)|most\s+(?:likely|appropriate|suitable|probable|accurate|consistent"
     r"|plausible))(?:\s+\w+){1,4}?"
     r"|the\s+(?:clear|obvious)\s+(?:winner|choice|answer)|(?:the\s+)?better|the\s+(?:preferred|recommended|ideal|optimal)(?:\s+\w+)?|favou?red"
-    r"|richtig|korrekt|die\s+(?:richtige|korrekte|beste|passende)\s+(?:antwort|wahl|option|lösung)"
+    r"|richtig|korrekt|trifft\s+zu|die\s+(?:richtige|korrekte|beste|passende)\s+(?:antwort|wahl|option|lösung)"
     r"|(?:la\s+)?correcte?|la\s+(?:bonne\s+|meilleure\s+)?(?:réponse|option)|le\s+(?:bon|meilleur)\s+choix|juste"
     r"|corr?ett?[ao]|correct[ao]|la\s+(?:mejor\s+)?(?:respuesta|opción)|верен|верно|правильн\w*)\b"
     r"|[✓✔✅☑]|是?正确(?:的|答案)?|正確|正しい|正解|对|對)"
@@ -111,9 +111,9 @@ FITS = (
 )
 BAD = (
     r"(?:\b(?:wrong|incorrect|false|untrue|unlikely|less\s+likely|excluded|eliminated|contraindicated"
-    r"|inappropriate|ruled\s+out|the\s+wrong\s+\w+|(?:an?|the)\s+(?:\w+\s+)?(?:distractor|trap|red\s+herring)|falsch|nicht\s+richtig|inkorrekt|incorrectes?|fausses?|faux|erronées?"
+    r"|inappropriate|implausible|insufficient|too\s+(?!often|frequently|many\b)\w+|ruled\s+out|the\s+wrong\s+\w+|(?:an?|the)\s+(?:\w+\s+)?(?:distractor|trap|red\s+herring)|falsch|nicht\s+richtig|inkorrekt|incorrectes?|fausses?|faux|erronées?"
     r"|incorret[ao]s?|incorrect[ao]s?|fals[aeio]s?|erróne[ao]s?|errad[ao]s?|errat[aeio]|sbagliat[aeio]|scorrett[aeio]|fout|onjuist"
-    r"|невер\w*|неправил\w*)\b|[✗✘❌✕✖]|(?<!不)错的?(?!误)|不?错误|錯誤|不正确|不正確|不对|間違い|誤り|틀[렸린])"
+    r"|невер\w*|неправил\w*|niepoprawn\w*|nieprawidłow\w*)\b|[✗✘❌✕✖]|(?<!不)错的?(?!误)|不?错误|錯誤|不正确|不正確|不对|間違い|誤り|틀[렸린])"
 )
 ALL = (  # the options, or all others
     r"(?:\b(?:all(?:e|es)?|every\w*|each|any|toutes?|tous|todas|todos|tutt[aei]|все|allt|alla)\b|其他|其余|其餘|都|すべて|全て|全部|他|選択肢|모두)"

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.reasoning_marks import split
 from ragsweep.models.language.written_json import from_json_of_model
+from ragsweep_answers.answering.answer_words import SO
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
 WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
+ANSWER_FIELD = re.compile(
+    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
+    r"(?:[ _-]?(?:choice|option|letter))?",
+    re.I,
+)
+WRITTEN_FIELD = re.compile(  # 'answer': 'B', in an object that is not JSON
+    rf"(?P<quote>[\"'])(?i:{ANSWER_FIELD.pattern})(?P=quote)\s*:\s*(?P<end>[\"'])(?P<value>(?:(?!(?P=end))[^\\\n]|\\.){{0,500}})(?P=end)"
+)
+OBJECT = re.compile(r"\{[^{}]*\}")
+CORRECTION = re.compile(  # {"answer": "A"} Wait, {"answer": "B"}
+    rf"{SO}|\b(?:final\w*|correct\w*|revised|updated)\b", re.I
+)
 
 
 class JsonAnswer(NamedTuple):
@@ -62,6 +75,40 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
         lost=tuple(name for name, value in values.items() if value is None),
         missing=tuple(name for name in readers if name not in values),
     )
+
+
+def has_answer_field(text: str) -> bool:
+    """Whether an object in a text has a field that gives an answer."""
+    return answer_in_json(text) != text
+
+
+def answer_in_json(text: str) -> str:
+    """The answer in a JSON object, with what follows the object; other texts as they are.
+
+    Empty if several objects give different answers, and no words between them correct the earlier one.
+    """
+    start, end = text.find("{"), text.rfind("}") + 1
+    try:
+        found = from_json_of_model(text[start:end]) if 0 <= start < end else None
+    except MalformedError:
+        given = {match["value"] for match in WRITTEN_FIELD.finditer(text)}
+        if len(given) == 1:
+            return f"Answer: {given.pop()}\n{text[end:]}"
+        return text if not given or any(map(CORRECTION.search, OBJECT.split(text)[1:-1])) else ""
+    inner = found.values() if isinstance(found, dict) else ()
+    answers = list(_answers(found)) or [answer for each in inner for answer in _answers(each)]
+    if not answers:
+        return text
+    if any(answer != answers[0] for answer in answers) or not isinstance(answers[0], str):
+        return ""
+    return f"Answer: {answers[0]}\n{text[end:]}"
+
+
+def _answers(found: Any) -> Iterator[Any]:
+    """The fields of an object that give an answer, also as an object, as in {"answer": {"letter": "B"}}."""
+    for name, value in found.items() if isinstance(found, dict) else ():
+        if ANSWER_FIELD.fullmatch(name):
+            yield from _answers(value) if isinstance(value, dict) and value else [value]
 
 
 def _bare(text: str) -> str:

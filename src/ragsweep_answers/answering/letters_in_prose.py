@@ -11,12 +11,12 @@ from ragsweep_answers.answering.answer_words import AFTER_NOUN, ANSWER, BAD, EXC
 WORD = r"0-9A-Za-z\u00c0-\u024f\u0370-\u04ff"
 NOUN = (
     r"(?:\b(?:the|la|l'|el|le|die|a(?=\s+letra))\s*)?\b(?:answer\s+)?"
-    r"(?:options?|choices?|letters?|statements?|opci[oó]n|alternativa|letra|вариант|choix|opzione|antwort)\b\s*#?\s*"
-    r"|(?:选项|選項|選択肢)\s*"
+    r"(?:options?|choices?|letters?|statements?|opci[oó]n|alternativa|letra|вариант|choix|opzione|antwort(?:möglichkeit)?|odpowiedź)\b\s*#?\s*"
+    r"|(?:विकल्प|选项|選項|選択肢)\s*"
 )
 LETTER = re.compile(
     rf"(?P<noun>{NOUN})?(?<![{WORD}'.-])(?P<open>[\"'(\[{{<]{{0,3}})(?P<letter>[A-Za-z])"
-    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项|\s+(?:ş\u0131kk\u0131|seçeneği)\b)?",
+    rf"(?![{WORD}]|'\w|-[{WORD}]|\.\.?[A-Za-z]\b|[+^]|:[\\/])(?P<close>[)\"'\]}}>]{{0,3}})(?:\s*选项|\s+(?:ş\u0131kk\u0131|seçeneği)\w*)?",
     re.I,
 )
 BEFORE = re.compile(  # the answer is | B
@@ -31,7 +31,7 @@ BEFORE = re.compile(  # the answer is | B
     r"|ist|lautet|nicht|weder|noch|sondern|und|oder|wähle|würde|ehesten|daher|deshalb|somit|folglich|also"
     r"|est|réponse|pas|mais|choisis|donc|la|et|ou|c'est|respuesta|es|no|sino|elijo|elegiría|y|o|ni"
     r"|risposta|è|resposta|é|é\s+a|e|ответ|это|не|\u0430|и|или|выбираю|верный|adalah|ialah|jest|är|er|là|cevap|yan\u0131t"
-    r"|nur|bis\s+auf|seule?|sol[ao]|apenas|somente|только|alleen|est-ce|es\s+la|è\s+la|det|to|het|apakah|c'est|elle|lean|\u03b7|\u03bf|(?:is|was)\s+(?:it|this|that)))\s*$",
+    r"|nur|bis\s+auf|seule?|sol[ao]|apenas|somente|только|alleen|est-ce|es\s+la|è\s+la|det|to|het|apakah|c'est|s'agit\s+de|mich\s+für|elle|lean|\u03b7|\u03bf|(?:is|was)\s+(?:it|this|that)))\s*$",
     re.I,
 )
 AFTER = re.compile(  # B | is correct
@@ -40,7 +40,7 @@ AFTER = re.compile(  # B | is correct
     r"|because|since|as|and|or|but|not|nor|rather|over|instead|for|in|due|given|based|according|which|where|while"
     r"|whereas|although|though|even|with|than|to|takes|i\.?e|it(?=\s+is\b)|here|the|as|best|correct|incorrect|wrong"
     r"|right"
-    r"|true|false|yes|no|wählen|nehmen|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é|e|then|plus|maar|utan|ma|son|sont|sono|são|estão|están|está|zijn|quella|richtig|korrekt|n'est|mi|m\u0131"
+    r"|true|false|yes|no|wählen|nehmen|entscheiden|sind|ist|die|und|oder|sondern|est|la|le|et|ou|mais|plus|es|y|o|sino|è|é|e|then|plus|maar|utan|ma|son|sont|sono|são|estão|están|está|zijn|quella|richtig|korrekt|n'est|mi|m\u0131"
     rf"|и|или|\u0430|верен|so)\b|\s+{BAD}",
     re.I,
 )

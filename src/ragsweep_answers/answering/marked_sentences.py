@@ -32,7 +32,7 @@ HEADING = re.compile(
 )
 LABELLED = re.compile(rf"\W*(?:(?:the|my|final|correct|best)\s+){{0,3}}{ANSWER}", re.I)  # Final answer: B
 GOES_ON = re.compile(r"(?::|\bis|\bbe)[\s\"'(\[]*$", re.I)
-ANSWER_DASH = re.compile(r"^\W*(?:ans|answer)\s*-\s*(?=\W?[a-z]\b)", re.I)  # Ans-a
+ANSWER_DASH = re.compile(r"^\W*(?:ans\s*[.-]|answer\s*-)\s*(?=\W?[a-z]\b)", re.I)  # Ans-a, Ans.(C)
 COMPARED = re.compile(
     rf"(?:^|(?<=[.;!?]\s))(?:between|of|among)\s+{M}\s*(?:,|and|or|und|oder)\s*{M},\s+(?=\W?{M})", re.I
 )  # Of A and B,
@@ -90,10 +90,8 @@ def lines_with_marks(plain: str, letters: Letters) -> list[str]:
             open_line = False
             continue
         marked = letters.marked(ANSWER_DASH.sub("Answer: ", ABBREVIATION.sub(r"\1", " ".join(line.split()))))
-        marked = NUMBERED.sub(
-            _numbered,
-            COMPARED.sub("", LISTED.sub(r"\1: ", VERB_AFTER_STOP.sub(r"\1 ", marked))),
-        )
+        marked = COMPARED.sub("", LISTED.sub(r"\1: ", VERB_AFTER_STOP.sub(r"\1 ", marked)))
+        marked = NUMBERED.sub(_numbered, marked)
         marked = ASKED_AND_ANSWERED.sub(_answered, EXCEPTION.sub(_the_exception, marked))
         if open_line and not LABELLED.match(marked):
             lines[-1] = f"{lines[-1]} {QUOTED.sub('', marked, count=1) if QUOTED.match(marked) else marked}"
@@ -121,9 +119,8 @@ def _of_questions(plain: str) -> Iterator[str]:
 def _the_exception(found: re.Match[str]) -> str:
     """A sentence that states the only option that another one excepts."""
     negated = re.search(r"\bnot\s*$", found.string[: found.start()], re.I)
-    return (
-        found[0] if negated else f"the answer is {next(filter(re.compile(M).fullmatch, filter(None, found.groups())))}"
-    )
+    mark = next(group for group in found.groups() if group and re.fullmatch(M, group))
+    return found[0] if negated else f"the answer is {mark}"
 
 
 def _answered(found: re.Match[str]) -> str:

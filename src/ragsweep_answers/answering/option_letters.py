@@ -19,11 +19,11 @@ from ragsweep_answers.answering.letters_in_prose import LETTER, PROSE, is_among_
 from ragsweep_answers.answering.option_texts import (
     PLAIN_WORDS,
     TOKEN,
+    extra_words,
     folded,
-    longer,
-    may_be_longer,
+    inverted,
+    may_be_longer_text,
     tokens_of,
-    turned,
 )
 from ragsweep_answers.answering.raw_text import SIMPLER, plain_text
 
@@ -97,7 +97,7 @@ class Letters:
         self.texts = {
             words: letter for letter, words in self._own.items() if words and shared[words] == 1 and words not in single
         }
-        self._turned, self._longer = turned(self.texts), longer(self.texts)
+        self._inverted, self._extra_words = inverted(self.texts), extra_words(self.texts)
         self._beginnings = {option.letter: " ".join(self._own[option.letter]) for option in options}
 
     def letter(self, mark: str) -> str:
@@ -151,7 +151,7 @@ class Letters:
         tokens = list(TOKEN.finditer(line))
         words = [folded(token) for token in tokens]
         first: dict[str, list[tuple[str, ...]]] = {}
-        for text in sorted([*self.texts, *self._turned], key=len, reverse=True):
+        for text in sorted([*self.texts, *self._inverted], key=len, reverse=True):
             first.setdefault(text[0], []).append(text)
         position = 0
         while position < len(words):
@@ -163,11 +163,12 @@ class Letters:
                     and not (PLAIN_BEFORE.search(line[max(0, start - 12) : start]) and PLAIN_AFTER.match(line, end))
                 ):
                     continue
-                if text in self._turned and re.search(r"[.!?;:]", line[start:end]):  # pneumonia. Aspiration is unlikely
+                is_divided = re.search(r"[.!?;:]", line[start:end])  # pneumonia. Aspiration is unlikely
+                if text in self._inverted and is_divided:
                     continue
-                letter = self.texts.get(text) or self._turned[text]
+                letter = self.texts.get(text) or self._inverted[text]
                 is_other = NO_BEFORE.search(line[max(0, start - 12) : start]) or self._is_part(line, end)
-                is_vague = not is_other and may_be_longer(line, start, end, self._longer[letter])
+                is_vague = not is_other and may_be_longer_text(line, start, end, self._extra_words[letter])
                 yield Mention(start, end, OTHER if is_other or is_vague else self._mark(T, letter), is_vague)
                 position += len(text) - 1
                 break

@@ -1,4 +1,4 @@
-"""Compares the texts of options word by word: their order turned round, and those that are within another one."""
+"""Compares the texts of options word by word: their inverted forms, and those that are within another one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence, Set
 
 # Numbers with their signs, words, and every other sign except punctuation; so Na+ differs from Na-.
 TOKEN = re.compile(
-    r"(?:(?<!\w)[+-])?(?:\d+(?:[.,:/]\d+)*|(?<![\w.,])[.,]\d+)|(?:(?!\d)[^\W_])+|(?<=\w)-(?!\w)"
+    r"(?:(?<!\w)[+-])?(?:\d+(?:[.,:/]\d+)*|(?<![\w.,])[.,]\d+)|[\u3040-\u30ff\u3400-\u9fff]|(?:(?!\d)[^\W_\u3040-\u30ff\u3400-\u9fff])+|(?<=\w)-(?!\w)"
     r"|[^\w\s.,:;!?'\"()\[\]{}/\\|•·-]"
 )
 
-SHORTEST_TURNED, LONGEST_TURNED = 4, 6  # characters of the longest word, and words, of a text that may be turned
+SHORTEST_INVERTED, LONGEST_INVERTED = 4, 6  # characters of the longest word, and words, of a text that may be inverted
 LONGEST_AROUND = 100  # characters
 AROUND = 5  # words on each side of a text that may make it that of another option
 CLAUSE_END = re.compile(
@@ -35,24 +35,24 @@ def folded(token: re.Match[str]) -> str:
     return re.sub(r"^([+-]?)\.", r"\g<1>0.", word)
 
 
-def turned(texts: Mapping[Words, str]) -> dict[Words, str]:
+def inverted(texts: Mapping[Words, str]) -> dict[Words, str]:
     """Letters by the texts with their end first, as in an index: anemia, iron deficiency."""
     found = {
         (text[at:] + text[:at], letter)
         for text, letter in texts.items()
-        if max(map(len, text)) >= SHORTEST_TURNED and len(text) <= LONGEST_TURNED and not PLAIN_WORDS & {*text}
+        if max(map(len, text)) >= SHORTEST_INVERTED and len(text) <= LONGEST_INVERTED and not PLAIN_WORDS & {*text}
         for at in range(1, len(text))
     }
     several = Counter(text for text, _ in found)
     return {text: letter for text, letter in found if text not in texts and several[text] == 1}
 
 
-def longer(texts: Mapping[Words, str]) -> dict[str, list[Set[str]]]:
+def extra_words(texts: Mapping[Words, str]) -> dict[str, list[Set[str]]]:
     """By the letter of each text, the words that each other text has besides all of its own."""
     return {letter: [{*other} - {*own} for other in texts if {*own} < {*other}] for own, letter in texts.items()}
 
 
-def may_be_longer(line: str, start: int, end: int, others: Sequence[Set[str]]) -> bool:
+def may_be_longer_text(line: str, start: int, end: int, others: Sequence[Set[str]]) -> bool:
     """Whether words beside a text in a line are some by which another option's text is longer: diabetes mellitus."""
     if not others:
         return False

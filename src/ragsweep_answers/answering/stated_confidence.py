@@ -39,7 +39,7 @@ SURE = re.compile(
     rf"(?P<unsure>(?:\b(?:not|than|least|most|under|over|below|above|to|never|nearly|almost|hardly|cannot|if|were"
     rf"|be|could|might|he|she|they)"
     rf"|n't)\s+(?:\w+\s+)?)?{NUMBER.format('share')}\s*{PERCENT}\s+(?:confident|sure|certain|certainty|confidence"
-    r"(?!\s+(?:interval|limit|level|bound|region)))\b(?![^.,;\n]{0,80}(?:n't|\b(?:not|cannot|wrong|incorrect"
+    r"(?!\s+(?:interval|limit|level|bound|region)))\b(?![^.,;\n]{0,80}(?:\d(?=\s*%)|n't|\b(?:not|cannot|wrong|incorrect"
     r"|false))\b)",
     re.I,
 )

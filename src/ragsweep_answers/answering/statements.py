@@ -73,6 +73,7 @@ COMPARES = re.compile(  # B rather than | C is right; all except | C are right
 OF_ANOTHER = re.compile(ELSEWHERE, re.I)
 PAST = re.compile(r"\b(?:was|war|était|era|fue|foi)\b", re.I)
 CHANGED = re.compile(r"[^.;]{0,40}\b(?:but|until|before|aber|bis|mais|jusqu\w*|pero|hasta|mas|até|ma|fino)\b", re.I)
+AT_FIRST = re.compile(r"[^.;\ue000-\ue3ff]{0,20}\b(?:at\s+first|initially|zunächst|d'abord|al\s+principio)\b", re.I)
 SHARED = re.compile(  # C | for pneumonia, A for an infarct
     rf"\s*(?P<case>for|in|if|when|bei|für|pour|chez|para|en|em|per)\b[^\ue000-\ue3ff]{{1,80}}{M}[)\].:]*\s+(?P=case)\b",
     re.I,
@@ -187,7 +188,7 @@ def _is_conditional(sentence: str, found: re.Match[str]) -> bool:
     changed = PAST.search(found[0]) and CHANGED.match(sentence, found.end())
     return (
         bool(condition and condition.end() <= found.start())
-        or bool(changed)
+        or bool(changed or AT_FIRST.match(sentence, found.end()))
         or OF_ANOTHER.match(sentence[: found.start("mentions")]) is not None
     )
 

@@ -100,7 +100,7 @@ def _causes(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.causes:
         cases = counted(len(evaluation.correct), "question")
         named = [
-            f"{CAUSE_NAMES[cause]} {count} ({HELP[cause].format(group='answerer')})"
+            f"{CAUSE_NAMES[cause]} {count} ({HELP[cause].format(limit='answerer.max_tokens')})"
             for cause, count in evaluation.causes.items()
         ]
         yield (

@@ -10,22 +10,29 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.written_json import json_in
 
 FIELD = re.compile(r"(?:\w*[_ ])?(?:relevan\w*|grade|score|rating|label|answer)(?:[_ ](?:score|grade|level))?", re.I)
-WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.I)
 RELEVANT = re.compile(r"\W*(?:yes|true|(?:it\s+is\s+)?relevant)\W*", re.I)
 IRRELEVANT = re.compile(r"\W*(?:no|false|irrelevant|(?:it\s+is\s+)?not\s+relevant)\W*", re.I)
 MARKS = re.compile(r"[*_`$#]|\\boxed")
 TAG = re.compile(r"<(/?)(\w+)>")
 SCALE = re.compile(
-    r"\b(?:on\s+)?(?:an?\s+|the\s+)?scale\s+(?:of|from)\s+\d+\s*(?:to|-)\s*\d+|[(\[](?:from\s+)?\d+\s*(?:-|to)\s*\d+[)\]]",
+    r"\b(?:on\s+)?(?:an?\s+|the\s+)?scale\s+(?:of|from)\s+\d+\s*(?:to|-)\s*\d+|[(\[](?:from\s+)?\d+\s*(?:-|to)\s*\d+[)\]]|\([^()]{0,80}\d\s*=[^()]{0,80}\)",
     re.I,
 )
-NUMBER = r"(?<![\w.,-])(?P<number>\d{1,3})(?:\.0+)?(?:\s*(?:/|out\s+of)\s*(?P<whole>\d{1,3}))?(?![\w%/]|[.,-]\d|\s*%)"
-NO_OTHER = r"(?!\s*(?:or|to|and|-)\s*\d|,\s*\d)"
+NUMBER = (
+    r"(?<![\w.,-])(?P<number>\d{1,3})(?:\.0+)?(?:\s*(?:/|(?:out\s+)?of)\s*(?P<whole>\d{1,3}))?(?![\w%/]|[.,-]\d|\s*%)"
+)
+NO_OTHER = r"(?!\s*(?:or|to|and|-|,)\s*(?:(?:perhaps|maybe|possibly|even)\s+)?\d)"
 LEADING = re.compile(rf"[^\w-]*{NUMBER}{NO_OTHER}(?=[\s.)\]}}\"']*$|\s*\n|\s*[,:;(]|\s+-\s|\]|}})")
 STATED = re.compile(
-    r"(?:relevan\w*|grade|score|rat(?:e|ing)|label|answer|pertinence|note|评分|分数|相关性|得分|\b(?:give|say|assign|so|therefore|it's|this\s+is)\b)"
-    r"(?:\s*\b(?:score|rating|grade|level|of|for|the|this|that|text|it|its|is|as|would|be|therefore|thus|an?|to|relevance)\b)*"
-    rf"[\s\"']*(?:[:=→]|-\s)?[\s\"'({{\[]*{NUMBER}{NO_OTHER}(?=[\s\"'}}\])]*(?:$|[\n.,;(:-]))",
+    r"(?:relevan\w{0,4}|grade|score|rat(?:e|ing)|label|answer|pertinence|not[ea]\b|final|verdict|judge?ment|bewertung|puntuación|pontuação|punteggio|оценка|评分|分数|相关性|得分|スコア|점수|\b(?:give|say|assign|so|therefore|it's|this\s+is)\b)"
+    r"(?:\s*\b(?:score|rating|grade|level|of|for|the|this|that|text|passage|document|it|its|is|as|would|be|therefore|thus|an?|to|relevance)\b){0,12}+"
+    rf"[\s\"']*+(?:[:=→]|-\s)?[\s\"'({{\[]*{NUMBER}{NO_OTHER}(?=[\s\"'}}\])]*(?:$|[\n.,;(:-]))",
+    re.I,
+)
+OF_ANOTHER_CASE = re.compile(  # to get a score of 3
+    r"(?:\b(?:to\s+(?:get|earn|receive|reach|deserve|merit|be)|for\s+an?|if|unless|not|than|instead)|n't)\b[^.;,:\n]{0,30}$",
     re.I,
 )
 
@@ -43,13 +50,13 @@ def grade_in(text: str, highest: int) -> int | None:
             pass
     plain = MARKS.sub("", unicodedata.normalize("NFKC", text).replace("\u2013", "-"))
     plain = SCALE.sub("", TAG.sub(lambda tag: "\n" if tag[1] else f"{tag[2]}: ", plain))
-    for number, word in enumerate(WORDS):
-        plain = re.sub(rf"\b{word}\b", str(number), plain, flags=re.IGNORECASE)
+    plain = NUMBER_WORD.sub(lambda word: str(NUMBER_WORDS.index(word[0].lower())), plain)
     if IRRELEVANT.fullmatch(plain):
         return 0
     if highest == 1 and RELEVANT.fullmatch(plain):
         return 1
-    found = [*STATED.finditer(plain)][-1:] or [match for match in [LEADING.match(plain)] if match]
+    stated = [match for match in STATED.finditer(plain) if not OF_ANOTHER_CASE.search(plain[: match.start()][-60:])]
+    found = stated[-1:] or [match for match in [LEADING.match(plain)] if match]
     if not found or (found[0]["whole"] and int(found[0]["whole"]) != highest):
         return None
     grade = int(found[0]["number"])

@@ -263,6 +263,10 @@ def test_what_other_servers_refuse_has_a_hint_too(status, body, hint):
         (400, openai("Rejected as a result of our safety system.", code="content_policy_violation"), True),
         (403, openai("You are not allowed to use this model"), False),
         (400, openai("Unsupported parameter: 'safety_settings'"), False),
+        (400, openai("Unknown parameter: content_filter"), False),
+        (422, {"detail": [{"loc": ["body", "content_filter"], "msg": "Extra inputs are not permitted"}]}, False),
+        (400, openai("got an unexpected keyword argument 'content_filter_level'"), False),
+        (400, openai("The prompt triggered the content filter", code="content_filter"), True),
         (500, openai("content_filter is down"), False),
     ],
 )

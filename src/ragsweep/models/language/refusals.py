@@ -45,6 +45,11 @@ FILTERED = re.compile(  # of Azure, LiteLLM, DashScope, DeepSeek, OpenRouter: th
     r"content exists risk|inappropriate content|flagged|safety system",
     re.IGNORECASE,
 )
+NAMES_PARAMETER = re.compile(  # Unknown parameter: 'content_filter'
+    r"(?:parameter|argument|field|property|key|input)s?\b[\s:'\"`]{0,5}content_?filter|"
+    r"content_?filter\w*[\s:'\"`]{1,5}(?:is\s+)?(?:an?\s+)?(?:extra|unknown|unexpected|unrecogni[sz]ed|unsupported|invalid|not)\b",
+    re.IGNORECASE,
+)
 ANY_NAME = ("message", "detail", "reason", "errors", "msg", "title")  # of the field with the words of an error
 TITLE = re.compile(r"<title[^<>]*>([^<]{1,200})", re.IGNORECASE)
 
@@ -132,7 +137,7 @@ def read_error(body: bytes) -> Refusal | None:
         return read_refusal(body or b"it is empty")
     if isinstance(found, dict) and (found.get("error") or found.get("object") == "error"):
         return read_refusal(body)
-    is_result = isinstance(found, dict) and (found.get("choices") or found.get("data"))
+    is_result = isinstance(found, dict) and found.get("data")
     return None if is_result else Refusal(json.dumps(found), None, "")
 
 
@@ -143,7 +148,8 @@ def is_too_long(refusal: Refusal, status: int) -> bool:
 
 def is_filtered(refusal: Refusal, status: int) -> bool:
     """Whether the server refuses a prompt for what it says, which is a response."""
-    return status in (*BAD_REQUEST, FORBIDDEN) and bool(FILTERED.search(refusal.about))
+    names_parameter = NAMES_PARAMETER.search(refusal.message)
+    return status in (*BAD_REQUEST, FORBIDDEN) and bool(FILTERED.search(refusal.about) and not names_parameter)
 
 
 def about_keys(status: int, settings: Sequence[str], group: str) -> str:

@@ -17,8 +17,8 @@ LABEL = re.compile(  # Phrasing 1: and **Question 2** -
     re.IGNORECASE,
 )
 OF_FORM = re.compile(r"(?:```|---|===|#+\s|\|[\s:|-]+$).*")  # a line of a fence, a rule, a heading, the rule of a table
-TABLE_HEAD = re.compile(r"^\|.*\n(?=\|[\s:|-]+$)", re.MULTILINE)
-BEGINS_JSON = re.compile(r"^\s*[\[{]", re.MULTILINE)
+TABLE_HEAD = re.compile(r"^\|.*\n(?=\|[ \t:|-]+$)", re.MULTILINE)
+BEGINS_JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 TAG = re.compile(r"</?[A-Za-z]\w*>")
 ANNOUNCED = re.compile(
     r"(?:sure|certainly|of course|okay|absolutely)\s*(?:[!,.:]|$)|(?:here(?:'s| is| are)|below (?:is|are))\s", re.I

@@ -16,8 +16,8 @@ from ragsweep.models.language.language_model import (
     ScoresOptions,
 )
 from ragsweep.models.language.prompt_text import prompt_beside
-from ragsweep_answers.answering.answer_parsing import has_answer_field, read_confidence, read_letter
-from ragsweep_answers.answering.json_answer import JsonAnswer, read_json_answer
+from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
+from ragsweep_answers.answering.json_answer import JsonAnswer, has_answer_field, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.prompt import described
 
