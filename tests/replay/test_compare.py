@@ -298,3 +298,15 @@ def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, e
     assert done.returncode == 2
     assert error in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_two_sweeps_measured_alike_is_compared_once(compare, sweeps, shared_application, dataset):
+    folder = shared_application.home / "outputs_again"
+    again = shared_application.run("-m", *dataset, "retriever=sparse", "k=1,2,3", f"hydra.sweep.dir={folder}")
+    assert again.returncode == 0, again.stderr
+    [third] = {run.info.run_id for run in shared_application.parents()} - {*sweeps}
+    done = compare(sweeps[0], third)
+    assert len(rows(done.stdout)) == 3
+    assert "compared once: 2 runs" in done.stderr
+    named = [run.info.run_id for sweep in (sweeps[0], third) for run in children(shared_application, sweep)]
+    assert len(rows(compare(*named).stdout)) == 5  # what is named by itself is compared

@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_yaml
+from ragsweep.core.terminal import counted, say_once
 from ragsweep.experiment import checked
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, refuse_others
 from ragsweep.sweeps import (
@@ -59,7 +60,7 @@ def compare_runs(request: CompareRequest) -> Decision:
     today, _ = composed_today(request.overrides)
     asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
     fetched, damaged = tracking.fetch_outcomes(today.tracking, asked)
-    outcomes = on_common_queries(fetched)
+    outcomes = _each_once(on_common_queries(fetched), asked)
     if len(outcomes) < 2 and damaged:
         named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
         raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")
@@ -89,6 +90,22 @@ def compare_runs(request: CompareRequest) -> Decision:
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
     return decide(replace(sweep, settings=settings))
+
+
+def _each_once(outcomes: Sequence[Outcome], asked: Sequence[str]) -> list[Outcome]:
+    """The runs without those of sweeps that measured again what an earlier one had: the same settings and values."""
+    kept: list[Outcome] = []
+    for run in outcomes:
+        alike = [each for each in kept if each.settings == run.settings]
+        if run.run_id in asked or not any(_measure_the_same(each, run) for each in alike):
+            kept.append(run)
+    if len(kept) < len(outcomes):
+        say_once(f"compared once: {counted(len(outcomes) - len(kept), 'run')} that measured again what another did")
+    return kept
+
+
+def _measure_the_same(one: Outcome, other: Outcome) -> bool:
+    return all(one.value(name) == other.value(name) for name in {*one.facts.metrics, *other.facts.metrics})
 
 
 def _as_recorded(settings: DecisionSettings, store: DictConfig, run_id: str) -> DecisionSettings:

@@ -21,7 +21,7 @@ def decide(sweep: Sweep) -> Decision:
 
     Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
     cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next. A
-    parser is never named for its cost. What can be named at every cutoff is.
+    parser is never named for its cost. What the headline names is named at every cutoff where it is as good.
     """
     measured, sweep = sweep, at_equal_cost(sweep)
     decision = Decision(sweep, choose_at_each(sweep), measured)
@@ -39,19 +39,13 @@ def decide(sweep: Sweep) -> Decision:
 
 
 def _serving(decision: Decision) -> Sequence[Outcome]:
-    """The runs of one configuration that is the choice at every cutoff or, without `prefer`, tied with the best.
+    """The runs of the configuration that is named at the headline's cutoff, one at each, if it serves at every cutoff.
 
-    The one that is named at the headline's cutoff, if it serves; otherwise the one with the best mean, unless
-    configurations are compared at equal cost. Empty if there is none, or no other to choose from.
+    It does where it is named or, without `prefer`, tied with the best. Empty if not, or if there is no other to name.
     """
-    sweep, everywhere = decision.sweep, decision.everywhere.values()
-    some = [runs for runs in everywhere if _serves(decision, runs)] if len(everywhere) > 1 else []
-    if here := [runs for runs in some if decision.named in runs]:
-        return here[0]
-    if not some or sweep.budgeted or not sweep.is_mean(sweep.decided_by):
-        return ()
-    sign = sweep.sign(sweep.decided_by)
-    return max(some, key=lambda runs: sum(sign * (run.value(sweep.decided_by) or 0) for run in runs))
+    everywhere = decision.everywhere.values()
+    serving = (runs for runs in everywhere if decision.named in runs and _serves(decision, runs))
+    return next(serving, ()) if len(everywhere) > 1 else ()
 
 
 def _serves(decision: Decision, outcomes: Sequence[Outcome]) -> bool:

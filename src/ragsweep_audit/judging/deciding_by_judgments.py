@@ -31,6 +31,9 @@ from ragsweep_audit.judging.state import decision, is_decided, state_line
 from ragsweep_audit.judging.written_judgments import write_judgments
 
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
+CHOSEN_PAIRS = (
+    "It has what was asked to choose, not all that is relevant: a sweep on it measures too low; decide by the above."
+)
 OF_DATASET = "dataset"  # the judgments of the dataset stand for the judge
 
 
@@ -127,7 +130,8 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.strategy == RACE and not request.verify:
         print(keeping.keep())
     if request.out is not None:
-        print(write_judgments(ranked[0].dataset, _judgments(journal), request.out))
+        written = write_judgments(ranked[0].dataset, _judgments(journal), request.out)
+        print(written, *([CHOSEN_PAIRS] if request.strategy == RACE else []), sep="\n")
     return is_decided(journal)
 
 

@@ -67,6 +67,7 @@ def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(appli
     assert process.returncode == 1, process.stderr
     assert "Question: How is" in process.stdout
     assert "Not decided after 4 judgments" in process.stdout
+    assert "a sweep on it measures too low" in process.stdout
     rows = json.loads((application.home / "judged.json").read_text())
     assert sum(len(row["relevant_docs"]) for row in rows) == 4
     known = [each for each in data if not each.startswith(("questions.path", "retriever.k1"))]
