@@ -87,6 +87,19 @@ def test_where_no_answer_could_be_read_nothing_is_compared_with_guessing():
     assert "guessing" not in sentence
 
 
+def test_the_same_letter_to_every_question_is_said():
+    chosen, expected = np.full(12, 1), np.array([1, 0, 2] * 4)
+    said_of = said(evaluation(answers(4, 12), chosen=chosen, expected=expected))["Answers"]
+    assert any(sentence.startswith("All 12 answers that were read are B") for sentence in said_of)
+    varied = said(evaluation(answers(4, 12), chosen=np.array([1] * 11 + [2]), expected=expected))["Answers"]
+    assert not any("whatever was asked" in sentence for sentence in varied)
+
+
+def test_where_nothing_could_be_read_evidence_is_not_compared():
+    found = evaluation(answers(0, 40), chosen=np.full(40, -1), controls={"none": answers(0, 40)})
+    assert len(said(found)["Answers"]) == 1
+
+
 # Other evidence
 
 

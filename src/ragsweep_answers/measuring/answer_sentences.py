@@ -26,6 +26,7 @@ SOURCES = {
     "placebo": "the evidence of another question",
 }
 SMALLEST = 0.005  # differences are shown with two digits
+FEWEST_OF_ONE_LETTER = 10  # answers, of which chance makes hardly ever one letter
 SHOWN_PAIRS = 3  # confusion pairs and pitfalls in a sentence
 
 
@@ -90,6 +91,10 @@ def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:
             f"{counted(withheld, 'answer')} of {cases} are withheld, as their confidence is below "
             f"task.confidence_threshold, and count as not right{right}."
         )
+    read = evaluation.chosen[evaluation.chosen >= 0]
+    if len(read) >= FEWEST_OF_ONE_LETTER and len({*read.tolist()}) == 1 < len({*evaluation.expected.tolist()}):
+        letter = evaluation.letters[read[0]]
+        yield f"All {len(read)} answers that were read are {letter}, whatever was asked: look at some of its texts."
     numbers = {round(1 / chance) for chance in evaluation.chance}
     if len(numbers) > 1:
         yield f"The questions have {min(numbers)} to {max(numbers)} options; chance is their mean."
@@ -122,6 +127,8 @@ def _lost(evaluation: Evaluation) -> Iterator[str]:
 
 def _controls(evaluation: Evaluation, source: str) -> Iterator[str]:
     """Each comparison is of the same questions, answered from other evidence."""
+    if evaluation.no_answers.questions == len(evaluation.correct):
+        return
     pairs = evaluation.compared
     known = {source: evaluation.dependent.only(~np.isnan(each)) for source, each in evaluation.controls.items()}
     found = [difference(*pair, known[source]) for source, pair in pairs.items()]
