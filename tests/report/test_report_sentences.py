@@ -420,7 +420,7 @@ def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named()
     decision = decided(
         *[alpha_k(alpha, k, f1) for alpha, row in values.items() for k, f1 in zip((3, 5, 10), row, strict=True)]
     )
-    assert headline(decision)[0] == "At every k: alpha 0.5."
+    assert headline(decision)[0] == "At every k: alpha 0.5. At k 5 and 10, others cannot be told apart from it."
     assert [choice.named.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5, 0.5, 0.5]
     assert decision.for_all.loss == [0, 0, 0]
     assert not any(", of alpha" in sentence for sentence in headline(decision))

@@ -186,8 +186,13 @@ def _which_at_each(decision: Decision) -> str:
     if decision.headline.everywhere:
         some = settled(decision)
         where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
-        which = _with_others(decision, sweep.label(decision.named), _always_tied(decision))
-        return f"{by}at {where}: {which}.{worse_everywhere([decision.choices[cutoff] for cutoff in some])}"
+        others = _always_tied(decision)
+        which = _with_others(decision, sweep.label(decision.named), others)
+        tied = [cutoff for cutoff in some if len(decision.choices[cutoff].tied) > 1]
+        here = (
+            f" At {cutoffs_in_words(sweep, *tied)}, others cannot be told apart from it." if tied and not others else ""
+        )
+        return f"{by}at {where}: {which}.{here or worse_everywhere([decision.choices[cutoff] for cutoff in some])}"
     each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in _by_label(decision)]
     sentence = "; ".join(each)
     alone = all(alone_meets(decision, choice) for choice in choices)
