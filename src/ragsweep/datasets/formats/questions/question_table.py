@@ -13,7 +13,7 @@ from ragsweep.datasets.formats.own import Asked
 from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.pages import OF_OWN, Key, Pages, Settings, with_keys
+from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import (
     ANSWERABLE,
@@ -106,6 +106,9 @@ class TableQuestions:
                 judgments += pages.judgments(each.query.query_id, each.grades, each.where)
             except DatasetError as error:
                 each.faulty = True
+                fields = [name for name, _ in each.query.fields]
+                ignored = fields and isinstance(error, AmbiguousPageError)
+                error = DatasetError(f"{error}; not used: {listed(fields)}") if ignored else error
                 faults.add(error, each.query.query_id)
         queries = tuple(each.query for each in questions if not each.faulty)
         return Asked(unit, documents, queries, tuple(judgments), faults=faults, unjudged=unjudged)
