@@ -54,7 +54,7 @@ def test_answers_in_another_field_than_is_read_are_never_left_out(tmp_path, on_e
     rows = [{"question": "Which?", "options": {"A": "no", "B": "yes"}, "answer": "yes"} for _ in range(2)]
     rows.append({"question": "Which point?", "options": {"A": "B", "B": "A"}, "answer": "A"})
     (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(DatasetError, match=r"2 of 3 questions cannot be used: .*answer_is=letter\)$"):
+    with pytest.raises(DatasetError, match=r"2 of 3 questions cannot be used: .*answer_is=letter\); line 2: the same$"):
         CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(), on_error=on_error).load()
     by_text = CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(answer_is="text"), on_error=on_error)
     assert [case.correct for case in by_text.load().cases] == ["B", "B", "B"]

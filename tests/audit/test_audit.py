@@ -91,6 +91,16 @@ def test_what_cannot_be_found_or_measured_is_found():
     )
 
 
+def test_questions_that_the_documents_do_not_answer_need_no_judgment():
+    items = dataset_of({"a.pdf": ["iron and tea"]}, ["What of iron?", "Why?", "Who?"], (Judgment("q1", "a.pdf#1", 1),))
+    marked = replace(items, queries=(*items.queries[:2], replace(items.queries[2], answerable=False)))
+    [finding] = coverage(marked, 1)
+    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q2",))
+    assert "answerable: false" in finding.advice
+    both = (items.queries[0], *(replace(each, answerable=False) for each in items.queries[1:]))
+    assert not [*coverage(replace(items, queries=both), 1)]
+
+
 def test_a_dataset_in_which_everything_can_be_found_has_no_such_finding(manual_pages):
     assert list(coverage(manual_pages, 1)) == []
 

@@ -51,6 +51,27 @@ def test_a_larger_level_is_named_if_it_sees_more():
     assert "compare some judged pages" in said(asked(3, 3))
 
 
+@pytest.mark.parametrize("count", [6, 7])
+def test_a_shift_that_is_not_found_at_the_level_is_a_hint_and_the_sentence_stays(count):
+    """Of 7 queries, 1 of 128 choices of signs is as clear: below 0.4 of 0.05, and above 0.4 of 0.01."""
+    items = asked(count, count, by=-1)
+    assert not shift_is_found(items)
+    assert "may be chance" in said(items)
+    assert f"pages {SHIFTS} cannot be seen, even if all of them are; audit.level=0.05 sees it" in said(items)
+    assert "may be chance" not in said(items, 0.05)
+    assert "may be chance" not in said(asked(count, count))
+
+
+def test_a_hint_has_both_hit_rates():
+    """Queries of a word of their page, and of one that six other pages have, so that the page beside is no hit."""
+    queries = tuple(Query(str(n), f"topic{n} common") for n in range(2, 9))
+    pages = [(str(n), f"a#{n}", f"topic{n} text" if n < 10 else f"common {n}") for n in range(1, 17)]
+    judgments = tuple(Judgment(query.query_id, f"a#{int(query.query_id) - 1}", 1) for query in queries)
+    document = Document.from_pages("a", pages)
+    items = Dataset.from_collection(Collection("book", "page", (document,), queries, judgments), PageChunker())
+    assert "counted from 0: +1 raises the hit rate@5 of BM25 from 0.00 to 1.00" in said(items)
+
+
 def test_swaps_that_can_be_seen_are_not_mentioned(manual_pages):
     assert SWAPS not in said(manual_pages)
     assert SWAPS in said(asked(12, 3))

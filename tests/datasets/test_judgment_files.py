@@ -68,6 +68,7 @@ TABLES = {
     "pages.json": json.dumps([{**JSON[0], "relevant_docs": [{"page": "m#2", "reason": "it says so"}]}, JSON[1]]),
     "table.csv": CSV,
     "table.tsv": 'query\trelevant_docs\tnote\nWho?\tm#2\t"\nWhat?\t{"m#1": 2}\tx\n',
+    "spelled.csv": "QUERY,Relevant docs,Note\nWho?,m#2,x\nWhat?,m#1,y\n",
     "no_bare_text.csv": "query,relevant_docs\nWho?,\nWhat?,m#1\n",
 }
 
@@ -90,10 +91,10 @@ def test_a_list_stays_a_list_as_long_as_all_grades_are_1(tmp_path):
 
 
 def test_ids_of_the_table_say_which_row_gets_a_judgment(tmp_path):
-    (tmp_path / "q.csv").write_text("number,query,relevant_docs\nx,Who?,m#2\n1,What?,m#2\n")
+    (tmp_path / "q.csv").write_text("Number,query,relevant_docs\nx,Who?,m#2\n1,What?,m#2\n")
     questions = TableQuestions(str(tmp_path / "q.csv"), id="number")
     text = assert_added(questions, "path", [Judgment("1", "n#7", 1)])
-    assert text == "number,query,relevant_docs\nx,Who?,m#2\n1,What?,m#2; n#7\n"
+    assert text == "Number,query,relevant_docs\nx,Who?,m#2\n1,What?,m#2; n#7\n"
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])

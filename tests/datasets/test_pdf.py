@@ -160,9 +160,19 @@ def test_an_unknown_document_is_named_with_the_nearest(dataset):
 
 
 def test_an_ambiguous_page_is_listed_with_its_qualified_form(dataset):
-    message = r"page '1' is in 2 documents \(a\.pdf#1, b\.pdf#1\); write 'a\.pdf#1', or set dataset\.match=page_number"
+    message = r"page '1' is in 2 documents \(a\.pdf#1, b\.pdf#1\); write DOCUMENT#1, or set dataset\.match=page_number"
     with pytest.raises(DatasetError, match=message):
         dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["1"])
+
+
+def test_faults_of_one_kind_are_said_once_with_the_columns_that_are_not_used(tmp_path, write_pdf):
+    for name in "ab":
+        write_pdf(tmp_path / f"{name}.pdf", "one", "two")
+    (tmp_path / "q.csv").write_text("query,page,Book\nWho?,1,b.pdf\nWhy?,2,b.pdf\nHow?,1,a.pdf\n")
+    said = r"3 of 3 questions .*'Book'; line 3: page '2', too; line 4: page '1', too"
+    with pytest.raises(DatasetError, match=said) as refused:
+        PdfDataset("pdf", str(tmp_path), str(tmp_path / "q.csv")).load()
+    assert str(refused.value).count("is in 2 documents") == 1
 
 
 def test_a_qualified_page_is_not_ambiguous(dataset):

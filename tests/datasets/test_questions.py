@@ -112,6 +112,46 @@ def test_csv_is_read_as_spreadsheets_write_it(tmp_path, table):
     assert [judgment.unit for judgment in asked.judgments] == ["m#1", "n.txt#7"]
 
 
+@pytest.mark.parametrize("name", ["questions.csv", "questions.json", "questions.parquet"])
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [
+        ({"Question": "q", "File": "m", "Page": "2", "Topic": "t"}, {"Topic": "t"}),
+        ({"QUERY": "q", "Document name": "m", "Page number": "2", "Query type": "easy"}, {}),
+        ({"question": "q", "file": "m", "pages": "2"}, {}),
+        ({"question": "q", "doc": "m", "expected_pages": "2", "answer": "a"}, {"answer": "a"}),
+        ({"question": "q", "Expected-Doc": "m", "Ground truth.pages": "2"}, {}),
+        ({"question": "q", "gold_document": "m", "correct_page": "2", "Grade": "1"}, {}),
+        ({"question": "q", "evidence_pages": "2", "expected_doc_id": "m"}, {}),
+        ({"question": "q", "source": "m", "page": "2", "Page": "x", "gold_page": "9"}, {"Page": "x", "gold_page": "9"}),
+        ({"query": "q", "Relevant docs": "m#2", "pages": "9"}, {"pages": "9"}),
+        ({"query": "q", "relevant_docs": "m#2", "Source": "s", "Score": "x", "pages": "9"},
+         {"Source": "s", "Score": "x", "pages": "9"}),
+    ],
+)  # fmt: skip
+def test_columns_are_known_in_other_spellings(tmp_path, name, row, fields):
+    asked = read_strictly(written(tmp_path, [row], name), DOCUMENTS)
+    assert [query.text for query in asked.queries] == ["q"]
+    assert asked.judgments == (Judgment("1", "m#2", 1),)
+    assert dict(asked.queries[0].fields) == fields
+
+
+def test_columns_that_settings_name_are_known_in_other_spellings(tmp_path):
+    rows = [{"Frage": "q", "Key": "a", "Relevant Docs": "m#2", "LEVEL": "easy"}]
+    asked = read_strictly(written(tmp_path, rows, query="frage", id="key", type="level"), DOCUMENTS)
+    assert asked.queries == (Query("a", "q", "easy"),)
+    assert asked.judgments == (Judgment("a", "m#2", 1),)
+
+
+@pytest.mark.parametrize("names", [("Page", "PAGE"), ("expected_pages", "gold_page"), ("Question", "QUESTION")])
+def test_two_columns_that_are_the_same_known_one_are_refused_once(tmp_path, names):
+    row = {"question": "q", "file": "m", "page": "2"}
+    row = {name: cell for name, cell in row.items() if name not in names[1].lower()} | dict.fromkeys(names, "2")
+    with pytest.raises(DatasetError, match=f"columns '{names[0]}', '{names[1]}' are the same") as found:
+        read_strictly(written(tmp_path, [row, row]), DOCUMENTS)
+    assert str(found.value).count(names[0]) == 1
+
+
 def test_two_names_of_one_page_must_agree(tmp_path):
     with pytest.raises(DatasetError, match=r"entry 1: 'n\.txt#7' has the grades 1 and 2; expected one"):
         judged(written(tmp_path, [{"query": "q", "relevant_docs": {"7": 1, "n.txt#7": 2}}]))

@@ -62,15 +62,15 @@ def coverage(
         )
     yield from _fonts_of_machine(dataset, fonts)
     judged_queries = {*dataset.qrels.query.tolist()}
-    unjudged = [query for row, query in enumerate(dataset.queries) if row not in judged_queries]
+    unjudged = [each for row, each in enumerate(dataset.queries) if row not in judged_queries and each.answerable]
     if unjudged:
         yield Finding(
             "queries_without_judgments",
             f"{counted(len(unjudged), 'query')} without a judgment{named([quoted(query.text) for query in unjudged])}.",
             "They are left out of every mean.",
-            "Judge them, or remove them.",
+            "Judge them, mark them with answerable: false if the documents do not answer them, or remove them.",
             len(unjudged),
-            len(dataset.queries),
+            sum(each.answerable for each in dataset.queries),  # others need no judgment
             tuple(query.query_id for query in unjudged),
         )
     if rows := sorted(judged_queries - {*relevant(dataset, level)[0].tolist()}):

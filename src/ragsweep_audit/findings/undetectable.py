@@ -9,7 +9,8 @@ import numpy as np
 
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.model.dataset import Dataset, Qrels
-from ragsweep_audit.findings.shifted import shifted_pages
+from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.shifted import FROM_0, shifted_pages
 from ragsweep_audit.findings.swapped import swapped_judgments
 from ragsweep_audit.findings.unit_ranks import UnitRanks
 
@@ -21,7 +22,7 @@ LARGER_LEVEL = 0.05
 
 
 def undetectable(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level: float) -> Iterator[str]:
-    """Which faults would be missed in this dataset, one sentence each.
+    """Which faults would be missed in this dataset, or are too unsure to be findings, one sentence each.
 
     Args:
         dataset: The dataset.
@@ -39,11 +40,24 @@ def undetectable(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level
             f"With {asked}, few swapped judgments can be seen: swaps put into {100 * SWAPPED:.0f} % of them "
             f"were found in {found} of {trials} trials{_enough(queries, 100)}."
         )
-    if dataset.unit == "page" and not _finds_shift(dataset, ranks, relevance_level, level):
-        larger = _finds_shift(dataset, ranks, relevance_level, LARGER_LEVEL)
-        hint = f"audit.level={LARGER_LEVEL} sees it" if larger else "compare some judged pages with the documents"
-        hint += _enough(queries, 20)
-        yield f"With {asked}, pages counted from 0 cannot be seen, even if all of them are; {hint}."
+    if dataset.unit != "page":
+        return
+    hint = _hint(dataset, ranks, relevance_level, level)
+    if hint is not None:
+        yield f"With {asked}, this may be chance, but {hint.problem[0].lower()}{hint.problem[1:]}"
+    is_shifted = hint is not None and hint.details["offset"] == FROM_0  # then the dataset itself is a trial
+    if is_shifted or not _finds_shift(dataset, ranks, relevance_level, level):
+        larger = is_shifted or _finds_shift(dataset, ranks, relevance_level, LARGER_LEVEL)
+        advice = f"audit.level={LARGER_LEVEL} sees it" if larger else "compare some judged pages with the documents"
+        advice += _enough(queries, 20)
+        yield f"With {asked}, pages counted from 0 cannot be seen, even if all of them are; {advice}."
+
+
+def _hint(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level: float) -> Finding | None:
+    """A shift that is found at `LARGER_LEVEL`, if none is at the level."""
+    if level >= LARGER_LEVEL or any(True for _ in shifted_pages(dataset, ranks, relevance_level, level)):
+        return None
+    return next(shifted_pages(dataset, ranks, relevance_level, LARGER_LEVEL), None)
 
 
 def _enough(queries: int, needed: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
@@ -11,6 +12,8 @@ from ragsweep.core.errors import DatasetError
 OnError = Literal["refuse", "skip"]
 
 FAULTS_SHOWN = 5
+VALUES = re.compile(r"'[^']*'|\([^)]*\)|\d+")  # in which faults of one kind differ
+FIRST_VALUE = re.compile(r"[^']*'[^']*'")
 
 
 class Fault(NamedTuple):
@@ -65,10 +68,17 @@ class Faults:
         return tuple(self.found)
 
     def refusal(self, usable: int, advice: str = "") -> DatasetError:
-        """An error that says what is wrong, of how many, and what can be done about it."""
+        """An error that says what is wrong, each kind once, of how many, and what can be done about it."""
         number = len(self.found)
-        first, *others = [each.text for each in self.found[:FAULTS_SHOWN]]
-        shown = [first, *(each.removeprefix(f"{self.path}, ") for each in others)]
+        shown: list[str] = []
+        said: set[str] = set()
+        for each in self.found[:FAULTS_SHOWN]:
+            text = each.text.removeprefix(f"{self.path}, ")
+            place, _, problem = text.partition(": ")
+            kind, value = VALUES.sub("", problem), FIRST_VALUE.match(problem)
+            again = f"{place}: {f'{value[0]}, too' if value else 'the same'}"
+            shown.append(again if kind in said else text if shown else each.text)
+            said.add(kind)
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
         found = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
-        return DatasetError(f"{found}{'; '.join([*shown, *more])}{advice}")
+        return DatasetError(f"{found}{'; '.join(shown + more)}{advice}")

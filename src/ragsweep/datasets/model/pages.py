@@ -40,6 +40,10 @@ class Settings(NamedTuple):
     anywhere: str = "questions.unit=page_number"
 
 
+class AmbiguousPageError(DatasetError):
+    """Several documents have a page with this number."""
+
+
 OF_OWN = Settings()
 OF_PDF = Settings("dataset.queries", "dataset.page_numbers=physical", "dataset.match=page_number")
 
@@ -123,10 +127,10 @@ class Pages:
         if len(units) == 1:
             return units[0] if same_name(units[0], key) else self.unit(units[0], where)
         if units:
-            raise DatasetError(
+            raise AmbiguousPageError(
                 f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:SHOWN_UNITS])}"
                 f"{', ...' if len(units) > SHOWN_UNITS else ''}); "
-                f"write {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
+                f"write DOCUMENT#{key}, or set {self._settings.anywhere} to count it in any of them"
             )
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
         parts = PARTS.split(key)

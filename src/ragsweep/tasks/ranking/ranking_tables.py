@@ -61,7 +61,9 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     return {
         "dataset": {"unit": dataset.unit, **left_out, **lost_references.facts(dataset)},
         "k": evaluation.k,
-        "queries_without_judgments": [query.query_id for query in dataset.queries if query.query_id not in judged],
+        "queries_without_judgments": [
+            query.query_id for query in dataset.queries if query.query_id not in judged and query.answerable
+        ],
         "queries_without_relevant": [dataset.queries[row].query_id for row in without_relevant(dataset, level)],
         "documents_skipped": list(dataset.skipped),
         "pages_without_text": list(dataset.empty_pages),

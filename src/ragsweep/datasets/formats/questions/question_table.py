@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
+from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.pages import OF_OWN, Key, Pages, Settings, with_keys
+from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import (
     ANSWERABLE,
@@ -38,30 +39,12 @@ from ragsweep.datasets.readers.judgment_fields import (
     judgment_columns,
 )
 from ragsweep.datasets.readers.judgment_files import JudgmentFile, refuse_parquet, table_with
+from ragsweep.datasets.readers.known_columns import with_known_names
 
 Rows = Iterable[tuple[str, Entry]]
 
 QUERY, OTHER_QUERY = "query", "question"  # the other name is read where the usual one is missing
 RELEVANT, OTHER_RELEVANT = "relevant_docs", "relevant_pages"
-
-
-@dataclass
-class _Question:
-    """A question and what its rows say of it.
-
-    Attributes:
-        query: The question, with the fields of its first row.
-        where: The place of its first row.
-        grades: The judgments of all rows.
-        rows: How many these are.
-        faulty: Whether a row cannot be used.
-    """
-
-    query: Query
-    where: str
-    grades: dict[str, int] = field(default_factory=dict)
-    rows: int = 0
-    faulty: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +53,8 @@ class TableQuestions:
 
     A question can also have several rows, with a judgment in each. Rows are of one question if they have the same id,
     or, without a column of ids, the same text and type. Without a column of judgments, the columns of a row make one:
-    `source` (or file, filename, doc, document), `page` (or page_number), and `grade` (or score, relevance, rel).
+    `source` (or file, filename, doc, document), `page` (or page_number), and `grade` (or score, relevance, rel). All
+    names of columns may be spelled as `with_known_names` says.
 
     A question with `answerable` false has nothing relevant: the documents do not answer it. It is left out of the
     metrics of ranking; what is found for it is a false find.
@@ -109,7 +93,10 @@ class TableQuestions:
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
         faults = Faults(self.path)
-        rows = [*(read_entries(Path(self.path), "queries", setting=settings.questions) if rows is None else rows)]
+        rows = (
+            self._rows(read_entries(Path(self.path), "queries", setting=settings.questions)) if rows is None else rows
+        )
+        rows = [*rows]
         unjudged = self._unjudged(rows, settings)
         reader = replace(self, relevant=None) if unjudged else self
         questions = reader._questions(rows, settings, faults, documents)
@@ -119,6 +106,9 @@ class TableQuestions:
                 judgments += pages.judgments(each.query.query_id, each.grades, each.where)
             except DatasetError as error:
                 each.faulty = True
+                fields = [name for name, _ in each.query.fields]
+                ignored = fields and isinstance(error, AmbiguousPageError)
+                error = DatasetError(f"{error}; not used: {listed(fields)}") if ignored else error
                 faults.add(error, each.query.query_id)
         queries = tuple(each.query for each in questions if not each.faulty)
         return Asked(unit, documents, queries, tuple(judgments), faults=faults, unjudged=unjudged)
@@ -133,8 +123,9 @@ class TableQuestions:
             added.setdefault(query_id, {})[unit.rpartition("#")[2] if bare else unit] = grade
         path = Path(self.path)
         refuse_parquet(path)
-        _, first = next(read_entries(path, "queries"), ("", {}))
-        rows = [*read_entries(path, "queries")]
+        own = [*read_entries(path, "queries")]
+        rows = self._rows(own)
+        first = rows[0][1] if rows else {}
         is_judged = not self._unjudged(rows, OF_OWN)
         relevant = self._relevant_in(first) if is_judged else RELEVANT
         reader = self if is_judged else replace(self, relevant=None)
@@ -144,7 +135,18 @@ class TableQuestions:
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
                 "write it as one first, with ragsweep convert --to table"
             )
-        return table_with(path, relevant, self.id, added, f"{setting}={{path}}")
+        names = dict(zip(first, own[0][1] if own else {}, strict=True))  # as the file spells them
+        id_column = names.get(self.id, self.id) if self.id else None
+        return table_with(path, names.get(relevant, relevant), id_column, added, f"{setting}={{path}}")
+
+    def _rows(self, rows: Rows) -> list[tuple[str, Entry]]:
+        """Rows with the names of columns by which they are read."""
+        relevant = (
+            (RELEVANT, OTHER_RELEVANT) if self.relevant == RELEVANT else (self.relevant,) if self.relevant else ()
+        )
+        query = (QUERY, OTHER_QUERY) if self.query == QUERY else (self.query,)
+        others = [query, (ANSWERABLE,), *((name,) for name in (self.id, self.type) if name)]
+        return [(where, with_known_names(row, relevant, others, where)) for where, row in rows]
 
     def _unjudged(self, rows: Sequence[tuple[str, Entry]], settings: Settings) -> str:
         """Why no row has a judgment; empty if there is a column for them, or should be one."""
@@ -161,11 +163,11 @@ class TableQuestions:
 
     def _questions(
         self, rows: Sequence[tuple[str, Entry]], settings: Settings, faults: Faults, documents: Sequence[Document]
-    ) -> list[_Question]:
+    ) -> list[RowsOfQuestion]:
         """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
         sources = {document.source for document in documents}
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
-        questions: dict[tuple[str, str | None], _Question] = {}
+        questions: dict[tuple[str, str | None], RowsOfQuestion] = {}
         nameless = 0  # rows of which not even the question can be read
         ungraded = 0  # rows whose grade is not read
         differing: dict[str, None] = {}
@@ -186,12 +188,12 @@ class TableQuestions:
                     expect_fields(row, columns, where)
                 query = self._query(row, where, name)
                 key = (query.text, query.query_type) if id_column is None else (name, None)
-                question = questions.setdefault(key, _Question(query, where))
+                question = questions.setdefault(key, RowsOfQuestion(query, where))
                 question.rows += 1
                 ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
                 grades = self._grades(row, where, sources, endings)
                 _expect_document(grades if relevant is None and some_named else {}, row, where)
-                differing |= _added(question, query, grades, where)
+                differing |= question.add(query, grades, where)
             except DatasetError as error:
                 if question is None or not question.faulty:
                     faults.add(error, question.query.query_id if question else name)
@@ -276,23 +278,3 @@ def _expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
     """Raise `DatasetError` for a page without its document, as merged cells of a spreadsheet leave it."""
     if not document_of_row(row) and not all("#" in key for key in grades):
         raise DatasetError(f"{where}: the row has a page without its document, which other rows name")
-
-
-def _added(question: _Question, query: Query, grades: Mapping[str, int], where: str) -> dict[str, None]:
-    """Add the judgments of a row to its question. Returns the fields of the row that differ from those of the first."""
-    if question.query.text != query.text:
-        found = f"the id {query.query_id!r} is in the file twice, first in {question.where}, with another text"
-        raise DatasetError(f"{where}: {found}; expected one question for an id")
-    if question.query.query_type != query.query_type:
-        found = f"the question has the type {query.query_type!r}, but {question.query.query_type!r}"
-        raise DatasetError(f"{where}: {found} in {question.where}; expected one")
-    if question.query.answerable != query.answerable or (max(grades.values(), default=0) > 0 and not query.answerable):
-        raise DatasetError(f"{where}: {ANSWERABLE} is false, but there is something relevant, or another row differs")
-    for unit, grade in grades.items() if query.answerable else ():
-        if question.grades.setdefault(unit, grade) != grade:
-            found = f"{unit[:80]!r} has the grades {question.grades[unit]} and {grade} for the same question"
-            raise DatasetError(f"{where}: {found}; expected one")
-    if question.query.fields == query.fields:
-        return {}
-    first, further = dict(question.query.fields), dict(query.fields)
-    return dict.fromkeys(name for name in {**first, **further} if first.get(name) != further.get(name))

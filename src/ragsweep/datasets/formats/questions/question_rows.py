@@ -1,0 +1,49 @@
+"""A question of a table, and what its rows say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.model.collection import Query
+from ragsweep.datasets.readers.entry_files import ANSWERABLE
+
+
+@dataclass
+class RowsOfQuestion:
+    """A question and what its rows say of it.
+
+    Attributes:
+        query: The question, with the fields of its first row.
+        where: The place of its first row.
+        grades: The judgments of all rows.
+        rows: How many these are.
+        faulty: Whether a row cannot be used.
+    """
+
+    query: Query
+    where: str
+    grades: dict[str, int] = field(default_factory=dict)
+    rows: int = 0
+    faulty: bool = False
+
+    def add(self, query: Query, grades: Mapping[str, int], where: str) -> dict[str, None]:
+        """Add the judgments of a row. Returns the fields of the row that differ from those of the first."""
+        if self.query.text != query.text:
+            found = f"the id {query.query_id!r} is in the file twice, first in {self.where}, with another text"
+            raise DatasetError(f"{where}: {found}; expected one question for an id")
+        if self.query.query_type != query.query_type:
+            found = f"the question has the type {query.query_type!r}, but {self.query.query_type!r}"
+            raise DatasetError(f"{where}: {found} in {self.where}; expected one")
+        if self.query.answerable != query.answerable or (max(grades.values(), default=0) > 0 and not query.answerable):
+            found = f"{ANSWERABLE} is false, but there is something relevant, or another row differs"
+            raise DatasetError(f"{where}: {found}")
+        for unit, grade in grades.items() if query.answerable else ():
+            if self.grades.setdefault(unit, grade) != grade:
+                found = f"{unit[:80]!r} has the grades {self.grades[unit]} and {grade} for the same question"
+                raise DatasetError(f"{where}: {found}; expected one")
+        if self.query.fields == query.fields:
+            return {}
+        first, further = dict(self.query.fields), dict(query.fields)
+        return dict.fromkeys(name for name in {**first, **further} if first.get(name) != further.get(name))

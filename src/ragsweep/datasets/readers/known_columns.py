@@ -1,0 +1,76 @@
+"""Finds the columns of a table of questions that are known by another spelling, such as `Page number`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets.readers.delimited_rows import Entry
+from ragsweep.datasets.readers.fields import listed
+from ragsweep.datasets.readers.judgment_fields import GRADE, PAGE, SOURCE
+
+SEPARATORS = re.compile(r"[\s.-]+")
+OF_JUDGMENTS = re.compile(
+    "(expected|gold|golden|relevant|answer|correct|target|ground_truth|true|reference|evidence|source)_"
+)
+FURTHER = {"document_name": "document", "doc_name": "doc", "page_no": "page_number", "page_nr": "page_number"}
+
+
+def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tuple[str, ...]], where: str) -> Entry:
+    """A row whose known columns have the names by which they are read; all others keep theirs.
+
+    A name is compared without regard to case, and with spaces, dots and hyphens as underscores. Columns of pages and
+    documents may also begin as in `expected_page` or `gold_document`, and be in the plural then; so may `pages`. An
+    exact name wins over another spelling, and that over such a beginning.
+
+    Args:
+        row: The row.
+        relevant: The names of a column of judgments. Beside the first of them, other columns make no judgments; nor do
+            they if there are none.
+        others: Names of other columns. Another spelling is read only where none of the same group is there.
+        where: The place of the row, for error messages.
+
+    Raises:
+        DatasetError: Two columns are the same known one.
+    """
+    groups = [relevant, *others]
+    if relevant and relevant[0] not in row:
+        groups += [SOURCE, PAGE, GRADE]
+    exact = {name for names in groups for name in names}
+    left = [name for name in row if name not in exact]
+    known: dict[str, str] = {}
+    for names in groups:
+        if row.keys() & {*names}:
+            continue
+        same = _spellings(names)
+        found = {name: same[_folded(name)] for name in left if _folded(name) in same}
+        has_judgments = names == PAGE and ({*row, *known.values()} & {*relevant})
+        if not found and names in (SOURCE, PAGE) and not has_judgments:
+            loose = {name: _loosely(_folded(name), same) for name in left if name not in known}
+            found = {name: one for name, one in loose.items() if one}
+        for name, one in found.items():
+            if len(twice := [each for each, other in found.items() if other == one]) > 1:
+                raise DatasetError(f"{where}: the columns {listed(twice)} are the same, {one!r}; rename all but one")
+            known.setdefault(name, one)
+    return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
+
+
+@lru_cache(maxsize=100)
+def _spellings(names: tuple[str, ...]) -> Mapping[str, str]:
+    """The known names by their spelling with underscores and small letters."""
+    further = {folded: name for folded, name in FURTHER.items() if name in names}
+    return further | {_folded(name): name for name in reversed(names)}
+
+
+def _loosely(folded: str, same: Mapping[str, str]) -> str | None:
+    """The known name of pages or a document in a longer name."""
+    bare = OF_JUDGMENTS.sub("", folded, count=1) if OF_JUDGMENTS.match(folded) else ""
+    bare = bare or (folded if folded.startswith("page") else "")
+    return same.get(bare) or same.get(bare.removesuffix("s"))
+
+
+@lru_cache(maxsize=1000)
+def _folded(name: str) -> str:
+    return SEPARATORS.sub("_", name.strip()).lower()
