@@ -528,3 +528,10 @@ def test_a_run_measures_a_service_and_a_second_one_asks_nothing(application, dat
     assert second.data.params["retriever.url"] == server.url
     files = [path for folder in (application.home, application.cache) for path in folder.rglob("*") if path.is_file()]
     assert not any(KEY.encode() in path.read_bytes() for path in files)
+
+
+def test_a_setting_that_only_one_option_of_a_sweep_has_is_said_to_be_so(application):
+    process = application.run("-m", "retriever=http,hybrid", "retriever.url=http://127.0.0.1:9/search")
+    assert process.returncode == 2
+    assert "retriever.url: not every configuration of this sweep has this setting" in process.stderr
+    assert "ragsweep compare" in process.stderr
