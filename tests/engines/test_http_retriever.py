@@ -5,10 +5,12 @@ import json
 import re
 import sqlite3
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
+from socketserver import BaseRequestHandler, TCPServer
 
 import numpy as np
 import pytest
@@ -269,6 +271,21 @@ def test_a_slow_answer_ends_at_its_time_limit_and_is_asked_again(serve, reply):
 def test_a_service_that_is_not_there_is_one_line():
     with pytest.raises(UnansweredError, match=r'^http://127\.0\.0\.1:9/search: query "a": cannot be reached .*2 tries'):
         HttpRetriever(url="http://127.0.0.1:9/search", retries=1).answers(["a"], 20)
+
+
+def test_a_service_that_closes_the_connection_is_there_and_may_not_know_the_names():
+    class Closes(BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65536)
+
+    with TCPServer(("127.0.0.1", 0), Closes) as server, ThreadPoolExecutor(1) as threads:
+        threads.submit(server.serve_forever, 0.01)
+        try:
+            url = f"http://127.0.0.1:{server.server_address[1]}/search"
+            with pytest.raises(UnansweredError, match=r"closed the connection .*retriever\.body"):
+                HttpRetriever(url=url, retries=1).answers(["a"], 20)
+        finally:
+            server.shutdown()
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again():
