@@ -127,3 +127,13 @@ def test_a_run_file_without_such_questions_does_not_measure_them(tmp_path):
     assert {*judged.measure(items).not_measured} == {each.name for each in RankingTask.metrics_of_some}
     assert everything.measure(items).values["false_find_rate"] == pytest.approx(1 / 3)
     assert not everything.lacks(items)
+
+
+def test_a_threshold_that_keeps_nothing_right_is_not_said():
+    def said(of_others):
+        return " ".join(measured(items_of(ANSWERABLE, of_others)).sections["When nothing should be found"])
+
+    assert "score_threshold of" in said(UNANSWERABLE)
+    assert "decision.target" in said(UNANSWERABLE)
+    assert "score_threshold of" not in said([(2, 0.1), (1.5, 0.2)])
+    assert "decision.target" not in said([(2, 0.1), (1.5, 0.2)])

@@ -27,7 +27,7 @@ PASSAGES = Kind(
     "false_finds",
     ThresholdWords(),
     "A first relevant passage has a higher score than the first passage of a question without an answer",
-    ("first score", "A fusion that scales the scores of each question does that."),
+    ("first score", "A fusion that scales the scores of each question does that, and a system that gives no scores."),
 )
 
 
