@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
-from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.method import method_of
@@ -46,14 +46,19 @@ def asked_unanswerable(retriever: object, items: Dataset) -> tuple[Indices, str]
     never = retriever.never_asked(search_of(items), rows) if isinstance(retriever, ReadsRecords) else rows[:0]
     if len(never) < len(rows):
         return np.setdiff1d(rows, never), ""
-    questions, who = counted(len(rows), "question"), method_of(retriever).name or "the retriever"
-    return rows[:0], f"none of the {questions} marked answerable: false was asked, as far as {who} tells"
+    who = method_of(retriever).name or "the retriever"
+    return rows[:0], f"no question marked answerable: false (of {len(rows):,}) was asked, as far as {who} tells"
 
 
 def unknown_of(retriever: object, items: Dataset) -> dict[str, str]:
     """The metrics of such queries that are not measured although the dataset has some, each with the reason."""
     rows, why = asked_unanswerable(retriever, items)
     return {} if len(rows) or why == NONE_MARKED else {each.name: why for each in PASSAGES.metrics}
+
+
+def why_not(unknown: Mapping[str, str]) -> list[str]:
+    """What the report says of metrics that are not measured, by their reasons."""
+    return [f"{PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(unknown.values())]
 
 
 def false_finds_of(items: Dataset, rows: Indices, given: JudgedRanking, free: JudgedRanking, k: int) -> FalseFinds:

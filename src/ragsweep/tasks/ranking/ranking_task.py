@@ -255,7 +255,7 @@ class RankingTask:
         nothing, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
         further = nothing.scores(self.evaluation.resamples, self.seed) if nothing else []
         facts |= {"false_finds": nothing.facts} if nothing else {}
-        if said := nothing.sentences(further) if nothing else {f"Not measured: {why}." for why in unknown.values()}:
+        if said := nothing.sentences(further) if nothing else finds.why_not(unknown):
             sections[false_finds.HEADING] = [*said]
         details = {name: [column[row] for row in judged.queries] for name, column in texts.items()}
         return Measurement(
