@@ -189,8 +189,8 @@ def test_pages_from_0_are_said(application, dataset, system):
     assert "set retriever.first_page" not in right.stdout + right.stderr
 
 
-def test_questions_without_an_answer_are_asked_and_a_file_without_them_does_not_tell(application, system, tmp_path):
-    """A function and a service that always answer have a rate of 1; a run file of the judged questions has none."""
+def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_not_tell(application, system, tmp_path):
+    """A function and a service that always answer have a rate of 1; results of before without it have none."""
     queries = [*((query, "; ".join(pages), True) for query, pages, _ in small.QUERIES), ("Pizza?", "", False)]
     entries = [dict(zip(("query", "relevant_docs", "answerable"), each, strict=True)) for each in queries]
     lines = [json.dumps({**each, "id": str(at)}) for at, each in enumerate(entries)]
@@ -209,3 +209,16 @@ def test_questions_without_an_answer_are_asked_and_a_file_without_them_does_not_
     runs = application.runs()
     assert [run.data.metrics["false_find_rate"] for run in runs] == [1, 1]
     assert [run.data.metrics["hit_or_refuse"] for run in runs] == [0, 0]
+    before = [
+        {"query": query, "results": [{"source": PAGES[0][0], "page": "2"}] if yes else None}
+        for query, _, yes in queries
+    ]
+    (tmp_path / "before.jsonl").write_text("\n".join(map(json.dumps, before)))
+    required = [
+        "retriever=returned",
+        f"retriever.path={tmp_path}/before.jsonl",
+        "decision.require={false_find_rate: 1}",
+    ]
+    refused = application.run(*questions, *required)
+    assert refused.returncode == 2
+    assert "decision.require: false_find_rate is not measured" in refused.stderr
