@@ -186,10 +186,13 @@ class Experiment:
         return [*decides, *sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)]
 
     def measure(self) -> Measurement:
-        """Measure the configuration. Raises `ConfigError` if the metric that decides could not be measured."""
+        """Measure the configuration. Raises `ConfigError` if a metric that takes part in the decision was not."""
         measurement = self._measured_as_often_as_asked()
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
+        for metric in self.task.metrics_of_some if isinstance(self.task, MeasuresSome) else ():
+            if why := measurement.not_measured.get(metric.name):
+                check_measured(decision_of(self.config), [metric], why)
         for each in self.checks:
             measurement = examined(each, self.task, self.items).added_to(measurement)
         return measurement

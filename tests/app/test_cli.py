@@ -72,6 +72,8 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
         ("k=3,5 retriever=sparse,hybrid retriever.alpha=0.5", "retriever.alpha: not every configuration"),
+        ("k=3 retriever=sparse,run_file retriever.path=x", "retriever.path: not every configuration"),
+        ("k=3 retriever=sparse,dense retriever.path=x", "retriever.path: no such setting"),
         ("chunker.size=500,40 k=1,2", "chunker.overlap: found 50"),
         ("k=range(3,1)", "k=range(3,1): lists no value, so that nothing would run"),
         ("seed=range(0,1000000000)", "expected at most 100,000"),

@@ -5,10 +5,12 @@ import json
 import re
 import sqlite3
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
+from socketserver import BaseRequestHandler, TCPServer
 
 import numpy as np
 import pytest
@@ -271,6 +273,21 @@ def test_a_service_that_is_not_there_is_one_line():
         HttpRetriever(url="http://127.0.0.1:9/search", retries=1).answers(["a"], 20)
 
 
+def test_a_service_that_closes_the_connection_is_there_and_may_not_know_the_names():
+    class Closes(BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65536)
+
+    with TCPServer(("127.0.0.1", 0), Closes) as server, ThreadPoolExecutor(1) as threads:
+        threads.submit(server.serve_forever, 0.01)
+        try:
+            url = f"http://127.0.0.1:{server.server_address[1]}/search"
+            with pytest.raises(UnansweredError, match=r"closed the connection .*retriever\.body"):
+                HttpRetriever(url=url, retries=1).answers(["a"], 20)
+        finally:
+            server.shutdown()
+
+
 def test_an_answer_that_breaks_off_is_asked_for_again():
     whole = Reply(b'{"results": []}')
     with EndpointServer(always(replace(whole, missing_bytes=5), whole)) as server:
@@ -528,3 +545,10 @@ def test_a_run_measures_a_service_and_a_second_one_asks_nothing(application, dat
     assert second.data.params["retriever.url"] == server.url
     files = [path for folder in (application.home, application.cache) for path in folder.rglob("*") if path.is_file()]
     assert not any(KEY.encode() in path.read_bytes() for path in files)
+
+
+def test_a_setting_that_only_one_option_of_a_sweep_has_is_said_to_be_so(application):
+    process = application.run("-m", "retriever=http,hybrid", "retriever.url=http://127.0.0.1:9/search")
+    assert process.returncode == 2
+    assert "retriever.url: not every configuration of this sweep has this setting" in process.stderr
+    assert "ragsweep compare" in process.stderr

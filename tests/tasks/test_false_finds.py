@@ -7,7 +7,7 @@ import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
-from ragsweep.retrieval import Ranking, Search, ranked
+from ragsweep.retrieval import Ranking, RunFileRetriever, Search, ranked
 from ragsweep.retrieval.ranking import Thresholded
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
@@ -110,3 +110,30 @@ def test_the_other_numbers_are_those_without_these_questions():
 def test_equal_first_scores_are_pointed_out():
     items = items_of([(1, 0), (1, 0.5)], [(1, 0.2)])
     assert "no threshold can tell" in " ".join(measured(items).sections["When nothing should be found"])
+
+
+def test_a_run_file_without_such_questions_does_not_measure_them(tmp_path):
+    items = items_of(ANSWERABLE, UNANSWERABLE)
+    lines = [f"q{at} Q0 right 1 1.5 other\n" for at in range(len(ANSWERABLE))]
+    (tmp_path / "judged.trec").write_text("".join(lines))
+    (tmp_path / "all.trec").write_text("".join([*lines, "q5 Q0 wrong 1 1.5 other\n"]))
+    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 200, {"hit_rate": hit_rate})
+    judged, everything = (
+        RankingTask(None, PageChunker(), RunFileRetriever(str(path)), evaluation, 1, 0, NO_STORE, "words")
+        for path in (tmp_path / "judged.trec", tmp_path / "all.trec")
+    )
+    assert "judged.trec" in judged.lacks(items)
+    assert {*judged.measure(items).values} == {"hit_rate"}
+    assert {*judged.measure(items).not_measured} == {each.name for each in RankingTask.metrics_of_some}
+    assert everything.measure(items).values["false_find_rate"] == pytest.approx(1 / 3)
+    assert not everything.lacks(items)
+
+
+def test_a_threshold_that_keeps_nothing_right_is_not_said():
+    def said(of_others):
+        return " ".join(measured(items_of(ANSWERABLE, of_others)).sections["When nothing should be found"])
+
+    assert "score_threshold of" in said(UNANSWERABLE)
+    assert "decision.target" in said(UNANSWERABLE)
+    assert "score_threshold of" not in said([(2, 0.1), (1.5, 0.2)])
+    assert "decision.target" not in said([(2, 0.1), (1.5, 0.2)])

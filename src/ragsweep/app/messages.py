@@ -170,17 +170,21 @@ def _group_without_option() -> str:
 
 
 def _known_settings(unknown: str, primary: str) -> list[str]:
-    """The groups and settings of the configuration, as the other arguments choose it."""
-    others = [
-        argument for argument in sys.argv[1:] if "=" in argument and "," not in argument and unknown not in argument
-    ]
+    """The groups, and the settings of the configurations that the other arguments choose; those of a sweep together."""
+    given = [argument for argument in sys.argv[1:] if "=" in argument and unknown not in argument]
+    others = [argument for argument in given if "," not in argument]
+    pairs = (argument.split("=", 1) for argument in given if "," in argument)
+    swept = [f"{group}={option}" for group, some in pairs for option in some.split(",") if option in options_of(group)]
+    known: dict[str, None] = {}
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), **VERSION_BASE):
-        try:
-            config = hydra.compose(primary, others)
-        except HydraException:
-            config = hydra.compose(primary)
-    return [*groups(), *_paths(OmegaConf.to_container(config))]
+        for chosen in [[*others, each] for each in swept] or [others]:
+            try:
+                config = hydra.compose(primary, chosen)
+            except HydraException:
+                config = hydra.compose(primary)
+            known |= dict.fromkeys(_paths(OmegaConf.to_container(config)))
+    return [*groups(), *known]
 
 
 def _paths(node: Any, prefix: str = "") -> Iterator[str]:

@@ -171,7 +171,11 @@ def judge_candidate(request: GateRequest) -> Gate:
         raise ConfigError(f"measured at {at[0]} and at {at[1]}: runs are compared at the same {candidate.facts.cutoff}")
     names = [name for name in sweep.metrics if all(each.values(name) is not None for each in outcomes)]
     if request.metric not in names:
-        raise ConfigError(f"--metric: found {request.metric!r}, expected one that both runs have: {', '.join(names)}")
+        lacking = [each.name for each in outcomes if each.values(request.metric) is None]
+        of_one = f"{request.metric} is not measured of {lacking[0]}" if len(lacking) < len(outcomes) else ""
+        raise ConfigError(
+            f"--metric: {of_one or f'found {request.metric!r}'}, expected one that both runs have: {', '.join(names)}"
+        )
     metric = sweep.metric_info[request.metric]
     check_margin("--margin", request.margin, metric)
     one, other = (_values(each, request.metric) for each in (candidate, baseline))
@@ -179,6 +183,11 @@ def judge_candidate(request: GateRequest) -> Gate:
         raise ConfigError(f"--metric: {request.metric} is known of {len(one)} and {len(other)} questions")
     value = float(other.mean())
     most_lost = value - metric.low if metric.higher_is_better else metric.high - value
+    if not most_lost > 0:
+        raise ConfigError(
+            f"--metric: {request.metric} of the baseline {baseline.name} is {value:.4f}, the worst there is: no "
+            "candidate can be worse, so that every one would pass; choose another metric, or another baseline"
+        )
     if not request.margin < most_lost:
         raise ConfigError(
             f"--margin: found {request.margin:g}, expected less than {most_lost:.4f}: no candidate can be worse by "

@@ -115,6 +115,13 @@ class RunFileRetriever(Thresholded):
         found = self._found(search)
         return Ranking(found.passages[:, :depth], found.scores[:, :depth])
 
+    def never_asked(self, search: Search, queries: Indices) -> Indices:
+        """All of the queries if the file has a line of none: else one without a line has got nothing."""
+        without = {*self._found(search).without_ranking}
+        assert search.names is not None  # else it is refused
+        names = search.names().queries
+        return queries if all(names[row] in without for row in queries.tolist()) else queries[:0]
+
     @property
     def order_of_ties(self) -> str:
         """What decides the order of equal scores."""

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ragsweep.core.arrays import Indices
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.normalising import Normalisation
 from ragsweep.retrieval.ranking import Fusion, Ranker, Search
@@ -194,6 +195,16 @@ class FindsByName(Capability, Protocol):
     """
 
     finds_by_name: bool
+
+
+@offered_with(*RANKS)
+@runtime_checkable
+class ReadsRecords(Capability, Protocol):
+    """A ranker that reads what was ranked before, so that it may have nothing of a query that was never asked."""
+
+    def never_asked(self, search: Search, queries: Indices) -> Indices:
+        """Those of these queries, by their positions, of which nobody knows what they would get."""
+        ...
 
 
 @offered_with("open", "open_corpus")

@@ -204,13 +204,15 @@ class FalseFinds:
             )
             return
         thresholds = [lowest_threshold(self.unanswerable, int(share * number), self.found) for share in RATES_SHOWN]
-        for threshold in dict.fromkeys(each for each in thresholds if each > -np.inf):
-            wrong, right = (_reaching(each, np.array([threshold]))[0] for each in (self.unanswerable, self.found))
+        kept = {each: _reaching(self.found, np.array([each]))[0] for each in thresholds if each > -np.inf}
+        for threshold in (each for each, right in kept.items() if right > 0):
+            wrong = _reaching(self.unanswerable, np.array([threshold]))[0]
             yield (
                 f"Here, with a {self.kind.threshold} of {threshold}, {wrong:.3f} of these {words.get}, and "
-                f"{right:.3f} of the others {words.get_right}."
+                f"{kept[threshold]:.3f} of the others {words.get_right}."
             )
-        yield f"For a promise about other questions than these, set decision.target={{{rate.metric.name}: 0.05}}."
+        if not kept or any(kept.values()):
+            yield f"For a promise about other questions than these, set decision.target={{{rate.metric.name}: 0.05}}."
 
 
 def _over(part: Array, whole: Array, otherwise: float) -> Array:

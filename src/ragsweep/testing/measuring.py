@@ -110,9 +110,8 @@ class TaskContract(ComponentContract):
 
         Those of some items follow, unless it says what these lack.
         """
-        expected = [metric for metric in made.metrics if metric.name not in measurement.not_measured]
-        if isinstance(made, MeasuresSome) and not made.lacks(items):
-            expected += made.metrics_of_some
+        some = made.metrics_of_some if isinstance(made, MeasuresSome) and not made.lacks(items) else ()
+        expected = [metric for metric in (*made.metrics, *some) if metric.name not in measurement.not_measured]
         assert [score.metric for score in measurement.scores] == expected
 
     def test_every_value_is_within_its_bounds(self, measurement: Measurement) -> None:

@@ -106,6 +106,8 @@ class SearchService:
                     "does not speak TLS as https:// expects, or its certificate is not trusted (REQUESTS_CA_BUNDLE "
                     "names a file with those that are)"
                 ) from None
+            if not status and any(type(each).__name__ == "ProtocolError" for each in error.args):  # once connected
+                what = "closed the connection without an answer to what retriever.body says (are its names right?)"
             raise PassingError(f"{what} ({type(error).__name__})") from None
         return _Reply(status, response.headers, bytes(content))
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import small
+from search_server import PAGES, SearchServer, json_of
 
 SYSTEM = '''
 import os
@@ -186,3 +187,38 @@ def test_pages_from_0_are_said(application, dataset, system):
     assert "set retriever.first_page=0" in process.stdout + process.stderr
     right = application.run(*dataset, *settings, "retriever.first_page=0", PYTHONPATH=str(system))
     assert "set retriever.first_page" not in right.stdout + right.stderr
+
+
+def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_not_tell(application, system, tmp_path):
+    """A function and a service that always answer have a rate of 1; results of before without it have none."""
+    queries = [*((query, "; ".join(pages), True) for query, pages, _ in small.QUERIES), ("Pizza?", "", False)]
+    entries = [dict(zip(("query", "relevant_docs", "answerable"), each, strict=True)) for each in queries]
+    lines = [json.dumps({**each, "id": str(at)}) for at, each in enumerate(entries)]
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines))
+    questions = ["corpus=none", "questions=table", f"questions.path={tmp_path}/questions.jsonl", "dataset.name=bare"]
+    before = len(asked(system))
+    called = ["retriever=callable", "retriever.call=mine:Words", f"store.path={tmp_path}/store"]
+    one = application.run(*questions, *called, PYTHONPATH=str(system))
+    assert one.returncode == 0, one.stderr
+    assert len(asked(system)) == before + len(queries)
+    always = json_of({"results": [{"source": PAGES[0][0], "page": PAGES[0][1] + 1, "text": PAGES[0][2]}]})
+    with SearchServer(lambda query, time: always) as server:
+        other = application.run(*questions, "retriever=http", f"retriever.url={server.url}")
+        assert other.returncode == 0, other.stderr
+        assert sorted(each.body["query"] for each in server.asked) == sorted(query for query, _, _ in queries)
+    runs = application.runs()
+    assert [run.data.metrics["false_find_rate"] for run in runs] == [1, 1]
+    assert [run.data.metrics["hit_or_refuse"] for run in runs] == [0, 0]
+    before = [
+        {"query": query, "results": [{"source": PAGES[0][0], "page": "2"}] if yes else None}
+        for query, _, yes in queries
+    ]
+    (tmp_path / "before.jsonl").write_text("\n".join(map(json.dumps, before)))
+    required = [
+        "retriever=returned",
+        f"retriever.path={tmp_path}/before.jsonl",
+        "decision.require={false_find_rate: 1}",
+    ]
+    refused = application.run(*questions, *required)
+    assert refused.returncode == 2
+    assert "decision.require: false_find_rate is not measured" in refused.stderr

@@ -1,6 +1,7 @@
 """A system's results as passages and a ranking, and what is said of them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunk
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.retrieval import NOTHING, PseudoRelevanceFeedback, ReturnedRetriever, Search
 from ragsweep.retrieval.results import Answers, Matching, Result
+from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, asked_unanswerable, unknown_of
 from ragsweep.tasks.systems.own_passages import returned
 
 TEXTS = [f"Page {number} speaks of matter number {number}, and of nothing else at all." for number in range(1, 31)]
@@ -156,7 +158,7 @@ def test_what_was_never_asked_is_left_out_and_what_got_nothing_scores_nothing():
     assert ranking.latency_ms.tolist() == [1, 2, 5]
     assert answered.items.left_out.ids == ("3", "4", "6", "7", "8", "9", "10")
     said = "\n".join(answered.ranker.sentences)
-    assert "7 judged questions of 10 never asked, so not measured ('What of matter 3?'" in said
+    assert "7 questions of 10 never asked, so not measured ('What of matter 3?'" in said
     assert "1 question asked without a judgment ('Other?')" in said
     assert "1 of 3 queries got no result." in said
     assert said.startswith("Said.")
@@ -275,3 +277,30 @@ def test_a_report_says_how_results_were_matched_and_which_are_kept():
     answers = system.answers
     system.answers = lambda queries, depth: answers(queries, depth)._replace(kept=4)
     assert any("4 of the answers" in each for each in found(system)[0].about)
+
+
+def test_questions_without_an_answer_are_asked_too_and_only_those_that_were_asked_are_known():
+    """Their empty results are none of the empty ones that are a fault."""
+    queries = (*QUERIES[:4], *(replace(each, answerable=False) for each in QUERIES[4:7]))
+    judged = tuple(Judgment(query.query_id, f"m.pdf#{query.query_id}", 1) for query in queries[:4])
+    dataset = Dataset.from_collection(Collection("small", "page", (DOCUMENT,), queries, judged), PageChunker())
+    system = System(lambda at: [page(at)] if at != 6 else [])
+    answered, _, units = found(system, dataset)
+    assert len(system.asked) == 7
+    assert [units[row] for row in (4, 5, 6)] == [["m.pdf#5"], [], ["m.pdf#7"]]
+    assert not any("no result" in said for said in answered.ranker.sentences)
+    assert asked_unanswerable(answered.ranker, answered.items)[0].tolist() == [4, 5, 6]
+    partly, _, _ = found(Log({1, 2, 3, 4, 5, 6}), dataset)
+    assert asked_unanswerable(partly.ranker, partly.items)[0].tolist() == [4, 5]
+    assert "1 question of 7 never asked" in "".join(partly.ranker.sentences)
+    never, _, _ = found(Log({1, 2, 3, 4}), dataset)
+    assert not len(asked_unanswerable(never.ranker, never.items)[0])
+    assert {*unknown_of(never.ranker, never.items)} == {each.name for each in PASSAGES.metrics}
+    with pytest.raises(DatasetError, match="none of its 4 judged questions was asked"):
+        found(Log({5, 6, 7}), dataset)
+
+
+def test_scores_that_fall_for_some_queries_only_are_not_compared():
+    falls, rises = ([page(at, score=score) for at, score in enumerate(scores, start=1)] for scores in ((9, 5), (5, 9)))
+    assert {*found(System(lambda at: falls))[1].scores[:, 0].tolist()} == {9}
+    assert {*found(System(lambda at: rises if at == 3 else falls))[1].scores[:, 0].tolist()} == {-1}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from ragsweep.core.arrays import NOTHING
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import Ranking
+from ragsweep.retrieval.method import method_of
+from ragsweep.retrieval.stage_capabilities import ReadsRecords
 from ragsweep.statistics.groups import Groups
-from ragsweep.tasks.false_finds import FalseFinds, Kind, ThresholdWords
+from ragsweep.tasks.false_finds import NONE_MARKED, FalseFinds, Kind, ThresholdWords
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.search import search_of
 
 PASSAGES = Kind(
     Metric("false_find_rate", "False find rate", higher_is_better=False, low=0, high=1, binary=True, wilson=True),
@@ -23,7 +27,7 @@ PASSAGES = Kind(
     "false_finds",
     ThresholdWords(),
     "A first relevant passage has a higher score than the first passage of a question without an answer",
-    ("first score", "A fusion that scales the scores of each question does that."),
+    ("first score", "A fusion that scales the scores of each question does that, and a system that gives no scores."),
 )
 
 
@@ -34,17 +38,41 @@ class JudgedRanking(NamedTuple):
     judged: Judged
 
 
-def false_finds_of(items: Dataset, given: JudgedRanking, free: JudgedRanking, k: int) -> FalseFinds:
+def asked_unanswerable(retriever: object, items: Dataset) -> tuple[Indices, str]:
+    """The queries without an answer of which it is known what they get, and why there are none, if so."""
+    rows = unanswerable(items)
+    if not len(rows):
+        return rows, NONE_MARKED
+    never = retriever.never_asked(search_of(items), rows) if isinstance(retriever, ReadsRecords) else rows[:0]
+    if len(never) < len(rows):
+        return np.setdiff1d(rows, never), ""
+    who = method_of(retriever).name or "the retriever"
+    return rows[:0], f"no question marked answerable: false (of {len(rows):,}) was asked, as far as {who} tells"
+
+
+def unknown_of(retriever: object, items: Dataset) -> dict[str, str]:
+    """The metrics of such queries that are not measured although the dataset has some, each with the reason."""
+    rows, why = asked_unanswerable(retriever, items)
+    return {} if len(rows) or why == NONE_MARKED else {each.name: why for each in PASSAGES.metrics}
+
+
+def why_not(unknown: Mapping[str, str]) -> list[str]:
+    """What the report says of metrics that are not measured, by their reasons."""
+    return [f"{PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(unknown.values())]
+
+
+def false_finds_of(items: Dataset, rows: Indices, given: JudgedRanking, free: JudgedRanking, k: int) -> FalseFinds:
     """What is found for the questions that the documents do not answer, and for the others.
 
     Args:
-        items: The dataset, with at least one such question.
+        items: The dataset.
+        rows: The positions of such questions, at least one.
         given: What the run returns.
         free: What it returns without its threshold.
         k: The cutoff.
     """
     ranking, judged = given
-    rows, others = unanswerable(items), judged.queries
+    others = judged.queries
     first, returned = free.ranking.scores[:, 0], (ranking.passages[:, 0] != NOTHING).astype(float)
     ranks = np.broadcast_to(free.judged.ranks, free.judged.units.shape)
     scores = np.take_along_axis(free.ranking.scores[others], ranks, axis=1)

@@ -32,14 +32,14 @@ from ragsweep.tasks.ranking import incomplete_judgments as incomplete
 from ragsweep.tasks.ranking import index_recall, learning, lost_references, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
+from ragsweep.tasks.ranking import ranking_false_finds as finds
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import HEADING, conventions
-from ragsweep.tasks.ranking.coverage import say_unusual, unanswerable
+from ragsweep.tasks.ranking.coverage import say_unusual
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
-from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, JudgedRanking, false_finds_of
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.shown import Measuring, Shown
 from ragsweep.tasks.ranking.spans.needs import check_spans
@@ -70,7 +70,7 @@ class RankingTask:
         repeats: How often a configuration is measured whose results vary, as those of a language model may.
     """
 
-    metrics_of_some: ClassVar[Sequence[Metric]] = PASSAGES.metrics
+    metrics_of_some: ClassVar[Sequence[Metric]] = finds.PASSAGES.metrics
 
     dataset: DatasetFormat
     chunker: Chunker
@@ -122,7 +122,7 @@ class RankingTask:
 
     def lacks(self, items: Dataset) -> str:
         """Why the metrics of some datasets are not measured of this one; empty if they are."""
-        return "" if len(unanswerable(items)) else false_finds.NONE_MARKED
+        return finds.asked_unanswerable(self.retriever, items)[1]
 
     def load(self) -> Dataset:
         """Read and cut the documents, and print what is unusual about them."""
@@ -193,13 +193,15 @@ class RankingTask:
             return measuring.passages(items, ranking)
         return enlarged(items, ranking, self.returns, measuring)
 
-    def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds:
+    def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds | None:
         """What is found for questions without an answer, and by which scores before a threshold."""
-        given = free = JudgedRanking(ranking, evaluation.judged)
+        if not len(rows := finds.asked_unanswerable(self.retriever, items)[0]):
+            return None
+        given = free = finds.JudgedRanking(ranking, evaluation.judged)
         if self.reranker is None and (bare := without_threshold(self.retriever)) is not self.retriever:  # else reranked
             found = replace(self, retriever=bare).rank(items)
             free = given._replace(ranking=found, judged=learning.judged_ranking(items, found, self.evaluation, self.k))
-        return false_finds_of(items, given, free, self.k)
+        return finds.false_finds_of(items, rows, given, free, self.k)
 
     def _returned(self, items: Dataset, retriever: BringsPassages) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
@@ -250,11 +252,11 @@ class RankingTask:
         of_data += filter(None, [caution_of_generated([items.queries[row] for row in judged.queries])])
         of_data += lost_references.in_words(items)
         lost = index_recall.lost_neighbours(ranking, min(self.depth, len(items.passages)))
-        further: Sequence[Score] = ()
-        if nothing := self._false_finds(items, ranking, evaluation) if len(unanswerable(items)) else None:
-            further = nothing.scores(self.evaluation.resamples, self.seed)
-            sections[false_finds.HEADING] = [*nothing.sentences(further)]
-            facts |= {"false_finds": nothing.facts}
+        nothing, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
+        further = nothing.scores(self.evaluation.resamples, self.seed) if nothing else []
+        facts |= {"false_finds": nothing.facts} if nothing else {}
+        if said := nothing.sentences(further) if nothing else finds.why_not(unknown):
+            sections[false_finds.HEADING] = [*said]
         details = {name: [column[row] for row in judged.queries] for name, column in texts.items()}
         return Measurement(
             items=tables.queries(evaluation, shown.items),
@@ -267,6 +269,7 @@ class RankingTask:
             ],
             cutoff=self.cutoff,
             facts=facts | lacking,
+            not_measured=unknown,
             notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
             caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
             sections={
@@ -277,7 +280,7 @@ class RankingTask:
             },
             summary=next(iter(sections.values()), ()),
             method=self._method,
-            tables={f"{PASSAGES.files}.csv": nothing.curve()} if nothing else {},
+            tables={f"{finds.PASSAGES.files}.csv": nothing.curve()} if nothing else {},
             files={
                 "ranking.trec": trec.run_lines(judged, shown.ranking.passages, shown.ranking.scores, shown.items, TAG),
                 "qrels.trec": trec.qrels_lines(shown.items),

@@ -10,7 +10,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.retrieval.results import Result
 
 RETURNED = "What the system returned"  # a section of a report
-ASKED = "asked.txt"  # of the results of a run: the ids of the judged questions that were asked, if these are not all
+ASKED = "asked.txt"  # of the results of a run: the ids of the measured questions that were asked, if these are not all
 TO_JUDGE = "to_judge.jsonl"  # questions that were asked and have no judgments
 FOUND_BY = {"id": "their id", "page": "their document and page", "text": "their text"}  # as in `Place.by`
 
@@ -38,20 +38,20 @@ def about(name: str, by: Mapping[str, int], asked: int, kept: int) -> tuple[str,
 def only_some(
     items: Dataset, asked: Sequence[int], never: Sequence[str], others: Sequence[str]
 ) -> tuple[list[str], dict[str, Sequence[str]]]:
-    """What is said, and written, where the queries that were asked are not those that have judgments.
+    """What is said, and written, where the queries that were asked are not those of the dataset.
 
     Args:
         items: The dataset.
-        asked: The judged queries that were asked.
+        asked: The queries that are measured and were asked.
         never: The texts of those that were not.
-        others: The texts of queries without judgments that were asked.
+        others: The texts of other queries that were asked.
     """
     said: list[str] = []
     files: dict[str, Sequence[str]] = {}
     if never:
         files[ASKED] = [f"{items.queries[row].query_id}\n" for row in asked]
         said.append(
-            f"{counted(len(never), 'judged question')} of {len(asked) + len(never):,} never asked, so not measured "
+            f"{counted(len(never), 'question')} of {len(asked) + len(never):,} never asked, so not measured "
             f"({some_of(never)}): dataset.ids=results/{ASKED} measures others on those that were."
         )
     if others:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragsweep.core.arrays import NOTHING
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted, one_line, some_of
 from ragsweep.core.trec_files import strictly_falling
@@ -25,6 +25,7 @@ from ragsweep.retrieval.returned import FILE, lines_of
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import name_of
+from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
 from ragsweep.tasks.systems.places import Place, Places, passage_of
 from ragsweep.tasks.systems.shifted import misnamed_pages, shifted_pages
@@ -61,16 +62,22 @@ class ReturnedRanking:
         sentences: What is unusual about it.
         method: What the system says of its method.
         files: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
+        never: Positions of the queries that it was never asked.
     """
 
     ranking: Ranking
     sentences: tuple[str, ...]
     method: Method
     files: Mapping[str, Sequence[str]]
+    never: Sequence[int] = ()
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages that it had returned for each query."""
         return replace(self.ranking, passages=self.ranking.passages[:, :depth], scores=self.ranking.scores[:, :depth])
+
+    def never_asked(self, search: Search, queries: Indices) -> Indices:
+        """Those of the queries that it was never asked."""
+        return np.intersect1d(queries, np.array(self.never, dtype=np.int64))
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What is unusual about what it had returned."""
@@ -90,7 +97,7 @@ def returned(
     k: int,
     fuzzy_threshold: float = LEAST_HELD,
 ) -> Returned:
-    """Ask a system the queries that have judgments, and match what it returns to what is judged.
+    """Ask a system the queries that are measured, and match what it returns to what is judged.
 
     Args:
         retriever: Asks the system.
@@ -108,32 +115,33 @@ def returned(
         raise ConfigError(f"query: {name_of(rewriter)} needs passages to search, which a system keeps to itself")
     texts = tuple(query.text for query in items.queries)
     texts = rewrite(rewriter, texts).queries if rewriter is not None else texts
-    judged = np.unique(items.qrels.query).tolist()
-    answers = retriever.answers([texts[row] for row in judged], depth)
-    answered = {row: found for row, found in zip(judged, answers.results, strict=True) if found is not None}
+    measured, judged = _measured(items), np.unique(items.qrels.query).tolist()
+    answers = retriever.answers([texts[row] for row in measured], depth)
+    answered = {row: found for row, found in zip(measured, answers.results, strict=True) if found is not None}
     rows, results = [*answered], [*answered.values()]
-    never = [row for row in judged if row not in answered]
-    if not rows:
+    of_judged = {row: answered[row] for row in judged if row in answered}
+    never = [row for row in measured if row not in answered]
+    if not of_judged:
         there_is = some_of(answers.others) or "none"
         raise DatasetError(
-            f"{items.name}: none of its {counted(len(never), 'judged question')} was asked (such as "
-            f"{some_of(texts[row] for row in never)}); questions that were: {there_is}"
+            f"{items.name}: none of its {counted(len(judged), 'judged question')} was asked (such as "
+            f"{some_of(texts[row] for row in judged)}); questions that were: {there_is}"
         )
     items = only_asked(items, rows)
     places = Places(items, retriever.matching)
     found = _Passages(items)
     ranked = [found.rows([(each, places.of(each)) for each in of_query]) for of_query in results]
     if found.by and not found.known:
-        judged = some_of(items.units)
+        known = some_of(items.units)
         raise DatasetError(
             f"nothing of what came back is anything that {items.name} knows ({some_of(found.strangers)}); expected "
-            f"what is judged, such as {judged}: set retriever.id, retriever.source and retriever.page to its fields"
+            f"what is judged, such as {known}: set retriever.id, retriever.source and retriever.page to its fields"
         )
     dataset = with_passages(items, found.passages, found.units, fuzzy_threshold)
     ranking = _ranking(dict(zip(rows, zip(ranked, results, strict=True), strict=True)), len(texts))
-    shifted = misnamed_pages(results, places) or shifted_pages(items, rows, results, places)
+    shifted = misnamed_pages(results, places) or shifted_pages(items, [*of_judged], [*of_judged.values()], places)
     said, files = only_some(items, rows, [texts[row] for row in never], answers.others)
-    sentences = [*answers.notices, *said, *found.sentences(), *too_few(results, k), *shifted]
+    sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted]
     files[FILE] = [
         *lines_of([texts[row] for row in rows], answers._replace(results=results)),
         *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
@@ -141,13 +149,18 @@ def returned(
     ranking = replace(ranking, latency_ms=answers.latency_ms)
     method = method_of(retriever)
     said_of = about(method.name, found.by, len(rows), answers.kept)
-    return Returned(dataset, ReturnedRanking(ranking, tuple(sentences), method, files), said_of)
+    return Returned(dataset, ReturnedRanking(ranking, tuple(sentences), method, files, never), said_of)
 
 
 def needs_nothing(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset) -> bool:
-    """Whether the answers to the judged queries are all kept; not known of those that something rewrites first."""
-    texts = [items.queries[row].text for row in np.unique(items.qrels.query).tolist()]
+    """Whether the answers to what is measured are all kept; not known of queries that something rewrites first."""
+    texts = [items.queries[row].text for row in _measured(items)]
     return rewriter is None and isinstance(retriever, KeepsAnswers) and retriever.has_kept(texts)
+
+
+def _measured(items: Dataset) -> list[int]:
+    """Positions of the queries that have judgments, and of those that the documents are known not to answer."""
+    return [*map(int, np.union1d(items.qrels.query, unanswerable(items)))]
 
 
 class _Passages:
@@ -230,13 +243,16 @@ def _name(result: Result) -> str:
 
 
 def _ranking(rows: Mapping[int, tuple[Sequence[int], Sequence[Result]]], queries: int) -> Ranking:
-    """The ranking in the order in which results came; their scores if these fall."""
+    """The ranking in the order in which results came; their scores if these fall for each query."""
     depth = max(1, *(len(passages) for passages, _ in rows.values()))
     passages = np.full((queries, depth), NOTHING)
     scores = np.full((queries, depth), -np.inf)
-    for row, (found, results) in rows.items():
+    given = {
+        row: np.array([np.nan if each.score is None else each.score for each in results])
+        for row, (_, results) in rows.items()
+    }
+    fall = all(np.isfinite(each).all() and (np.diff(each) <= 0).all() for each in given.values())
+    for row, (found, _) in rows.items():
         passages[row, : len(found)] = found
-        given = np.array([np.nan if each.score is None else each.score for each in results])
-        falls = np.isfinite(given).all() and (np.diff(given) <= 0).all()
-        scores[row, : len(found)] = given if falls else -np.arange(1.0, len(found) + 1)
+        scores[row, : len(found)] = given[row] if fall else -np.arange(1.0, len(found) + 1)
     return Ranking(passages, np.where(passages == NOTHING, -np.inf, strictly_falling(scores)))
