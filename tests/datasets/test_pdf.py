@@ -160,7 +160,8 @@ def test_an_unknown_document_is_named_with_the_nearest(dataset):
 
 
 def test_an_ambiguous_page_is_listed_with_its_qualified_form(dataset):
-    message = r"page '1' is in 2 documents \(a\.pdf#1, b\.pdf#1\); write the right one, such as 'a\.pdf#1'"
+    of_two = r"page '1' is in 2 documents \(a\.pdf#1, b\.pdf#1\)"
+    message = rf"{of_two}; write its document, as in 'a\.pdf#1', or set dataset\.match=page_number"
     with pytest.raises(DatasetError, match=message):
         dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["1"])
 

@@ -130,7 +130,7 @@ class Pages:
             raise AmbiguousPageError(
                 f"{where}: page {key!r} is in {len(units)} documents ({', '.join(units[:SHOWN_UNITS])}"
                 f"{', ...' if len(units) > SHOWN_UNITS else ''}); "
-                f"write the right one, such as {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
+                f"write its document, as in {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
         parts = PARTS.split(key)
