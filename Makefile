@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # without compiled files, every process of the
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
 
-quick: $(READY)  ## the tests that start no process, load no model and draw nothing, in a minute; ARGS are pytest's
+quick: $(READY)  ## the tests that start no process, load no model and draw nothing, in little more than a minute; ARGS are pytest's
 	$(VENV)/bin/python -m pytest --quick -n logical $(ARGS)
 
 test: $(READY)  ## every test that this machine can run; ARGS are pytest's
