@@ -119,12 +119,9 @@ def _rule(decision: Decision) -> Iterator[str]:
             "best, which does not show that they are as good: decision.margin tests it."
         )
     elif len(choice.tied) > 1:
-        at_each = (
-            "" if choice.named is choice.best else f" over all, of those tied with the best at every {sweep.cutoff}"
-        )
         yield (
-            f"Chosen: the best measured {sweep.metric_title}{at_each}. The tied ones may be as good: choose between "
-            "them by cost (decision.prefer), or measure more queries."
+            f"Chosen: the best measured {sweep.metric_title}. The tied ones may be as good: choose between them by "
+            "cost (decision.prefer), or measure more queries."
         )
     if margin is not None and not prefer and choice.not_worse is not None:
         names = listed([sweep.label(outcome) for outcome in choice.not_worse]) or "none"

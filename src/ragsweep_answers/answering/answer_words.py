@@ -19,7 +19,7 @@ ANSWER = (
     r"|răspuns(?:ul)?|válasz|jibu|απάντηση)\b|答案|选项|選項|选择|選擇|正解|正答|答え|解答|回答|選択肢|정답|답|الإجابة|الجواب|پاسخ|উত্তর|సమాధానం|பதில்|उत्तर|คำตอบ|תשובה)"
 )
 AFTER_NOUN = (  # "réponse finale"
-    r"(?:\s+(?:finale?|corrigée|correcte?|corr?ect[ao]|corr?ett?[ao]|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
+    r"(?:\s+(?:finale?|corrigée|correcte?|corr?e(?:ct|tt?)[ao]|définitive|definitiva|yang\s+(?:benar|tepat)|đúng|الصحيحة|النهائية"
     r"|صحیح|הנכונה|and\s+(?:confidence|probability)))"
 )
 LABEL = (  # such a word with a colon at the start of a line

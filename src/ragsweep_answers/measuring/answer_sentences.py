@@ -93,8 +93,8 @@ def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:
         )
     read = evaluation.chosen[evaluation.chosen >= 0]
     if len(read) >= FEWEST_OF_ONE_LETTER and len({*read.tolist()}) == 1 < len({*evaluation.expected.tolist()}):
-        letter = evaluation.letters[read[0]]
-        yield f"All {len(read)} answers that were read are {letter}, whatever was asked: look at some of its texts."
+        same = f"All {len(read)} answers that were read are {evaluation.letters[read[0]]}"
+        yield f"{same}, whatever was asked: look at some of the model's texts."
     numbers = {round(1 / chance) for chance in evaluation.chance}
     if len(numbers) > 1:
         yield f"The questions have {min(numbers)} to {max(numbers)} options; chance is their mean."
