@@ -260,6 +260,7 @@ def test_what_other_servers_refuse_has_a_hint_too(status, body, hint):
         (400, {"code": "DataInspectionFailed", "message": "Input text data may contain unsafe words."}, True),
         (400, openai("Content Exists Risk", code="invalid_request_error"), True),
         (403, openai('Your input was flagged for "violence".', code=403), True),
+        (403, openai("Your account was flagged for potential abuse.", code="account_deactivated"), False),
         (400, openai("Rejected as a result of our safety system.", code="content_policy_violation"), True),
         (403, openai("You are not allowed to use this model"), False),
         (400, openai("Unsupported parameter: 'safety_settings'"), False),

@@ -42,7 +42,8 @@ NO_MODEL = re.compile(
 NO_KEY = re.compile(r"api[ _-]?key.{0,20}(?:not valid|invalid|missing)|invalid api[ _-]?key", re.IGNORECASE)
 FILTERED = re.compile(  # of Azure, LiteLLM, DashScope, DeepSeek, OpenRouter: the prompt is refused for what it says
     r"content[ _]?filter|content management policy|content[ _]?policy[ _]?violation|data_?inspection_?failed|"
-    r"content exists risk|inappropriate content|flagged|safety system",
+    r"content exists risk|inappropriate content|safety system|"
+    r"(?:input|prompt|content|messages?|request)\b.{0,40}\bflagged",  # not the account
     re.IGNORECASE,
 )
 NAMES_PARAMETER = re.compile(  # Unknown parameter: 'content_filter'
