@@ -107,6 +107,7 @@ def test_jobs_that_differ_in_values_are_composed_once(loader, master_of, monkeyp
     assert len(composed) == 1
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_setting_within_a_shared_group_is_that_of_its_place_alone(loader):
     config = loader.load_configuration("config", ["retriever=fused", "retriever.fusion.weights=[2,1]"], RunMode.RUN)
     assert config.retriever.fusion.weights == [2, 1]
@@ -124,6 +125,7 @@ def test_the_settings_of_an_option_can_be_set_where_it_is_named(loader, constant
         assert config.fusion._target_ == "ragsweep.retrieval.WeightedSum"
 
 
+@pytest.mark.usefixtures("long_work")
 def test_an_option_that_there_is_not_is_said_where_its_setting_is_set(loader):
     with pytest.raises(ConfigError, match=r"^retriever\.fusion: found 'rff', expected one of dbsf, "):
         loader.load_configuration("config", ["retriever.fusion=rff", "retriever.fusion.constant=1"], RunMode.RUN)

@@ -40,6 +40,7 @@ def test_the_defaults_pass(composed):
     check(composed(), GROUPS_OF_NO_TASK)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "override",
     [
@@ -212,6 +213,7 @@ def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once(compos
     assert not passage.documents
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
     check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), GROUPS_OF_NO_TASK)
 

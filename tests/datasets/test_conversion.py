@@ -217,6 +217,7 @@ def words(queries):
     return sorted(query.text.split() for query in queries)
 
 
+@pytest.mark.usefixtures("long_work")
 @given(collections(), st.sampled_from(["beir", "trec", "table"]))
 def test_any_judgments_are_read_back_or_refused_in_one_line(tmp_path_factory, collection, to):
     said = ""
@@ -235,6 +236,7 @@ def test_any_judgments_are_read_back_or_refused_in_one_line(tmp_path_factory, co
     assert len(said.splitlines()) <= 1
 
 
+@pytest.mark.usefixtures("long_work")
 @settings(max_examples=30)
 @given(collections("passage"))
 def test_any_spans_are_read_back_or_refused_in_one_line(tmp_path_factory, collection):

@@ -80,6 +80,7 @@ def test_a_file_has_every_pair_of_every_metric(tmp_path):
     assert (numbers["wins"] + numbers["ties"] + numbers["losses"] == 133).all()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_more_systems_than_letters_are_for_a_file(tmp_path):
     shown = tables(systems(*(f"s{number}" for number in range(27)), gain=0))
     with pytest.raises(ConfigError, match="at most 26"):

@@ -93,6 +93,7 @@ def test_a_weighted_query_scores_the_sum_of_its_weighted_terms(variant):
     np.testing.assert_allclose(index.scores(weights), index.scores(texts), rtol=0, atol=1e-12)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("settings", [{}, {"passages": 3, "weight": 0.9}, {"weight": 0.0}], ids=str)
 def test_a_dense_query_moves_to_the_mean_of_the_passages(letters, manual_search, settings):
     dense = DenseRetriever(letters, NO_STORE)

@@ -47,6 +47,7 @@ def test_no_threshold_is_needed_where_nothing_is_returned_anyway():
     assert (found.shown, found.threshold, found.false_finds) == (True, -np.inf, 0)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("questions", [59, 100, 200])
 def test_the_promise_is_kept_in_at_least_95_percent_of_sets(questions):
     sets = np.random.default_rng(0).normal(size=(SETS, questions))

@@ -102,6 +102,7 @@ def test_a_loss_that_few_queries_carry_is_not_hidden_by_a_margin(queries, times)
     assert np.mean(excluded) <= at_most(0.05, sweeps)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_with_enough_queries_a_margin_takes_what_is_hardly_better_from_the_front():
     rng = np.random.default_rng(7)
     quality = np.clip(rng.random((1, 400)) + rng.normal(0, 0.02, (3, 400)) + np.array([[0], [0.2], [0.21]]), 0, 1)

@@ -162,6 +162,7 @@ def test_pairs_count_the_repeats_of_both_sides(correction):
 # On simulated sets
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     ("questions", "repeats", "parts"), [(64, 5, (1, 0.2, 1)), (30, 3, (0.5, 0.5, 2)), (200, 5, (1, 0.05, 0.5))]
 )
@@ -209,6 +210,7 @@ def test_two_equal_configurations_are_called_different_in_one_of_twenty_sets(par
     assert 0.02 <= wrong / SETS <= at_most(0.05, SETS)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_without_the_repeats_the_same_test_is_wrong_four_times_as_often():
     """What one asking of each, or the means alone, would claim."""
     rng = np.random.default_rng(4)
@@ -218,6 +220,7 @@ def test_without_the_repeats_the_same_test_is_wrong_four_times_as_often():
     assert wrong > 0.2
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_variance_between_repeats_of_an_aggregate_is_that_of_the_mean_if_it_is_one():
     values = simulated(np.random.default_rng(5), 100, 5, (1, 0.3, 1), 40)
     weights = np.random.default_rng(6).multinomial(100, np.full(100, 0.01), 2_000).T / 100

@@ -58,6 +58,7 @@ def test_many_comparisons_with_a_baseline_get_enough_patterns_to_be_significant(
     assert standings(better, [None] * 40, baseline=0, resamples=100).baseline.p_holm[1:].max() < 0.05
 
 
+@pytest.mark.usefixtures("long_work")
 def test_many_comparisons_are_significant_of_many_queries_too(monkeypatch):
     """Of which fewer patterns are drawn: here, 40 queries are already many."""
     monkeypatch.setattr(intervals, "MANY_QUERIES", 30)

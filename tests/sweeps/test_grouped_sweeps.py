@@ -47,6 +47,7 @@ def scores():
     return f1_like(np.random.default_rng(5), alike(4), 60, shift=np.array([0.6, 0.55, 0.2, -0.5]))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("margin", [None, 0.15])
 def test_copies_in_groups_decide_as_the_queries_that_they_copy(scores, margin):
     copied, groups = np.repeat(scores, COPIES, axis=1), np.repeat(np.arange(60), COPIES).astype(str)

@@ -108,6 +108,7 @@ def test_f1_follows_from_precision_and_recall_of_trec_eval(collapse, measurement
     np.testing.assert_allclose(f1(judged, k), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
 @given(measurement=measurements(), k=st.integers(1, 12), level=st.integers(1, 2))
 def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_factory, collapse, measurement, k, level):

@@ -86,6 +86,7 @@ def test_every_setting_changes_what_is_found(retrieve, index, defaults, setting)
 
 @pytest.mark.parametrize("index", [HnswIndex(**HNSW), IvfPqIndex(**IVF_PQ)], ids=repr)
 class TestApproximateIndex:
+    @pytest.mark.usefixtures("long_work")
     def test_recall_is_the_share_of_the_exact_passages_that_were_found(self, retrieve, index):
         exact, found = retrieve(ExactIndex()).passages.tolist(), retrieve(index)
         shares = [len({*best} & {*row}) / 10 for best, row in zip(exact, found.passages.tolist(), strict=True)]
@@ -105,6 +106,7 @@ class TestApproximateIndex:
         assert same(retrieve(index), retrieve(index, store=Store(store.path, enabled=False)))
         assert entries(store, "index") == 1
 
+    @pytest.mark.usefixtures("long_work")
     def test_hybrid_passes_the_recall_on(self, retrieve, index, store, search):
         hybrid = HybridRetriever(
             DenseRetriever(ClusteredEncoder(), store, index), SparseRetriever(store), candidates=10

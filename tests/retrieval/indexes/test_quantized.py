@@ -112,6 +112,7 @@ def test_rescoring_ranks_the_best_codes_by_the_embeddings(quantize, oversample):
     np.testing.assert_array_equal(found.passages, best(masked))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("quantize", SCORES)
 def test_recall_is_of_the_ranking_by_the_embeddings(quantize):
     exact, found = retrieve(), retrieve(quantize=quantize, rescore=False)

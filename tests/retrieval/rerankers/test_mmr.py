@@ -76,6 +76,7 @@ def first(manual_search):
     return SparseRetriever(NO_STORE).rank(manual_search, 20)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("similarity", ["cosine", "ranking"])
 def test_the_scores_are_those_of_the_definition(letters, store, manual_search, first, similarity):
     reranked = MmrReranker(letters, store, 0.6, similarity).rerank(manual_search, first, 10)
@@ -107,6 +108,7 @@ def test_a_copy_of_the_best_passage_comes_late(letters, store):
     assert MmrReranker(letters, store, 0.3, "cosine").rerank(search, first, 3).passages.tolist() == [[0, 2, 1]]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("changed", [{"relevance": 0.9}, {"similarity": "cosine"}])
 def test_every_setting_changes_the_ranking(letters, store, manual_search, first, changed):
     default, other = (MmrReranker(letters, store, **each).rerank(manual_search, first, 20) for each in ({}, changed))

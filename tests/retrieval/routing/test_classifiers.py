@@ -23,6 +23,7 @@ class TestCentroid(ClassifierContract):
     settings: ClassVar = {"encoder": ENCODER}
 
 
+@pytest.mark.usefixtures("long_work")
 class TestLogistic(ClassifierContract):
     component = LogisticClassifier
     settings: ClassVar = {"encoder": ENCODER}

@@ -147,6 +147,7 @@ def test_without_signal_there_is_no_gain_on_average(without_signal):
     assert abs(gains.mean()) < 3 * gains.std() / np.sqrt(len(gains))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_without_signal_choosing_and_measuring_on_the_same_queries_would_show_a_gain(without_signal):
     gains = np.array([in_sample(values, types) for values, types, _ in without_signal])
     assert gains.mean() > 10 * gains.std() / np.sqrt(len(gains))

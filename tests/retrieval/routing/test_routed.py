@@ -74,6 +74,7 @@ def same(one, other):
     return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
 
 
+@pytest.mark.usefixtures("long_work")
 class TestRouted(LearnerContract):
     component = RoutedRetriever
     settings: ClassVar = {"routes": ROUTES, "classifier": CentroidClassifier(LetterEncoder()), "folds": 3}
