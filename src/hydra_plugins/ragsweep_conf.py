@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hydra.core.config_search_path import ConfigSearchPath
-from hydra.core.config_store import ConfigStore
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 
@@ -13,6 +12,7 @@ class Groups(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Add the folders of plugins and the project's `conf`, none of whose options may hide another one."""
         from ragsweep.core.errors import ConfigError
+        from ragsweep.core.hydra_versions import store_config
         from ragsweep.core.plugins import plugins
         from ragsweep.core.project import CONF, conf_folders
 
@@ -29,4 +29,4 @@ class Groups(SearchPathPlugin):
                     raise ConfigError(f"{file}: {there} is an option of this name; rename the file")
             search_path.append("project", f"file://{folder}")
         defaults = [{f"/{name}": option} for each in plugins().values() for name, option in each.defaults.items()]
-        ConfigStore.instance().store("installed", {"defaults": defaults}, group="plugins", package="_global_")
+        store_config("installed", {"defaults": defaults}, group="plugins", package="_global_")

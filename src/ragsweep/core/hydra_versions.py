@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -32,3 +32,11 @@ def register_resolver(name: str, resolver: Callable[..., Any]) -> None:
     """Teach OmegaConf `${name:}`; another resolver of this name is replaced."""
     register: Any = OmegaConf.register_resolver if IS_1_4 else OmegaConf.register_new_resolver
     register(name, resolver, replace=True)
+
+
+def store_config(name: str, config: Mapping[str, Any], group: str, package: str) -> None:
+    """Add an option to a group; another one of this name is replaced."""
+    from hydra.core.config_store import ConfigStore
+
+    replace: dict[str, Any] = {"replace": True} if IS_1_4 else {}
+    ConfigStore.instance().store(name, config, group=group, package=package, **replace)

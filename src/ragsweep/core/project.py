@@ -61,7 +61,7 @@ def register_resolvers() -> None:
     register_resolver("folder_name", lambda path: Path(path).resolve().name)
     register_resolver("sweep_id", sweep_id)
     register_resolver("only_with", lambda setting, value: None if setting is None else value)
-    register_resolver("choices", str)  # of the help, which `ragsweep run --help` fills in
+    register_resolver("choices", lambda: "")  # of the help, which `ragsweep run --help` fills in
 
 
 def sweep_id() -> str:
