@@ -370,7 +370,7 @@ def of_confidences(file, values, **settings):
 
 
 def test_a_confidence_as_a_text_is_read(file):
-    assert of_confidences(file, ["0.7", "70%", 0.7, None]) == [0.7, 0.7, 0.7, None]
+    assert of_confidences(file, ["0.7", "70%", 0.7, None, "7/10"]) == [0.7, 0.7, 0.7, None, 0.7]
 
 
 SCALES = {
