@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ Entry = dict[str, Any]
 
 LISTS = ("questions", "queries", "test_cases", "tests", "data", "rows", "records", "items", "examples", "documents")
 OF_LLAMA_INDEX = {"queries", "corpus", "relevant_docs"}  # fields of its EmbeddingQAFinetuneDataset
+SQUAD_ANSWER = ("text", "answer_start")
 OF_AN_ENTRY = {"id", "_id", "doc_id", "text", "content", "contents", "title", "body", "query", "question"}
 
 
@@ -180,6 +182,41 @@ def _of_squad(articles: Iterable[Mapping[str, Any]], contents: str, path: Path) 
                 row = {"question": each.get("question"), "query_type": title, "answerable": bool(answers)}
                 row |= {"corpus_id": name, "references": [_of_answer(answer, text) for answer in answers]}
                 yield f"{where}, question {each['id']!r}", Named(id=each["id"], **row)
+
+
+def with_squad_rows(rows: Iterable[tuple[str, Entry]], contents: str, path: Path) -> Iterator[tuple[str, Entry]]:
+    """Rows as they are, or, if the first is one of SQuAD on the Hugging Face hub, what its own file has.
+
+    Such a row has a question, its paragraph as `context`, and `answers` as a list of texts and one of their starts.
+    """
+    each = iter(rows)
+    first = next(each, None)
+    if first is None or not _is_of_squad(first[1]):
+        yield from chain([first] if first else [], each)
+        return
+    paragraphs: dict[tuple[object, object], list[Entry]] = {}
+    for where, row in chain([first], each):
+        if not _is_of_squad(row) or not isinstance(row["context"], str):
+            raise DatasetError(f"{where}: found the fields {listed(row)}; expected context, question and answers")
+        answers = [
+            dict(zip(SQUAD_ANSWER, one, strict=False))
+            for one in zip(*map(row["answers"].get, SQUAD_ANSWER), strict=False)
+        ]
+        paragraphs.setdefault((row.get("title"), row["context"]), []).append({**row, "answers": answers})
+    articles = [
+        {"title": title, "paragraphs": [{"context": text, "qas": qas}]} for (title, text), qas in paragraphs.items()
+    ]
+    yield from _of_squad(articles, contents, path)
+
+
+def _is_of_squad(row: Mapping[str, Any]) -> bool:
+    answers = row.get("answers")
+    return (
+        row.keys() >= {"context", "question"}
+        and isinstance(answers, dict)
+        and all(isinstance(answers.get(name), list) for name in SQUAD_ANSWER)
+        and len({len(answers[name]) for name in SQUAD_ANSWER}) == 1
+    )
 
 
 def _of_answer(answer: object, context: str) -> object:
