@@ -1027,3 +1027,14 @@ def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(se
     assert len(server.requests) <= 11
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(64))) == ["B"] * 64
+
+
+def test_asking_stops_where_most_responses_refuse_in_words(server, answerer):
+    server.reply = lambda prompt, times: completion("I\u2019m sorry, but I can\u2019t assist with that request.")
+    line = failure(with_settings(answerer, concurrency=1), number=64)
+    assert "10 of the first 10 responses were refused" in line
+    assert len(server.requests) <= 11
+    server.reply = lambda prompt, times: completion("I cannot give medical advice. However, the correct answer is B.")
+    server.requests.clear()
+    with_settings(answerer, structured=False).answer(questions(64))
+    assert len(server.requests) == 64

@@ -21,6 +21,7 @@ from question_server import (
     write_documents,
 )
 
+from ragsweep.core.errors import UnusableError
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import NO_STORE
@@ -235,6 +236,19 @@ def test_a_draft_without_a_question_says_why_the_response_has_none(generator, re
     with QuestionServer(lambda prompt, messages, times: response) as server, pytest.warns(UserWarning, match=cause):
         [draft] = generator(server, structured=False).draft([REQUEST])
     assert cause in draft.flaw
+
+
+@pytest.mark.filterwarnings("ignore:language_model. .* responses")
+@pytest.mark.parametrize("text", [None, "I'm sorry, but I can't help with that."])
+def test_asking_stops_over_small_batches_where_the_model_never_answers(generator, text):
+    with QuestionServer(lambda prompt, messages, times: completion(text)) as server:
+        made = generator(server, structured=False)
+        sources = [Source("m.txt", "1", 0, len(TEXT), f"{TEXT} {number}") for number in range(4)]
+        for source in sources[:3]:
+            made.draft([REQUEST._replace(source=source, query_type=each) for each in TYPES[:3]])
+        with pytest.raises(UnusableError, match="10 of the first 10"):
+            made.draft([REQUEST._replace(source=sources[3], query_type=each) for each in TYPES[:3]])
+    assert len(server.requests) <= 12
 
 
 def test_a_correction_is_asked_for_once(generator):
