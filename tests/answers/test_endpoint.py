@@ -920,9 +920,18 @@ def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, ans
 
 
 def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    model = answerer.language_model
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+        model.check_keys(model.store)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     answerer.answer(questions(1))
     monkeypatch.delenv("OPENAI_API_KEY")
     assert letters(answerer.answer(questions(1))) == ["B"]
+    model.check_keys(model.store)
+    other = replace(model, model="other")
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+        other.check_keys(other.store)
 
 
 @pytest.mark.parametrize("key", [f"{KEY} {KEY}", f"{KEY}é", f"{KEY}\n{KEY}"])

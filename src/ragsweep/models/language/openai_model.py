@@ -82,6 +82,10 @@ class OpenAIModel(EndpointUser):
         own = ("model", "messages", *TOKEN_LIMITS, "temperature", "seed", "stream", "n")
         return (*own, "response_format") if self.structured else own
 
+    def has_kept(self, store: Store) -> bool:
+        """Whether any response of this model and endpoint is kept."""
+        return KeptResponses.of(self.store).has_any({"url": self.url}, {"model": self.model})
+
     def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order. What is kept already is not asked for.
 
