@@ -119,6 +119,8 @@ class LanguageModelGenerator:
         if draft.flaw and isinstance(model, NotesFailures) and model.causes:
             cause = CAUSE_PHRASES[model.causes[-1]].format(limit="generator.max_tokens", max_tokens=self.max_tokens)
             draft = replace(draft, flaw=f"the response was {cause}")
+        elif draft.flaw and isinstance(model, NotesFailures) and model.asked_again:
+            draft = replace(draft, flaw=f"{draft.flaw} (asked twice)")
         return replace(draft, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
 
     def _about_sentence(self, request: Request, model: LanguageModel) -> Draft:

@@ -257,7 +257,7 @@ def test_a_correction_is_asked_for_once(generator):
         assert [len(request["messages"]) for request in server.requests] == [1, 3]
         assert "This is not the JSON that was asked for" in server.requests[1]["messages"][2]["content"]
         form = server.requests[0]["response_format"]["json_schema"]
-    assert draft.flaw == "it is not in the form that was asked for: 'no JSON'"
+    assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
     assert draft.tokens_in == 200
     assert (form["name"], form["strict"], form["schema"]["required"]) == ("question", True, ["question", "references"])
 
