@@ -376,7 +376,7 @@ def test_columns_of_answers_are_known_in_other_spellings(file, name):
 
 
 def test_a_confidence_as_a_text_is_read(file):
-    assert of_confidences(file, ["0.7", "70%", 0.7, None, "7/10"]) == [0.7, 0.7, 0.7, None, 0.7]
+    assert of_confidences(file, ["0.7", "70%", 0.7, None, "7/10", "1/5"]) == [0.7, 0.7, 0.7, None, 0.7, None]
 
 
 SCALES = {

@@ -79,16 +79,14 @@ def _has_names(line: str) -> bool:
 
 def _of_table(path: Path, setting: str) -> Iterator[RunLine]:
     columns: Mapping[str, str] = {}
-    tags: str | None = None
     for number, (where, row) in enumerate(read_entries(path, "rankings", setting=setting), start=2):  # 1: the names
         if not columns:
             columns = {what: column_in(row, names) or "" for what, names in COLUMNS.items()}
-            tags = column_in(row, TAGS)
             if lacking := [what for what, name in columns.items() if not name]:
                 expected = ", ".join(f"{what} ({' or '.join(COLUMNS[what])})" for what in lacking)
                 raise DatasetError(f"{path}: has no column of {expected}")
         query, document, score = (row[columns[what]] for what in COLUMNS)
-        tag = str(row[tags] or "") if tags else ""
+        tag = next((str(row[name]) for name in TAGS if row.get(name)), "")
         yield RunLine(where, number, str(query), str(document), score, tag)
 
 

@@ -187,9 +187,10 @@ class AnswerTable:
 
 
 def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
+    shown = f"{question.case}\n{question.question}"
     if "answer" in row.fields:
         answer = (row.field("answer", str, "a letter, or the text of an option") or "").strip()
-        letter, bare = read_letter(answer, question.options, question.shown), bare_letter(answer)
+        letter, bare = read_letter(answer, question.options, shown), bare_letter(answer)
         if letter or not bare:
             return letter
         if bare in question.letters and has_two_meanings(bare, question.options):
@@ -198,7 +199,7 @@ def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str
             raise row.error("answer", f'letter and text, such as "{bare}) {text}", since {meant}')
         raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
     if row.fields.get("response") is not None:
-        return read_letter(row.field("response", str, "a string"), question.options, question.shown)
+        return read_letter(row.field("response", str, "a string"), question.options, shown)
     if not probabilities:
         return None
     return question.letters[probabilities.index(max(probabilities))]

@@ -46,12 +46,7 @@ LABEL = re.compile(
 
 
 def letters_by_number(shown: str, options: Sequence[Option]) -> dict[str, str]:
-    """The letters of the options by their numbers in what a model was shown; empty unless each has one, and no letter.
-
-    Args:
-        shown: The question, or the prompt.
-        options: The options of the question.
-    """
+    """The letters of the options by their numbers in what a model was shown; empty unless each has just a number."""
     found: dict[str, str] = {}
     for option in options:
         label = rf"(?:^|(?<=[\s(\[]))(\w{{1,2}})[.):\]][ \t]*{re.escape(option.text.strip())}(?!\w)"
@@ -62,13 +57,10 @@ def letters_by_number(shown: str, options: Sequence[Option]) -> dict[str, str]:
     return found if {*found} in counts else {}
 
 
-def with_letters(plain: str, options: Sequence[Option], numbers: Mapping[str, str] | None = None) -> str:
-    """The text with the letter of an option in place of its label. Labels that options have in their texts stay.
+def with_letters(plain: str, options: Sequence[Option], numbers: Mapping[str, str]) -> str:
+    """The text with the letter of an option in place of its label, also its number if it has one in `numbers`.
 
-    Args:
-        plain: The text.
-        options: The options of the question.
-        numbers: The letters by the numbers that the model was shown; empty if it was not shown any.
+    Labels that options have in their texts stay.
     """
     texts = "\n".join(option.text for option in options)
     kinds = [kind for kind in KINDS if not re.search(rf"(?<!\w)[{kind}](?!\w)", texts)]
@@ -83,22 +75,22 @@ def with_letters(plain: str, options: Sequence[Option], numbers: Mapping[str, st
         sure = found["label"] != THIRD_IN_RUSSIAN or has_text
         return f"{found['answer']}({option.letter if sure else NO_OPTION}) "
 
+    by_place = numbers or {str(place): option.letter for place, option in enumerate(options, 1)}
+
+    def of_option(found: re.Match[str]) -> str:
+        known = by_place.get(found["number"])
+        return f"{found['noun']} {known}" if known else found[0]
+
     def of_number(found: re.Match[str]) -> str:
-        known = (numbers or {}).get(found["number"])
+        known = numbers.get(found["number"])
         return f"{found['before']}({known}) " if known and not re.search(rf"\b{found['number']}\b", texts) else found[0]
 
-    by_place = {str(place): option.letter for place, option in enumerate(options, 1)}
+    def of_ordinal(found: re.Match[str]) -> str:
+        ordinal = found["ordinal"].lower()
+        place = int(ordinal) - 1 if ordinal.isdecimal() else ORDINALS.index(ordinal)
+        return f"{found['before']} option {options[place].letter}" if 0 <= place < len(options) else found[0]
+
     if not re.search(r"\d", texts) and (numbers or "option 0" not in plain.casefold()):
-        known = numbers or by_place
-        plain = NUMBERED_OPTION.sub(
-            lambda found: f"{found['noun']} {known[found['number']]}" if found["number"] in known else found[0], plain
-        )
-    plain = ORDINAL_OPTION.sub(lambda found: _of_ordinal(found, options), plain)
+        plain = NUMBERED_OPTION.sub(of_option, plain)
+    plain = ORDINAL_OPTION.sub(of_ordinal, plain)
     return LABEL.sub(letter, ANSWER_NUMBER.sub(of_number, plain) if numbers else plain)
-
-
-def _of_ordinal(found: re.Match[str], options: Sequence[Option]) -> str:
-    """The third option as option C."""
-    ordinal = found["ordinal"].lower()
-    place = int(ordinal) - 1 if ordinal.isdecimal() else ORDINALS.index(ordinal)
-    return f"{found['before']} option {options[place].letter}" if 0 <= place < len(options) else found[0]

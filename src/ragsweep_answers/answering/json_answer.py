@@ -14,7 +14,9 @@ from ragsweep_answers.answering.answer_words import SO
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
 WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
-FRACTION = re.compile(rf"\s*(?P<number>{NUMBER.pattern})\s*(?:/|out\s+of)\s*(?P<whole>100?|20|[2-9])\s*", re.I)  # 8/10
+FRACTION = re.compile(
+    rf"\s*(?!1\s*\D+[2-9]\s*$)(?P<number>{NUMBER.pattern})\s*(?:/|out\s+of)\s*(?P<whole>100?|20|[2-9])\s*", re.I
+)  # 8/10
 ANSWER_FIELD = re.compile(
     r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
     r"(?:[ _-]?(?:choice|option|letter))?",
@@ -86,8 +88,7 @@ def has_answer_field(text: str) -> bool:
 def answer_in_json(text: str, *, numbered: bool = False) -> str:
     """The answer in a JSON object, with what follows the object; other texts as they are.
 
-    Empty if several objects give different answers, and no words between them correct the earlier one. A number
-    is an answer only if the options are `numbered`.
+    Empty if several objects give different answers, uncorrected. A number is an answer if options are `numbered`.
     """
     start, end = text.find("{"), text.rfind("}") + 1
     try:

@@ -48,11 +48,6 @@ class Question:
         """The letters of the options."""
         return LETTERS[: len(self.options)]
 
-    @property
-    def shown(self) -> str:
-        """The case and the question, as a system that is not ours was shown them."""
-        return f"{self.case}\n{self.question}"
-
 
 @dataclass(frozen=True)
 class Answer:

@@ -54,7 +54,6 @@ BY_OTHERS = re.compile(
     re.I,
 )
 REPORTED = re.compile(r"\b(?:stud(?:y|ies)|trials?|authors?|researchers?)\b[^.;\n]{0,40}$", re.I)
-LOWEST_IS_ZERO = 10  # on scales that end here or later
 OF_TEN = re.compile(r"0\s*(?:-|to)\s*10(?!0)|out\s+of\s+10(?!0)|/\s*10(?!0)", re.I)
 OF_HUNDRED = re.compile(rf"100|^\W*{PERCENT}\W*$|{PERCENT}", re.I)
 OF_ONE = re.compile(r"^\W*0(?:\.0)?\s*(?:-|to)\s*1(?:\.0)?\W*$", re.I)
@@ -95,7 +94,7 @@ def _number(text: str) -> float:
 
 def _share(number: float, whole: float) -> float | None:
     """A share such as 4/5. Of a few, 1 may be the lowest grade, which says nothing."""
-    return None if number == 1 < whole < LOWEST_IS_ZERO else number / whole
+    return None if number == 1 < whole < 10 else number / whole
 
 
 def _on_scale(number: float, found: re.Match[str]) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ Entry = dict[str, Any]
 
 LISTS = ("questions", "queries", "test_cases", "tests", "data", "rows", "records", "items", "examples", "documents")
 OF_LLAMA_INDEX = {"queries", "corpus", "relevant_docs"}  # fields of its EmbeddingQAFinetuneDataset
-SQUAD_ANSWER = ("text", "answer_start")
 OF_AN_ENTRY = {"id", "_id", "doc_id", "text", "content", "contents", "title", "body", "query", "question"}
 
 
@@ -185,37 +184,32 @@ def _of_squad(articles: Iterable[Mapping[str, Any]], contents: str, path: Path) 
 
 
 def with_squad_rows(rows: Iterable[tuple[str, Entry]], contents: str, path: Path) -> Iterator[tuple[str, Entry]]:
-    """Rows as they are, or, if the first is one of SQuAD on the Hugging Face hub, what its own file has.
-
-    Such a row has a question, its paragraph as `context`, and `answers` as a list of texts and one of their starts.
-    """
-    each = iter(rows)
-    first = next(each, None)
-    if first is None or not _is_of_squad(first[1]):
-        yield from chain([first] if first else [], each)
+    """Rows as they are; if the first is one of SQuAD on the Hugging Face hub, what SQuAD's own file has."""
+    rows = iter(rows)
+    first = [*islice(rows, 1)]
+    rows = chain(first, rows)
+    if not first or _answers_of_hub(first[0][1]) is None:
+        yield from rows
         return
-    paragraphs: dict[tuple[object, object], list[Entry]] = {}
-    for where, row in chain([first], each):
-        if not _is_of_squad(row) or not isinstance(row["context"], str):
+    asked: dict[tuple[Any, str], list[Entry]] = {}
+    for where, row in rows:
+        if (answers := _answers_of_hub(row)) is None:
             raise DatasetError(f"{where}: found the fields {listed(row)}; expected context, question and answers")
-        answers = [
-            dict(zip(SQUAD_ANSWER, one, strict=False))
-            for one in zip(*map(row["answers"].get, SQUAD_ANSWER), strict=False)
-        ]
-        paragraphs.setdefault((row.get("title"), row["context"]), []).append({**row, "answers": answers})
-    articles = [
-        {"title": title, "paragraphs": [{"context": text, "qas": qas}]} for (title, text), qas in paragraphs.items()
-    ]
-    yield from _of_squad(articles, contents, path)
+        asked.setdefault((row.get("title"), row["context"]), []).append({**row, "answers": answers})
+    paragraphs = ((title, {"context": text, "qas": qas}) for (title, text), qas in asked.items())
+    yield from _of_squad(({"title": title, "paragraphs": [each]} for title, each in paragraphs), contents, path)
 
 
-def _is_of_squad(row: Mapping[str, Any]) -> bool:
+def _answers_of_hub(row: Mapping[str, Any]) -> list[Entry] | None:
+    """The answers in a row of the hub, each as in a file of SQuAD; None if it is no such row."""
     answers = row.get("answers")
+    texts, starts = map(answers.get, ("text", "answer_start")) if isinstance(answers, dict) else (None, None)
+    if not (isinstance(row.get("context"), str) and isinstance(texts, list) and isinstance(starts, list)):
+        return None
     return (
-        row.keys() >= {"context", "question"}
-        and isinstance(answers, dict)
-        and all(isinstance(answers.get(name), list) for name in SQUAD_ANSWER)
-        and len({len(answers[name]) for name in SQUAD_ANSWER}) == 1
+        None
+        if len(texts) != len(starts)
+        else [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
     )
 
 

@@ -16,10 +16,8 @@ OF_JUDGMENTS = re.compile(
     "(expected|gold|golden|relevant|answer|correct|target|ground_truth|true|reference|evidence|source)_"
 )
 OF_IDS = dict.fromkeys(("question_id", "query_id", "qid", "case_id"), "id")
-FURTHER = OF_IDS | {
-    **{"document_name": "document", "doc_name": "doc"},
-    **{"page_no": "page_number", "page_nr": "page_number"},
-}
+FURTHER = OF_IDS | dict.fromkeys(("page_no", "page_nr"), "page_number")
+FURTHER |= {"document_name": "document", "doc_name": "doc"}
 
 
 def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tuple[str, ...]], where: str) -> Entry:

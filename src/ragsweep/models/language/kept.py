@@ -93,8 +93,8 @@ class KeptResponses:
         """Whether a request with all of these fields has a response."""
         if not self.enabled or not Path(self.path).exists():
             return False
-        parts = [json.dumps(each)[1:-1] for each in fields]
-        query = f"SELECT 1 FROM responses WHERE {' AND '.join(['instr(request, ?)'] * len(parts))} LIMIT 1"
+        parts, found = [json.dumps(each)[1:-1] for each in fields], " AND ".join(["instr(request, ?)"] * len(fields))
+        query = f"SELECT 1 FROM responses WHERE {found} LIMIT 1"
         return bool(self._use("read", "rw", lambda connection: connection.execute(query, parts).fetchone()))
 
     def check(self) -> None:

@@ -32,8 +32,8 @@ REFUSAL = re.compile(
     re.IGNORECASE,
 )
 UNABLE = re.compile(
-    r"\b(?:cannot|can't|can not|unable|not able|won't|kann|peux pas|puis pas|no puedo|non posso|não posso|не могу)\b"
-    r"|无法|不能|できません|できかねます|수 없",
+    r"\b(?:ca(?:n|nno|n no)'?t|won't|unable|not able|kann|p(?:eux|uis) pas|no puedo|n[oã][no]? posso|не могу)\b|"
+    r"无法|不能|できません|수 없",
     re.IGNORECASE,
 )
 OFFERS_ANSWER = re.compile(  # I cannot give medical advice, but the answer is B

@@ -143,7 +143,7 @@ def returned(
     said, files = only_some(items, rows, [texts[row] for row in never], answers.others)
     method = method_of(retriever)
     if unordered := _unordered(results):
-        of = f"for {unordered:,} of {counted(len(results), 'query')}"
+        of = f"of {unordered:,} of {counted(len(results), 'query')}"
         said.append(f"The scores {of} are in no order: the order in which the results came counts.")
         say_once(f"{method.name or 'the system'}: {said[-1]}")
     sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted]
