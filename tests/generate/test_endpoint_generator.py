@@ -246,7 +246,7 @@ def test_asking_stops_over_small_batches_where_the_model_never_answers(generator
         sources = [Source("m.txt", "1", 0, len(TEXT), f"{TEXT} {number}") for number in range(4)]
         for source in sources[:3]:
             made.draft([REQUEST._replace(source=source, query_type=each) for each in TYPES[:3]])
-        with pytest.raises(UnusableError, match="of the first 1[0-2] responses"):  # several are on their way
+        with pytest.raises(UnusableError, match=r"of the first 1[0-2] responses"):  # several are on their way
             made.draft([REQUEST._replace(source=sources[3], query_type=each) for each in TYPES[:3]])
     assert len(server.requests) <= 12
 
