@@ -25,6 +25,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable
 from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import say_once
+from ragsweep.models.language.endpoint_user import EndpointUser
 from ragsweep.store.code import digest_of_code
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
 from ragsweep.tasks.charts import draw
@@ -72,6 +73,8 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
     job = replace(job, digest=experiment.digest, measured=experiment.measured)
     if metrics := tracking.finished_before(job):
         return Result(metrics, None)
+    with tracking.failures(job):
+        experiment.check_keys()
     with tracking.record(job) as record:
         measurement = experiment.measure()
         experiment.log(measurement, job, record)
@@ -102,6 +105,7 @@ class Experiment:
         settings: The settings that were used, read from the task's objects, by their paths in the configuration.
         varying: The paths of components that may return something else when they are asked again.
         checks: The plugins' checks of this run.
+        endpoints: What asks a server that may want a key.
     """
 
     config: DictConfig
@@ -110,6 +114,7 @@ class Experiment:
     settings: Mapping[str, Any]
     varying: Sequence[str] = ()
     checks: Sequence[RunCheck] = ()
+    endpoints: Sequence[EndpointUser] = ()
 
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
@@ -138,7 +143,8 @@ class Experiment:
         checks = [build(config[name], name, kind) for name, kind in _checks_of(config).items()]
         for each in checks:
             each.accept(task, items)
-        return cls(config, task, items, settings, paths, checks)
+        endpoints = [each for each in parts.values() if isinstance(each, EndpointUser)]
+        return cls(config, task, items, settings, paths, checks, endpoints)
 
     @classmethod
     def planned(cls, config: DictConfig, overrides: Sequence[str], sweep_id: str) -> Experiment:
@@ -184,6 +190,11 @@ class Experiment:
         some = self.task.metrics_of_some if isinstance(self.task, MeasuresSome) else ()
         decides = [metric for metric in some if metric.name == self.decide_by]
         return [*decides, *sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)]
+
+    def check_keys(self) -> None:
+        """Raise `ModelError` if an endpoint will be asked whose key is missing: before any work, not hours after."""
+        for each in self.endpoints:
+            each.check_keys(build(self.config.store, "store"))
 
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if a metric that takes part in the decision was not."""

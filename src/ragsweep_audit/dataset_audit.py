@@ -14,6 +14,7 @@ from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import NotAcceptedError
 from ragsweep.core.progress import progress
+from ragsweep.core.timing import sample
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
 from ragsweep.datasets.model.dataset_capabilities import KnowsPictures
@@ -221,7 +222,7 @@ def _grouped(items: Dataset, ranks: Callable[[], UnitRanks], relevance_level: in
 
 def _spread(queries: Indices) -> Indices:
     """At most `MOST_AUDITED_QUERIES` of them, evenly spread."""
-    return queries[np.unique(np.linspace(0, len(queries) - 1, MOST_AUDITED_QUERIES).round().astype(np.int64))]
+    return queries[sample(len(queries), MOST_AUDITED_QUERIES)]
 
 
 def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:

@@ -73,8 +73,9 @@ def draft_of_text(text: str) -> Draft:
             below = "" if value else name
         else:
             name, value = below, ITEM.sub("", line.strip(), count=1)
-            is_open = not value or name == "references"
-            below = below if is_open and (value or not parts or parts[-1][0] != name) else ""
+            has_line = bool(parts) and parts[-1][0] == name
+            ends = name != "references" if value else has_line  # several lines may be references, up to a blank one
+            below = "" if ends else below
         parts += [(name, value)] * bool(name and value)
     questions = [value for name, value in parts if name == "question" and value]
     if len(questions) != 1:

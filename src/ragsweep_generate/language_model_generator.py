@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from ragsweep.config.run_settings import Seed
@@ -18,7 +19,7 @@ from ragsweep.models.language.language_model import (
     PaidModel,
     most_tokens,
 )
-from ragsweep.models.language.unusable import CAUSE_PHRASES
+from ragsweep.models.language.unusable import CAUSE_PHRASES, Unusable
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep_generate.draft_prompts import (
     PROMPTS,
@@ -103,10 +104,11 @@ class LanguageModelGenerator:
         """The model if it costs money."""
         return self.language_model if isinstance(self.language_model, PaidModel) else None
 
-    @property
+    @cached_property
     def _asking(self) -> Asking:
         assert self.max_tokens is not None  # since __post_init__
-        return Asking("generator", self.max_tokens, "question", _fields, announce=False)
+        unusable = Unusable("generator.max_tokens", self.max_tokens)  # of all batches, which may be small
+        return Asking("generator", self.max_tokens, "question", _fields, announce=False, unusable=unusable)
 
     def _draft(self, request: Request, model: LanguageModel) -> Draft:
         if self.about == "sentence":
@@ -117,6 +119,8 @@ class LanguageModelGenerator:
         if draft.flaw and isinstance(model, NotesFailures) and model.causes:
             cause = CAUSE_PHRASES[model.causes[-1]].format(limit="generator.max_tokens", max_tokens=self.max_tokens)
             draft = replace(draft, flaw=f"the response was {cause}")
+        elif draft.flaw and isinstance(model, NotesFailures) and model.asked_again:
+            draft = replace(draft, flaw=f"{draft.flaw} (asked twice)")
         return replace(draft, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
 
     def _about_sentence(self, request: Request, model: LanguageModel) -> Draft:

@@ -74,6 +74,26 @@ def test_a_case_is_read_with_everything_that_is_known_of_it(load):
     assert load([IRON], ALL).cases == (case,)
 
 
+def test_columns_are_known_in_other_spellings(load):
+    names = {
+        "id": "Question ID",
+        "options": "OPTIONS",
+        "correct_answer": "Correct Answer",
+        "clinical_case": "Clinical-case",
+    }
+    spelled = {names.get(name, name.title()): value for name, value in IRON.items()}
+    assert load([spelled], ALL).cases == load([IRON], ALL).cases
+
+
+@pytest.mark.parametrize("name", ["cases.csv", "cases.json"])
+def test_a_column_for_each_option_is_known_in_other_spellings(load, name):
+    row = {"Question": "What is hot?", "Option A": "Fever", "OPTION-B": "Tea", "Option c": "Ice", "Answer": "B"}
+    text = "\n".join([",".join(row), ",".join(row.values())]) if name.endswith("csv") else [row]
+    columns = CaseColumns(options=["option_a", "option_b", "option_c"])
+    [case] = load(text, columns, name=name).cases
+    assert (case.options, case.correct) == (TEA, "B")
+
+
 def test_what_is_null_or_blank_is_not_known(load):
     nothing = {"clinical_case": "", "specialty": " ", "difficulty": None, "condition": "", "option_conditions": None}
     case = Case("c1", "", "What does she need?", (Option("A", "Iron"), Option("B", "Rest"), Option("C", "Tea")), "A")

@@ -920,9 +920,18 @@ def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, ans
 
 
 def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    model = answerer.language_model
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+        model.check_keys(model.store)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     answerer.answer(questions(1))
     monkeypatch.delenv("OPENAI_API_KEY")
     assert letters(answerer.answer(questions(1))) == ["B"]
+    model.check_keys(model.store)
+    other = replace(model, model="other")
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+        other.check_keys(other.store)
 
 
 @pytest.mark.parametrize("key", [f"{KEY} {KEY}", f"{KEY}é", f"{KEY}\n{KEY}"])
@@ -1027,3 +1036,14 @@ def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(se
     assert len(server.requests) <= 11
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(64))) == ["B"] * 64
+
+
+def test_asking_stops_where_most_responses_refuse_in_words(server, answerer):
+    server.reply = lambda prompt, times: completion("I\u2019m sorry, but I can\u2019t assist with that request.")
+    line = failure(with_settings(answerer, concurrency=1), number=64)
+    assert "10 of the first 10 responses were refused" in line
+    assert len(server.requests) <= 11
+    server.reply = lambda prompt, times: completion("I cannot give medical advice. However, the correct answer is B.")
+    server.requests.clear()
+    with_settings(answerer, structured=False).answer(questions(64))
+    assert len(server.requests) == 64

@@ -369,8 +369,14 @@ def of_confidences(file, values, **settings):
     return [each.confidence for each in found]
 
 
+@pytest.mark.parametrize("name", ["id", "ID", "Question ID", "case_id"])
+def test_columns_of_answers_are_known_in_other_spellings(file, name):
+    rows = [{name: each.question_id, "Answer": "B", "CONFIDENCE": 0.5} for each in MANY]
+    assert {(each.letter, each.confidence) for each in RecordedAnswerer(file(rows)).answer(MANY)} == {("B", 0.5)}
+
+
 def test_a_confidence_as_a_text_is_read(file):
-    assert of_confidences(file, ["0.7", "70%", 0.7, None]) == [0.7, 0.7, 0.7, None]
+    assert of_confidences(file, ["0.7", "70%", 0.7, None, "7/10", "1/5"]) == [0.7, 0.7, 0.7, None, 0.7, None]
 
 
 SCALES = {

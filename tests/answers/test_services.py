@@ -56,6 +56,31 @@ def answers(measure):
     return lambda reply, *overrides: measure(reply, *usual, *overrides)
 
 
+@pytest.mark.parametrize(
+    ("group", "overrides"),
+    [
+        ("language_model", ["task=answers", "answerer=llm"]),
+        ("language_model", ["query=hyde"]),
+        ("encoder", ["retriever=dense", "encoder=openai", "encoder.model=m"]),
+    ],
+)
+def test_a_missing_key_is_named_before_any_work(monkeypatch, tmp_path, group, overrides):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    register_resolvers()
+    usual = ["language_model=openai", "language_model.model=m", f"store.path={tmp_path}"]
+    with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+        experiment = Experiment.of(checked(compose("config", [*usual, *overrides])))
+    with pytest.raises(ModelError, match=rf"^{group}\.api_key_env: OPENAI_API_KEY is not set"):
+        experiment.check_keys()
+
+
+def test_a_run_without_a_key_is_not_begun(application):
+    found = application.run("query=hyde", "language_model=openai", "language_model.model=m", OPENAI_API_KEY="")
+    assert found.returncode
+    assert found.stderr.count("OPENAI_API_KEY is not set") == 1
+    assert application.runs() == []
+
+
 @pytest.mark.parametrize("confidence", ["85", '"high"'])
 def test_a_field_that_is_out_of_range_costs_no_letter_and_no_request(answers, confidence):
     found, server = answers(lambda prompt, times: completion(FIELDS % confidence))

@@ -449,6 +449,46 @@ def test_squad_is_documents_and_questions_with_spans(tmp_path, indent):
     assert spans == [("Where", "region of France"), ("Where", "France"), ("What", "clef")]
 
 
+HUB = [  # rows of the Hugging Face hub: a question each, those of a paragraph not always together
+    ("q1", "Normans", NORMANDY, "Where is it?", [("France", 25), ("region of France", 15)]),
+    ("q2", "Normans", "𝄞 clef", "What is it?", [("clef", 2)]),
+    ("q3", "Normans", NORMANDY, "Whose is it?", []),
+]
+
+
+def hub_rows():
+    for name, title, context, question, answers in HUB:
+        found = {"text": [text for text, _ in answers], "answer_start": [start for _, start in answers]}
+        yield {"id": name, "title": title, "context": context, "question": question, "answers": found}
+
+
+@pytest.mark.parametrize("name", ["train.jsonl", "train.json", "train.parquet"])
+def test_squad_is_also_read_from_rows_of_the_hub(tmp_path, name):
+    path, rows = tmp_path / name, pd.DataFrame(hub_rows())
+    rows.to_parquet(path) if name.endswith("parquet") else rows.to_json(
+        path, orient="records", lines=name.endswith("l")
+    )
+    documents = TableCorpus(str(path)).read()
+    assert [(each.source, each.text) for each in documents] == [
+        ("Normans 1", NORMANDY.strip()),
+        ("Normans 2", "𝄞 clef"),
+    ]
+    asked = read_strictly(SpanQuestions(str(path)), documents)
+    assert {(each.query_id, each.answerable) for each in asked.queries} == {("q1", True), ("q2", True), ("q3", False)}
+    texts = {each.source: each.text for each in documents}
+    spans = [(each.query_id, texts[each.source][each.start : each.end]) for each in asked.references]
+    assert spans == [("q1", "region of France"), ("q1", "France"), ("q2", "clef")]
+    by_question = TableCorpus(str(path), text="context").read()  # whoever names the column means the rows
+    assert [each.source for each in by_question] == ["q1", "q2", "q3"]
+
+
+def test_a_row_that_is_not_one_of_squad_is_named(tmp_path):
+    rows = [*hub_rows(), {"id": "q4", "context": NORMANDY, "question": "When?", "answers": {"text": ["a"]}}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(DatasetError, match=r"line 4: .*expected context, question and answers"):
+        TableCorpus(str(tmp_path / "a.jsonl")).read()
+
+
 @pytest.mark.parametrize(
     ("paragraph", "said"),
     [
@@ -595,6 +635,8 @@ def write_qrels(path, kind):
         TABLE.to_csv(path)
     elif kind == "beir.tsv":
         TABLE.to_csv(path, sep="\t", index=False, header=["query-id", "corpus-id", "score"])
+    elif kind == "named.csv":
+        TABLE.to_csv(path, index=False, header=["Query ID", "Doc ID", "Relevance score"])
     elif kind == "trec.tsv":
         path.write_text("".join(f"{query}\t0\t{document}\t{grade}\n" for query, document, grade in QRELS))
     return path
@@ -602,7 +644,17 @@ def write_qrels(path, kind):
 
 @pytest.mark.parametrize(
     "kind",
-    ["mteb.jsonl", "ranx.json", "columns.json", "null.json", "ranx.parquet", "pandas.csv", "beir.tsv", "trec.tsv"],
+    [
+        "mteb.jsonl",
+        "ranx.json",
+        "columns.json",
+        "null.json",
+        "ranx.parquet",
+        "pandas.csv",
+        "beir.tsv",
+        "named.csv",
+        "trec.tsv",
+    ],
 )
 def test_qrels_are_read_as_programs_write_them(tmp_path, kind):
     found = read_qrels(write_qrels(tmp_path / kind, kind), "questions.qrels")
@@ -766,6 +818,8 @@ def test_topics_of_later_tracks_are_read_by_the_name_of_a_field(tmp_path, text, 
     [
         ("topics.jsonl", '{"id": 7, "text": "blue & whales", "type": "sea"}\n'),
         ("topics.csv", "question_id,query,type\n7,blue & whales,sea\n"),
+        ("topics.csv", "Question ID,Query,type\n7,blue & whales,sea\n"),
+        ("topics.tsv", "Topic-Id\tTITLE\ttype\n7\tblue & whales\tsea\n"),
         ("topics.tsv", WITH_TYPE),
     ],
 )

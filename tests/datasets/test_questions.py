@@ -297,6 +297,14 @@ def test_a_reference_without_offsets_needs_words(tmp_path):
         read_strictly(spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}), DOCUMENTS)
 
 
+def test_columns_of_spans_are_known_in_other_spellings(tmp_path):
+    names = {"question": "QUESTION", "references": "References", "corpus_id": "Corpus ID", "query_type": "Query-Type"}
+    row = {names[name]: value for name, value in (references((0, 6)) | {"query_type": "t"}).items()}
+    asked = read_strictly(spans(tmp_path, row), DOCUMENTS)
+    assert asked.references == (Reference("1", "n.txt", 0, 6),)
+    assert [(each.text, each.query_type, each.fields) for each in asked.queries] == [("q", "t", ())]
+
+
 def test_further_columns_of_spans_are_kept(tmp_path):
     [query] = read_strictly(spans(tmp_path, {**references((0, 6)), "author": "Zoë"}), DOCUMENTS).queries
     assert query.fields == (("author", "Zoë"),)

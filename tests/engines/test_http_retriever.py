@@ -84,8 +84,10 @@ def failure_of(server, **settings):
         {"root": {"coverage": {"coverage": 50, "degraded": {"timeout": True}}}},  # Vespa
         {"search_cutoff": True},  # Typesense
         {"@search.semanticPartialResponseReason": "maxWaitExceeded"},  # Azure
+        {"@search.coverage": 66.7},
+        {"@search.coverage": 0},
     ],
-    ids=range(11),
+    ids=range(13),
 )
 def test_results_of_a_part_of_the_index_are_asked_for_again(serve, of_index):
     server = serve(always(json_of({**ONE, **of_index}), json_of({**ONE, "timed_out": False, "_shards": {"failed": 0}})))
@@ -108,8 +110,9 @@ def test_results_of_a_part_of_the_index_are_asked_for_again(serve, of_index):
         {"results": [{"id": "a", "degraded": True, "timed_out": True}]},  # fields of a document
         {"errors": [], "error": None, "success": True, "status": "ok"},
         {"error": "the reranker failed; results are not reranked"},
+        {"@search.coverage": 100.0, "@search.semanticPartialResponseReason": None},
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_results_of_the_whole_index_are_read(serve, of_index):
     server = serve(always(json_of({**ONE, **of_index})))

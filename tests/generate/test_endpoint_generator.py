@@ -21,6 +21,7 @@ from question_server import (
     write_documents,
 )
 
+from ragsweep.core.errors import UnusableError
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import NO_STORE
@@ -237,13 +238,26 @@ def test_a_draft_without_a_question_says_why_the_response_has_none(generator, re
     assert cause in draft.flaw
 
 
+@pytest.mark.filterwarnings("ignore:language_model. .* responses")
+@pytest.mark.parametrize("text", [None, "I'm sorry, but I can't help with that."])
+def test_asking_stops_over_small_batches_where_the_model_never_answers(generator, text):
+    with QuestionServer(lambda prompt, messages, times: completion(text)) as server:
+        made = generator(server, structured=False)
+        sources = [Source("m.txt", "1", 0, len(TEXT), f"{TEXT} {number}") for number in range(4)]
+        for source in sources[:3]:
+            made.draft([REQUEST._replace(source=source, query_type=each) for each in TYPES[:3]])
+        with pytest.raises(UnusableError, match=r"of the first 1[0-2] responses"):  # several are on their way
+            made.draft([REQUEST._replace(source=sources[3], query_type=each) for each in TYPES[:3]])
+    assert len(server.requests) <= 12
+
+
 def test_a_correction_is_asked_for_once(generator):
     with QuestionServer(lambda prompt, messages, times: completion("no JSON")) as server:
         [draft] = generator(server).draft([REQUEST])
         assert [len(request["messages"]) for request in server.requests] == [1, 3]
         assert "This is not the JSON that was asked for" in server.requests[1]["messages"][2]["content"]
         form = server.requests[0]["response_format"]["json_schema"]
-    assert draft.flaw == "it is not in the form that was asked for: 'no JSON'"
+    assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
     assert draft.tokens_in == 200
     assert (form["name"], form["strict"], form["schema"]["required"]) == ("question", True, ["question", "references"])
 

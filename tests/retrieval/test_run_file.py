@@ -71,6 +71,7 @@ def test_lines_are_read_as_other_systems_write_them(tmp_path, lines):
 OTHER_FORMS = {
     "run.json": '{"q1": {"m#2": 2.5, "a@b#1": 3.5}, "q 2": {"m#1": 1}}',
     "pyterrier.csv": "qid,docid,docno,rank,score,query\nq1,7,m#2,1,2.5,x\nq1,9,a@b#1,0,3.5,x\nq 2,3,m#1,0,1,y\n",
+    "spelled.csv": "Query ID,Doc-ID,Score,System\nq1,m#2,2.5,x\nq1,a@b#1,3.5,x\nq 2,m#1,1,x\n",
     "semicolons.csv": "qid;docno;score\nq1;m#2;2.5\nq1;a@b#1;3.5\nq 2;m#1;1\n",
     "rows.json": '[{"qid": "q1", "docno": "m#2", "score": 2.5}, {"qid": "q1", "docno": "a@b#1", "score": 3.5},\n'
     '{"qid": "q 2", "docno": "m#1", "score": 1}]',

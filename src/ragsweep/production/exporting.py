@@ -21,6 +21,7 @@ from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_json, from_yaml
 from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import portable, project
+from ragsweep.core.timing import sample
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import BeirDataset, Dataset, DatasetFormat, PdfDataset, PdfDocuments, TableCorpus
 from ragsweep.datasets.model.collection import digest_of_documents
@@ -277,7 +278,7 @@ def _texts(node: Any) -> Iterator[str]:
 
 def _questions(items: Dataset, ranking: Ranking, task: RankingTask) -> list[Question]:
     """Some questions, evenly spread, with the ids of their first `k` passages, or of those that are returned for."""
-    rows = np.unique(np.linspace(0, len(items.queries) - 1, QUESTIONS_CHECKED).round().astype(np.int64))
+    rows = sample(len(items.queries), QUESTIONS_CHECKED)
     enlarging = task.returns and Enlarging(task.returns, items.documents, items.passages)
     questions = []
     for row in rows.tolist():

@@ -11,6 +11,7 @@ from ragsweep.core.parsing import MalformedError, read_lines
 from ragsweep.core.trec_files import LONGEST_LINE_MB, RUN, trec_lines
 from ragsweep.datasets.readers.entry_files import ending_of, is_csv, read_entries, read_json
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS
+from ragsweep.datasets.readers.known_columns import column_in
 
 COLUMNS: Mapping[str, Sequence[str]] = {  # of tables: PyTerrier's `docid` is a number of its own index
     "query": ("qid", "query_id", "query-id", "topic_id"),
@@ -80,10 +81,7 @@ def _of_table(path: Path, setting: str) -> Iterator[RunLine]:
     columns: Mapping[str, str] = {}
     for number, (where, row) in enumerate(read_entries(path, "rankings", setting=setting), start=2):  # 1: the names
         if not columns:
-            named = {name.casefold(): name for name in row}
-            columns = {
-                what: next((named[name] for name in names if name in named), "") for what, names in COLUMNS.items()
-            }
+            columns = {what: column_in(row, names) or "" for what, names in COLUMNS.items()}
             if lacking := [what for what, name in columns.items() if not name]:
                 expected = ", ".join(f"{what} ({' or '.join(COLUMNS[what])})" for what in lacking)
                 raise DatasetError(f"{path}: has no column of {expected}")

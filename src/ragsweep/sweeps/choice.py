@@ -20,13 +20,22 @@ from ragsweep.statistics import (
     not_worse_than_best,
     worse_for_any_spread,
 )
-from ragsweep.statistics.intervals import EQUAL
+from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.sweep import Sweep
-from ragsweep.sweeps.units import span, units
 
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
 UNASKED_SAVING = 0.1  # share of a cost that nobody asked to save: passages of one size differ by as much
+
+
+def units(sweep: Sweep, metric: str) -> Array:
+    """What tests take as independent: a metric by query, or totals by group, higher is better; [outcomes, units]."""
+    return sweep.groups.totals(sweep.sign(metric) * sweep.scores(metric))
+
+
+def span(sweep: Sweep, metric: str) -> float:
+    """The largest possible difference between two of these values, perhaps infinite."""
+    return sweep.groups.widest(sweep.metric_info[metric].span)
 
 
 class Showable(NamedTuple):

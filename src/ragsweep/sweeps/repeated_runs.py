@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.statistics.repeats import components
+from ragsweep.sweeps.choice import units
 from ragsweep.sweeps.sweep import Sweep
-from ragsweep.sweeps.units import units
 
 
 class Split(NamedTuple):

@@ -12,10 +12,9 @@ from ragsweep.core.arrays import Mask
 from ragsweep.statistics import Certificate, certify, effective_queries, shown_to_beat
 from ragsweep.statistics.intervals import Array
 from ragsweep.statistics.repeats import with_repeats
-from ragsweep.sweeps.choice import EQUAL_COST
+from ragsweep.sweeps.choice import EQUAL_COST, span, units
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.sweep import Sweep
-from ragsweep.sweeps.units import span, units
 
 ROUNDING = 1e-6  # of a mean times the number of queries
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence, Set
 
 from ragsweep.datasets.model.cases import Option
 from ragsweep_answers.answering.answer_words import ANSWER, ARTICLE, LT, M
-from ragsweep_answers.answering.foreign_labels import with_letters
+from ragsweep_answers.answering.foreign_labels import letters_by_number, with_letters
 from ragsweep_answers.answering.json_answer import answer_in_json
 from ragsweep_answers.answering.marked_sentences import QUESTION, Sentence, lines_with_marks, sentences_with_marks
 from ragsweep_answers.answering.option_letters import Letters, bare_letter, has_two_meanings
@@ -64,12 +64,13 @@ LEADING = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})")
 BARE = re.compile(rf"[^\w\ue000-\ue3ff]*(?P<mark>{M})(?P<tail>.*)", re.S)
 
 
-def read_letter(text: str, options: Sequence[Option]) -> str | None:
+def read_letter(text: str, options: Sequence[Option], shown: str = "") -> str | None:
     """The letter of the option that a text gives as the answer.
 
     Args:
         text: What a model wrote, raw or already without its thoughts.
         options: The answers to choose from.
+        shown: The question or the prompt as the model saw it: options that are numbered there may be named by number.
 
     Returns:
         The letter. None if the text states no answer, several answers, or one that is not an option.
@@ -81,12 +82,13 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
     if exact := [option.letter for option in options if option.text.strip() == text.strip()]:
         return exact[0]
     letters = Letters(options)
-    plain = CITED.sub("", plain_text(answer_in_json(said)))
+    numbers = letters_by_number(shown, options)
+    plain = CITED.sub("", plain_text(answer_in_json(said, numbered=bool(numbers))))
     if not any(re.search(r"\d", option.text) for option in options):
         plain = WITH_CONFIDENCE.sub(r"\1", plain)
     if whole := letters.is_whole(plain):
         return whole
-    lines = lines_with_marks(with_letters(plain, options), letters)
+    lines = lines_with_marks(with_letters(plain, options, numbers), letters)
     stated = _stated(lines, letters)
     return stated if stated in (*letters.known,) else None
 

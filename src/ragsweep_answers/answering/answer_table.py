@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import starmap
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.entry_files import id_of, is_csv
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, listed
+from ragsweep.datasets.readers.known_columns import with_columns
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
 from ragsweep_answers.answering.confidence_scale import LARGEST_OF_SCALE, Scale, scale_problem
@@ -56,7 +58,8 @@ class AnswerTable:
             DatasetError: The file or a row cannot be read.
         """
         rows: list[Row] = []
-        for row in map(_from_csv, read_rows(path)) if is_csv(path) else read_rows(path):
+        read = starmap(Row, with_columns(read_rows(path), ("id", *FIELDS)))
+        for row in map(_from_csv, read) if is_csv(path) else read:
             case = id_of(row.fields, "id", row.where)
             if row.fields.keys().isdisjoint(("answer", "response", "probabilities")):
                 found = listed(row.fields)
@@ -184,9 +187,10 @@ class AnswerTable:
 
 
 def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
+    shown = f"{question.case}\n{question.question}"
     if "answer" in row.fields:
         answer = (row.field("answer", str, "a letter, or the text of an option") or "").strip()
-        letter, bare = read_letter(answer, question.options), bare_letter(answer)
+        letter, bare = read_letter(answer, question.options, shown), bare_letter(answer)
         if letter or not bare:
             return letter
         if bare in question.letters and has_two_meanings(bare, question.options):
@@ -195,7 +199,7 @@ def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str
             raise row.error("answer", f'letter and text, such as "{bare}) {text}", since {meant}')
         raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
     if row.fields.get("response") is not None:
-        return read_letter(row.field("response", str, "a string"), question.options)
+        return read_letter(row.field("response", str, "a string"), question.options, shown)
     if not probabilities:
         return None
     return question.letters[probabilities.index(max(probabilities))]

@@ -195,7 +195,7 @@ def _read(row: Row, question: Question) -> Answer:
         raise row.error("filtered_resps", "one text per sample; set answerer.filter to a filter that takes one")
     responses = list(_texts(row.fields["resps"]))
     response = responses[0] if len(responses) == 1 else filtered[0]
-    letter = read_letter(filtered[0], question.options)
+    letter = read_letter(filtered[0], question.options, row.fields["prompt"])
     if letter and not option_with_text(filtered[0], question.options):
         _check_order_in_prompt(row, question)
     return Answer(letter, reasoning=response, exchanges=(Exchange(row.fields["prompt"], response),))

@@ -217,7 +217,7 @@ def _sample(sample: EvalSample) -> Sample:
 
 def _answer(sample: Sample, read: str, question: Question, where: str) -> Answer:
     return Answer(
-        _letter(read, sample.choices, question, where),
+        _letter(read, sample, question, where),
         reasoning=sample.response,
         exchanges=(Exchange(sample.prompt, sample.response),),
         tokens_in=sample.tokens_in,
@@ -226,10 +226,11 @@ def _answer(sample: Sample, read: str, question: Question, where: str) -> Answer
     )
 
 
-def _letter(answer: str, choices: Sequence[str] | None, question: Question, where: str) -> str | None:
+def _letter(answer: str, sample: Sample, question: Question, where: str) -> str | None:
     """The letter of the option that an answer means, which is another one if the dataset's choices were shuffled."""
+    choices = sample.choices
     if not choices:
-        return read_letter(answer, question.options)
+        return read_letter(answer, question.options, sample.prompt)
     letters: Sequence[str | None] = question.letters
     if [*choices] != [option.text for option in question.options]:
         letters = [option_with_text(choice, question.options) for choice in choices]

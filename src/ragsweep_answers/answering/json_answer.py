@@ -14,6 +14,9 @@ from ragsweep_answers.answering.answer_words import SO
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
 WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
+FRACTION = re.compile(
+    rf"\s*(?!1\s*\D+[2-9]\s*$)(?P<number>{NUMBER.pattern})\s*(?:/|out\s+of)\s*(?P<whole>100?|20|[2-9])\s*", re.I
+)  # 8/10
 ANSWER_FIELD = re.compile(
     r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
     r"(?:[ _-]?(?:choice|option|letter))?",
@@ -82,10 +85,10 @@ def has_answer_field(text: str) -> bool:
     return answer_in_json(text) != text
 
 
-def answer_in_json(text: str) -> str:
+def answer_in_json(text: str, *, numbered: bool = False) -> str:
     """The answer in a JSON object, with what follows the object; other texts as they are.
 
-    Empty if several objects give different answers, and no words between them correct the earlier one.
+    Empty if several objects give different answers, uncorrected. A number is an answer if options are `numbered`.
     """
     start, end = text.find("{"), text.rfind("}") + 1
     try:
@@ -99,7 +102,7 @@ def answer_in_json(text: str) -> str:
     answers = list(_answers(found)) or [answer for each in inner for answer in _answers(each)]
     if not answers:
         return text
-    if any(answer != answers[0] for answer in answers) or not isinstance(answers[0], str):
+    if any(answer != answers[0] for answer in answers) or type(answers[0]) not in ((str, int) if numbered else (str,)):
         return ""
     return f"Answer: {answers[0]}\n{text[end:]}"
 
@@ -123,12 +126,14 @@ def number_of(value: Any) -> Any:
 
 
 def probability_of(value: object, scale: float = 1) -> float | None:
-    """A number from 0 to 1, also as a text, such as "0.7" or "70%"; None if the value is anything else.
+    """A number from 0 to 1, also as a text, such as "0.7", "70%" or "7/10"; None if the value is anything else.
 
     Args:
         value: The value of a field.
-        scale: What it is divided by, unless it has a percent sign.
+        scale: What it is divided by, unless it has a percent sign or is a fraction.
     """
+    if isinstance(value, str) and (fraction := FRACTION.fullmatch(value)):
+        value, scale = fraction["number"], float(fraction["whole"])
     if isinstance(value, str) and value.strip().endswith("%"):
         value, scale = value.strip().removesuffix("%"), 100
     number = number_of(value)

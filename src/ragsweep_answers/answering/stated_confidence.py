@@ -15,6 +15,8 @@ NUMBER = (
     r"(?<![\w.,+-])(?P<{0}>[+-]?(?:[0-9]{{1,3}}(?:\.[0-9]{{1,6}})?|0,[0-9]{{1,6}}|[0-9]{{1,2}},[0-9]{{1,2}}(?=\s*%)"
     r"|\.[0-9]{{1,6}}))(?![0-9])"
 )
+HOW_HIGH = r"(?:(?:very|fairly|quite)\s+)?(?:high|low|medium|moderate)"
+OUT_OF = r"(?:/|\(?\s*(?:out\s+)?of|von|sur|de|su|из)"
 PERCENT = r"(?:%|percent\b|per\s+cent\b)"
 WORD = (
     r"(?:confidence|certainty|konfidenz|sicherheit|confianza|confiance|confiança|confidenza|уверенность|置信度|信心|把握|信頼度"
@@ -27,18 +29,19 @@ LABELLED = (
     r"(?:\s+(?:level|score|rating|value|estimate|in|of|that|is|about|approximately|around|roughly|the|my|this"
     r"|answer|at|being|correct|my|choice|would|be|i'd|say|b|a|c|d|e))*"
     r"[\"']*+(?P<scale>\s*[(\[][^()\[\]\n]{0,30}[)\]])?[\"']*+(?:\s*(?:[:=]|is\b)|\s-\s)?[\s\"'(\[~≈]*+"
-    r"(?:(?:about|approximately|around|roughly)\s+|(?:very\s+)?(?:high|low|medium|moderate)\s*[,(]\s*)?"
+    rf"(?:(?:about|approximately|around|roughly)\s+|{HOW_HIGH}\s*[,:(-]\s*)?"
 )
 ENDS = (
-    r"(?=\s*(?:$|[\n;!)\]}\"'|<(]|,(?!\s*\d)|\.(?!\d)|(?:because|since|that|and|but|so|given|based|due|confident"
+    rf"(?=\s*(?:$|-\s+{HOW_HIGH}\b|"
+    r"[\n;!)\]}\"'|<(]|,(?!\s*\d)|\.(?!\d)|(?:because|since|that|and|but|so|given|based|due|confident"
     r"|confidence"
     r"|sure|certain)\b|in\b(?!\s*\d)))"
 )
-OF = rf"(?:\s*(?P<percent>{PERCENT})|\s*(?:/|out\s+of|of)\s*(?P<whole>100?(?:\.0)?|1(?:\.0)?)(?!\s*[\d%]))?"
+OF = rf"(?:\s*(?P<percent>{PERCENT})|\s*{OUT_OF}\s*(?P<whole>(?:100?|20|[1-9])(?:\.0)?)(?!\s*[\d%]))?"
 SURE = re.compile(
     rf"(?P<unsure>(?:\b(?:not|than|least|most|under|over|below|above|to|never|nearly|almost|hardly|cannot|if|were"
     rf"|be|could|might|he|she|they)"
-    rf"|n't)\s+(?:\w+\s+)?)?{NUMBER.format('share')}\s*{PERCENT}\s+(?:confident|sure|certain|certainty|confidence"
+    rf"|n't)\s+(?:\w+\s+)?)?{NUMBER.format('share')}\s*(?:{PERCENT}|{OUT_OF}\s*(?P<all>100?|20|[2-9]))\s+(?:confident|sure|certain|certainty|confidence"
     r"(?!\s+(?:interval|limit|level|bound|region)))\b(?![^.,;\n]{0,80}(?:\d(?=\s*%)|n't|\b(?:not|cannot|wrong|incorrect"
     r"|false))\b)",
     re.I,
@@ -75,7 +78,7 @@ def read_confidence(text: str) -> float | None:
         return None
     last = max(found, key=lambda each: each.start())
     if "share" in last.groupdict():
-        value: float | None = _number(last["share"]) / 100
+        value = _share(_number(last["share"]), float(last["all"] or 100))
     else:
         value = _on_scale(_number(last["number"]), last)
     return value if value is not None and 0 <= value <= 1 else None
@@ -89,13 +92,18 @@ def _number(text: str) -> float:
     return float(text.replace(",", "."))
 
 
+def _share(number: float, whole: float) -> float | None:
+    """A share such as 4/5. Of a few, 1 may be the lowest grade, which says nothing."""
+    return None if number == 1 < whole < 10 else number / whole
+
+
 def _on_scale(number: float, found: re.Match[str]) -> float | None:
     """The confidence, on the scale that its words name; without one, the only scale that it can be on."""
     scale = found["scale"] or ""
     if found["percent"] or OF_HUNDRED.search(scale):
         return number / 100
     if found["whole"]:
-        return number / float(found["whole"])
+        return _share(number, float(found["whole"]))
     if OF_TEN.search(scale):
         return number / 10
     if OF_ONE.match(scale):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from ragsweep.config.rules import as_configured
@@ -81,6 +81,12 @@ class CaseColumns:
             if not names or len(each) > len(LETTERS):
                 expected = f"the name of a column, or a list of at most {len(LETTERS)} such names"
                 raise ConfigError(f"dataset.columns.{name}: found {as_configured(value)}, expected {expected}")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        values = [getattr(self, each.name) or () for each in fields(self) if each.name != "answer_is"]
+        return [name for value in values for name in ([value] if isinstance(value, str) else value)] + [ANSWERABLE]
 
     def id_in(self, row: Entry, where: str, number: int) -> str:
         """The id of the case in a row; `number` is the position of the row in the file, from 1."""

@@ -16,6 +16,7 @@ from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.entry_files import read_entries
+from ragsweep.datasets.readers.known_columns import with_columns
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.cases.case_columns import CaseColumns, NoOptionError
 
@@ -81,7 +82,8 @@ class CasesDataset(Selecting):
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
         faults, number, other, beside = Faults(self.cases), 0, 0, 0
-        for number, (where, row) in enumerate(read_entries(Path(self.cases), "cases"), start=1):
+        rows = with_columns(read_entries(Path(self.cases), "cases"), self.columns.names)
+        for number, (where, row) in enumerate(rows, start=1):
             name = None
             try:
                 name = self.columns.id_in(row, where, number)

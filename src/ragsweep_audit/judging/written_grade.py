@@ -31,6 +31,7 @@ STATED = re.compile(
     rf"[\s\"']*+(?:[:=→]|-\s)?[\s\"'({{\[]*{NUMBER}{NO_OTHER}(?=[\s\"'}}\])]*(?:$|[\n.,;(:-]))",
     re.I,
 )
+ALSO_REMARK = re.compile(r"note\b", re.I)  # the French word for a grade opens a remark in English, "Note: 3 of them"
 OF_ANOTHER_CASE = re.compile(  # to get a score of 3
     r"(?:\b(?:to\s+(?:get|earn|receive|reach|deserve|merit|be)|for\s+an?|if|unless|not|than|instead)|n't)\b[^.;,:\n]{0,30}$",
     re.I,
@@ -56,7 +57,8 @@ def grade_in(text: str, highest: int) -> int | None:
     if highest == 1 and RELEVANT.fullmatch(plain):
         return 1
     stated = [match for match in STATED.finditer(plain) if not OF_ANOTHER_CASE.search(plain[: match.start()][-60:])]
-    found = stated[-1:] or [match for match in [LEADING.match(plain)] if match]
+    surely = [match for match in stated if not ALSO_REMARK.match(match[0])]
+    found = surely[-1:] or [match for match in [LEADING.match(plain)] if match] or stated[-1:]
     if not found or (found[0]["whole"] and int(found[0]["whole"]) != highest):
         return None
     grade = int(found[0]["number"])

@@ -26,8 +26,8 @@ GROUP = "retriever"
 QUERY, NUMBER = "{query}", "{k}"
 BODY = {"query": QUERY, "k": NUMBER}
 FAILED = ("error", "fail", "failed", "failure")  # values of a field `status`
-# Fields that are true if results are missing, or have such fields: of Elasticsearch, Solr, Meilisearch and Vespa,
-# Typesense, and Azure AI Search.
+# Fields that are true if results are missing, have such fields, or are not 100 percent: of Elasticsearch, Solr,
+# Meilisearch and Vespa, Typesense, and Azure AI Search.
 INCOMPLETE = {
     "timed_out": (),
     "is_partial": (),
@@ -37,6 +37,7 @@ INCOMPLETE = {
     "degraded": ("timeout", "adaptive-timeout", "non-ideal-state"),
     "search_cutoff": (),
     "@search.semanticPartialResponseReason": (),
+    "@search.coverage": (),
 }
 
 
@@ -172,7 +173,7 @@ def _incomplete(answer: Any, levels: int = 3) -> str:
     for name, parts in INCOMPLETE.items():
         value = answer.get(name)
         found = [part for part in parts if value.get(part)] if isinstance(value, Mapping) else []
-        if found or value is True or (name.startswith("@") and value):
+        if found or value is True or (name.startswith("@") and value not in (None, "", 100)):
             return ".".join([name, *found[:1]])
     inner = [*answer.values(), *(answer["responses"] if isinstance(answer.get("responses"), list) else [])]
     return next(filter(None, (_incomplete(each, levels - 1) for each in inner)), "")

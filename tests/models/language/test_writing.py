@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragsweep.models.language.writing import listed, prose
+from ragsweep.models.language.writing import is_refusal, listed, prose
 
 WRITTEN = [
     json.loads(line) for line in Path(__file__).with_name("written.jsonl").read_text(encoding="utf-8").splitlines()
@@ -20,3 +20,8 @@ def test_a_list_is_its_items_alone(row):
 @pytest.mark.parametrize("row", [row for row in WRITTEN if "prose" in row], ids=lambda row: row["text"][:40])
 def test_a_passage_is_what_was_asked_for_alone(row):
     assert prose(row["text"]) == row["prose"]
+
+
+@pytest.mark.parametrize("row", [row for row in WRITTEN if "refuses" in row], ids=lambda row: row["text"][:40])
+def test_a_text_refuses_if_it_does_nothing_else(row):
+    assert is_refusal(row["text"]) == row["refuses"]

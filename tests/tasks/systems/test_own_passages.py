@@ -75,6 +75,24 @@ def test_the_order_decides_whatever_the_scores_say(scores):
     assert (np.diff(ranking.scores[0]) < 0).all()
 
 
+@pytest.mark.parametrize(
+    ("odd", "usual", "unordered"),
+    [
+        ((9, 1, 5), (9, 5, 1), 2),
+        ((9, 1, 5), (1, 5, 9), 2),  # distances
+        ((1, 5, 9), (9, 5, 1), 2),
+        ((5, 5, 5), (9, 5, 1), 0),
+        ((None, 1, None), (1, 5, 9), 0),
+    ],
+)
+def test_scores_in_no_order_are_said_with_their_queries(odd, usual, unordered):
+    answered, _, _ = found(
+        System(lambda at: [page(rank, score=each) for rank, each in enumerate(odd if at < 3 else usual, start=1)])
+    )
+    said = [line for line in answered.ranker.sentences if "in no order" in line]
+    assert [f"{unordered} of 10" in line for line in said] == [True] * bool(unordered)
+
+
 def test_falling_scores_are_kept():
     _, ranking, _ = found(System(lambda at: [page(1, score=0.9), page(2, score=0.5)]))
     assert ranking.scores[0].tolist() == [0.9, 0.5]

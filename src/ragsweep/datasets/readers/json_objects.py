@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,36 @@ def _of_squad(articles: Iterable[Mapping[str, Any]], contents: str, path: Path) 
                 row = {"question": each.get("question"), "query_type": title, "answerable": bool(answers)}
                 row |= {"corpus_id": name, "references": [_of_answer(answer, text) for answer in answers]}
                 yield f"{where}, question {each['id']!r}", Named(id=each["id"], **row)
+
+
+def with_squad_rows(rows: Iterable[tuple[str, Entry]], contents: str, path: Path) -> Iterator[tuple[str, Entry]]:
+    """Rows as they are; if the first is one of SQuAD on the Hugging Face hub, what SQuAD's own file has."""
+    rows = iter(rows)
+    first = [*islice(rows, 1)]
+    rows = chain(first, rows)
+    if not first or _answers_of_hub(first[0][1]) is None:
+        yield from rows
+        return
+    asked: dict[tuple[Any, str], list[Entry]] = {}
+    for where, row in rows:
+        if (answers := _answers_of_hub(row)) is None:
+            raise DatasetError(f"{where}: found the fields {listed(row)}; expected context, question and answers")
+        asked.setdefault((row.get("title"), row["context"]), []).append({**row, "answers": answers})
+    paragraphs = ((title, {"context": text, "qas": qas}) for (title, text), qas in asked.items())
+    yield from _of_squad(({"title": title, "paragraphs": [each]} for title, each in paragraphs), contents, path)
+
+
+def _answers_of_hub(row: Mapping[str, Any]) -> list[Entry] | None:
+    """The answers in a row of the hub, each as in a file of SQuAD; None if it is no such row."""
+    answers = row.get("answers")
+    texts, starts = map(answers.get, ("text", "answer_start")) if isinstance(answers, dict) else (None, None)
+    if not (isinstance(row.get("context"), str) and isinstance(texts, list) and isinstance(starts, list)):
+        return None
+    return (
+        None
+        if len(texts) != len(starts)
+        else [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
+    )
 
 
 def _of_answer(answer: object, context: str) -> object:

@@ -1,9 +1,9 @@
-"""Finds the columns of a table of questions that are known by another spelling, such as `Page number`."""
+"""Finds the columns of a table that are known by another spelling, such as `Page number`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from ragsweep.core.errors import DatasetError
@@ -15,7 +15,9 @@ SEPARATORS = re.compile(r"[\s.-]+")
 OF_JUDGMENTS = re.compile(
     "(expected|gold|golden|relevant|answer|correct|target|ground_truth|true|reference|evidence|source)_"
 )
-FURTHER = {"document_name": "document", "doc_name": "doc", "page_no": "page_number", "page_nr": "page_number"}
+OF_IDS = dict.fromkeys(("question_id", "query_id", "qid", "case_id"), "id")
+FURTHER = OF_IDS | dict.fromkeys(("page_no", "page_nr"), "page_number")
+FURTHER |= {"document_name": "document", "doc_name": "doc"}
 
 
 def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tuple[str, ...]], where: str) -> Entry:
@@ -55,6 +57,18 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
                 raise DatasetError(f"{where}: the columns {listed(twice)} are the same, {one!r}; rename all but one")
             known.setdefault(name, one)
     return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
+
+
+def with_columns(rows: Iterable[tuple[str, Entry]], names: Iterable[str]) -> Iterator[tuple[str, Entry]]:
+    """Rows, each with its place, in which columns with these names have them also where they are spelled otherwise."""
+    groups = [(name,) for name in dict.fromkeys(names)]
+    return ((where, with_known_names(row, (), groups, where)) for where, row in rows)
+
+
+def column_in(names: Iterable[str], known: Iterable[str]) -> str | None:
+    """The name that is one of the known ones, as it is or in another spelling; of several, that of the first known."""
+    by_spelling = {_folded(name): name for name in names}
+    return next((by_spelling[name] for name in map(_folded, known) if name in by_spelling), None)
 
 
 @lru_cache(maxsize=100)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from ragsweep.datasets.model.collection import Judgment
 from ragsweep.datasets.readers.entry_files import DELIMITERS, JSON, ending_of, lines_of, one_object, read_entries
 from ragsweep.datasets.readers.fields import LARGEST_GRADE, flaw_of_name, shown_value, whole
 from ragsweep.datasets.readers.json_objects import Entry
+from ragsweep.datasets.readers.known_columns import column_in
 
 # What BEIR and MTEB, ranx, TREC, ir_datasets, PyTerrier and people call the columns.
 QUERY = ("query-id", "query_id", "q_id", "qid", "queryid", "topic", "topic_id", "query")
@@ -88,7 +89,7 @@ def _of_entries(path: Path, setting: str) -> Iterator[_Row]:
             yield _Row(number, where, query, document, grade)
         return
     for number, (where, row) in enumerate(read_entries(path, "judgments", setting=setting), start=1):
-        names = [_named(row, known) for known in COLUMNS]
+        names = [column_in(row, known) for known in COLUMNS]
         if None in names:
             found = ", ".join(map(repr, row))[:200]
             raise DatasetError(f"{where}: found the fields {found}; expected {EXPECTED}")
@@ -113,7 +114,7 @@ def _one_mapping(path: Path, setting: str) -> Entry | None:
         entries = read_entries(path, "judgments", setting=setting)
         (_, value), *others = [*islice(entries, 2)] or [("", {})]
         value = None if others else value
-    is_table = value is not None and all(_named(value, known) for known in COLUMNS)  # with a list for each column
+    is_table = value is not None and all(column_in(value, known) for known in COLUMNS)  # with a list for each column
     return value if value and not is_table and all(map(_is_of_query, value.values())) else None
 
 
@@ -126,14 +127,8 @@ def _is_of_query(value: object) -> bool:
 
 def _refuse_several_grades(names: Iterable[str], where: str) -> None:
     """Tools for pooling write the score of a retriever beside the judgment: nobody can tell which is which."""
-    if len(grades := [name for name in names if name.strip().lower() in GRADE]) > 1:
+    if len(grades := [name for name in names if column_in([name], GRADE)]) > 1:
         raise DatasetError(f"{where}: {' and '.join(map(repr, grades))} could be the grade; expected one of them")
-
-
-def _named(row: Mapping[str, Any], known: Sequence[str]) -> str | None:
-    """The column of a row with one of these names."""
-    names = {name.strip().lower(): name for name in row}
-    return next((names[name] for name in known if name in names), None)
 
 
 def _text(value: object, where: str) -> str:
@@ -175,12 +170,10 @@ def _of_lines(path: Path, setting: str) -> Iterator[_Row]:
 
 def _layout_of_names(cells: Sequence[str]) -> _Layout | None:
     """The layout that a first line of names tells; None if the line has no names."""
-    names = [name.strip().lower() for name in cells]
-    places = [next((names.index(name) for name in known if name in names), None) for known in COLUMNS]
-    if None in places:
+    query, document, grade = (column_in(cells, known) for known in COLUMNS)
+    if query is None or document is None or grade is None:
         return None
-    query, document, grade = (place for place in places if place is not None)
-    return _Layout((query, document, grade), len(cells))
+    return _Layout((cells.index(query), cells.index(document), cells.index(grade)), len(cells))
 
 
 def _layout_of(cells: Sequence[str], where: str) -> _Layout:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,17 @@ LARGEST_NORM = 1e15  # length of an embedding: a score is a product of two
 ENCODED_AT_ONCE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
+def _stage_of(encoder: Encoder, role: Role) -> str:
+    full = prompted_for(unreduced(encoder), role)
+    return f"embeddings-{digest([digest_of_module(__name__), identity(full), role])[:16]}"
+
+
+def has_kept(encoder: Encoder, store: Store) -> bool:
+    """Whether a store has any embeddings of an encoder."""
+    stages = tuple(_stage_of(encoder, role) for role in get_args(Role))
+    return store.enabled and any(entry.stage.startswith(stages) for entry in store.entries())
+
+
 def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, corpus: bool = True) -> Embeddings:
     """The embeddings of texts, shape [texts, dimensions], mapped from the store's file once they are there.
 
@@ -53,8 +65,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
         EncoderError: What the encoder returned is no embeddings, the same one for every passage of a corpus, or has
             fewer dimensions than are asked for.
     """
-    full = prompted_for(unreduced(encoder), role)
-    stage = f"embeddings-{digest([digest_of_module(__name__), identity(full), role])[:16]}"
+    full, stage = prompted_for(unreduced(encoder), role), _stage_of(encoder, role)
     pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
 
     def encoded(piece: Sequence[str]) -> Arrays:

@@ -17,12 +17,14 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.encoders.embedding_rows import read_rows
+from ragsweep.models.encoders.embeddings import has_kept
 from ragsweep.models.encoders.encoder import Embeddings, Role
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.similarity import Similarity, by_dot
 from ragsweep.models.language.endpoint_access import hidden
 from ragsweep.models.language.endpoint_user import EndpointUser
 from ragsweep.models.language.sending import Endpoint, Kind, tokens_of
+from ragsweep.store.stage_store import Store
 
 AFTER_FAILURE = "what the store has is kept; start again to ask for no more than the rest"
 TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
@@ -79,6 +81,10 @@ class OpenAIEncoder(EndpointUser, Prompted):
         """Digest of what determines the embeddings, as far as this side knows; never of the key."""
         asked = [self.asked, self.model, self.dimensions, self.truncate, dict(self.extra_body)]
         return digest([*asked, self.similarity, dict(self.prompts)])
+
+    def has_kept(self, store: Store) -> bool:
+        """Whether a store has embeddings of it."""
+        return has_kept(self, store)
 
     @property
     def piece(self) -> int:

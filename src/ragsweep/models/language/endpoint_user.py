@@ -15,10 +15,11 @@ from ragsweep.core.progress import advance
 from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.models.language.budget import Budget, Spent, budget_of
-from ragsweep.models.language.endpoint_access import access_of, check_access, check_headers
+from ragsweep.models.language.endpoint_access import Access, access_of, check_access, check_headers
 from ragsweep.models.language.language_model import Item, Result, Stopped
 from ragsweep.models.language.likely_keys import likely_key, texts_in
 from ragsweep.models.language.sending import Endpoint, Kind
+from ragsweep.store.stage_store import Store
 
 OPENAI = "https://api.openai.com/v1"
 VERSION = r"v?\d[\w.-]{,20}|preview|latest"  # of an API; keys are longer
@@ -121,6 +122,22 @@ class EndpointUser:
     def _budget(self) -> Budget:
         return budget_of(sweep_id(), self.max_tokens_total)
 
+    def check_keys(self, store: Store) -> None:
+        """Raise `ModelError` if a key is missing, unless something is kept, which may be all that is needed."""
+        try:
+            self._access()
+        except ModelError:
+            if not self.has_kept(store):
+                raise
+
+    def has_kept(self, store: Store) -> bool:
+        """Whether anything that the endpoint returned is kept."""
+        raise NotImplementedError
+
+    def _access(self) -> Access:
+        headers = {**self.headers, **self.headers_in_digest}
+        return access_of(self.api_key_env, headers, self.headers_env, self.group)
+
     def _send_each(
         self, items: Mapping[int, Item], work: Callable[[Item, Endpoint], Result], kind: Kind, after_failure: str
     ) -> dict[int, Result]:
@@ -133,11 +150,9 @@ class EndpointUser:
             after_failure: What becomes of the rest, and how to go on; the end of an error message.
         """
         budget = self._budget
-        headers = {**self.headers, **self.headers_in_digest}
-        access = access_of(self.api_key_env, headers, self.headers_env, self.group)
         endpoint = Endpoint(
             self.url,
-            *(access, self.timeout_s, self.retries, budget),
+            *(self._access(), self.timeout_s, self.retries, budget),
             kind=kind,
             group=self.group,
             api_version=self.api_version,

@@ -89,6 +89,14 @@ class KeptResponses:
         """The kept response; None if `get` would ask for it. Raises `ModelError` as `get` does."""
         return self._kept(digest(key)) if self.enabled else None
 
+    def has_any(self, *fields: Mapping[str, str]) -> bool:
+        """Whether a request with all of these fields has a response."""
+        if not self.enabled or not Path(self.path).exists():
+            return False
+        parts, found = [json.dumps(each)[1:-1] for each in fields], " AND ".join(["instr(request, ?)"] * len(fields))
+        query = f"SELECT 1 FROM responses WHERE {found} LIMIT 1"
+        return bool(self._use("read", "rw", lambda connection: connection.execute(query, parts).fetchone()))
+
     def check(self) -> None:
         """Raise `ModelError` if responses are paid for and the file cannot be written. Call it before asking."""
         if self.enabled and self.paid:

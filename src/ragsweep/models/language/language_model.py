@@ -12,6 +12,7 @@ from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNKNOWN, Circumstances
 from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.response import Cause
+from ragsweep.models.language.unusable import Unusable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -94,6 +95,7 @@ class Asking:
         go_on: How to go on after a failure.
         item: What an item is, for messages.
         limit: The setting of `max_tokens`, for messages; empty is that of the group.
+        unusable: Counts the responses without usable text over several calls; None counts those of each call.
     """
 
     group: str
@@ -105,6 +107,7 @@ class Asking:
     go_on: str = "start again"
     item: str = "question"
     limit: str = ""
+    unusable: Unusable | None = None
 
 
 class LanguageModel(Protocol):

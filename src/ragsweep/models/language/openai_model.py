@@ -26,6 +26,7 @@ from ragsweep.models.language.language_model import Asking, Item, Message, Resul
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.sending import Endpoint
 from ragsweep.models.language.unusable import Unusable
+from ragsweep.models.language.writing import is_refusal
 from ragsweep.store.stage_store import NO_STORE, Store
 
 # Stands for a response that is not kept yet.
@@ -81,6 +82,10 @@ class OpenAIModel(EndpointUser):
         own = ("model", "messages", *TOKEN_LIMITS, "temperature", "seed", "stream", "n")
         return (*own, "response_format") if self.structured else own
 
+    def has_kept(self, store: Store) -> bool:
+        """Whether any response of this model and endpoint is kept."""
+        return KeptResponses.of(self.store).has_any({"url": self.url}, {"model": self.model})
+
     def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order. What is kept already is not asked for.
 
@@ -131,7 +136,7 @@ class OpenAIModel(EndpointUser):
     def _ask(self, items: Mapping[int, Item], work: Work[Item, Result], asking: Asking) -> dict[int, Result]:
         """Results of the endpoint."""
         kept = self._responses(asking)
-        unusable = Unusable(asking.limit or f"{asking.group}.max_tokens", asking.max_tokens)
+        unusable = asking.unusable or Unusable(asking.limit or f"{asking.group}.max_tokens", asking.max_tokens)
         kept.check()
         at_once, where = min(self.concurrency, len(items)), (f"the endpoint {urlsplit(self.url).hostname}",)
 
@@ -145,7 +150,8 @@ class OpenAIModel(EndpointUser):
                     taken = Circumstances(1, first, time.time(), None, where, response["time_ms"], at_once)
                     response["taken"] = taken._asdict()
                     usable = asking.start_will_do and response["cause"] is Cause.CUT_OFF and response["text"].strip()
-                    unusable.add(None if usable else response["cause"])
+                    in_words = Cause.REFUSED if is_refusal(response["text"]) else None
+                    unusable.add(None if usable else response["cause"] or in_words)
                     return response
 
                 return _read(kept.get(self._key(request), send), asking)

@@ -26,9 +26,21 @@ ANNOUNCED = re.compile(
 CLOSING = re.compile(r"(?:let me know|I hope|hope this|feel free|is there anything|would you like)\b", re.IGNORECASE)
 REFUSAL = re.compile(
     r"(?:I'm|I am) (?:very )?sorry,|sorry,|unfortunately, I (?:cannot|can't)|as an AI\b|"
+    r"(?:es )?tut mir leid,|(?:je suis )?désolée?,|lo siento,|mi dispiace,|desculpe,|"
+    r"к сожалению, я|(?:很|非常)?抱歉|对不起|申し訳|죄송|"
     r"I(?:'m| am)? (?:cannot|can't|can not|unable to|not able to) (?:assist|help|answer|provide|comply|do that|create)",
     re.IGNORECASE,
 )
+UNABLE = re.compile(
+    r"\b(?:ca(?:n|nno|n no)'?t|won't|unable|not able|kann|p(?:eux|uis) pas|no puedo|n[oã][no]? posso|не могу)\b|"
+    r"无法|不能|できません|수 없",
+    re.IGNORECASE,
+)
+OFFERS_ANSWER = re.compile(  # I cannot give medical advice, but the answer is B
+    r"\banswers?\s*(?:is|are|:|would)|\b(?:but|however),?\s+(?!I\b)|\([A-Z]\)|\b[B-Z][).:]|\boption\s+[A-Z]\b|question:|[{\[]",
+    re.IGNORECASE,
+)
+LONGEST_REFUSAL = 400  # characters
 NAMED = re.compile(r"^\W{0,2}(?:passage|answer|summary|context)\W{0,2}?:\W{0,2}\s", re.IGNORECASE)
 QUOTES = "\"'“”*"
 
@@ -58,6 +70,13 @@ def prose(text: str) -> str:
     line = " ".join(" ".join(texts if len(texts) == 1 else _said(text, headings=True)).split())
     line = NAMED.sub("", TAG.sub("", line))
     return line[1:-1] if len(line) > 1 and {line[0], line[-1]} <= {*QUOTES} and line[0] not in line[1:-1] else line
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text does nothing but refuse, in words."""
+    text = text.strip().replace("\u2019", "'")
+    refuses = REFUSAL.match(text) and UNABLE.search(text) and not OFFERS_ANSWER.search(text)
+    return len(text) <= LONGEST_REFUSAL and bool(refuses)
 
 
 def _said(text: str, *, headings: bool = False) -> list[str]:

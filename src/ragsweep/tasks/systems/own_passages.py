@@ -11,7 +11,7 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import counted, one_line, some_of
+from ragsweep.core.terminal import counted, one_line, say_once, some_of
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.dataset import Passage
@@ -141,13 +141,17 @@ def returned(
     ranking = _ranking(dict(zip(rows, zip(ranked, results, strict=True), strict=True)), len(texts))
     shifted = misnamed_pages(results, places) or shifted_pages(items, [*of_judged], [*of_judged.values()], places)
     said, files = only_some(items, rows, [texts[row] for row in never], answers.others)
+    method = method_of(retriever)
+    if unordered := _unordered(results):
+        of = f"of {unordered:,} of {counted(len(results), 'query')}"
+        said.append(f"The scores {of} are in no order: the order in which the results came counts.")
+        say_once(f"{method.name or 'the system'}: {said[-1]}")
     sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted]
     files[FILE] = [
         *lines_of([texts[row] for row in rows], answers._replace(results=results)),
         *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
     ]
     ranking = replace(ranking, latency_ms=answers.latency_ms)
-    method = method_of(retriever)
     said_of = about(method.name, found.by, len(rows), answers.kept)
     return Returned(dataset, ReturnedRanking(ranking, tuple(sentences), method, files, never), said_of)
 
@@ -240,6 +244,15 @@ def _name(result: Result) -> str:
         one_line(result.text)[:LONGEST_NAME],
     ]
     return next(filter(None, named), "a result without id, source and text")
+
+
+def _unordered(results: Sequence[Sequence[Result]]) -> int:
+    """How many queries have scores that do not fall, or do not rise where those of more queries rise, as distances."""
+    scores = [[each.score for each in of_query if each.score is not None] for of_query in results]
+    steps = [np.diff(of_query) for of_query in scores if len(of_query) > 1]
+    return len(steps) - max(
+        sum(bool((each <= 0).all()) for each in steps), sum(bool((each >= 0).all()) for each in steps)
+    )
 
 
 def _ranking(rows: Mapping[int, tuple[Sequence[int], Sequence[Result]]], queries: int) -> Ranking:

@@ -9,6 +9,8 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.model.collection import Document
 from ragsweep.datasets.readers.entry_files import LARGEST_CORPUS_MB, expect_fields, id_of, read_entries, text_of
+from ragsweep.datasets.readers.json_objects import with_squad_rows
+from ragsweep.datasets.readers.known_columns import with_columns
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ class TableCorpus:
         path = Path(self.path)
         fields = [field for field in (self.title, self.text) if field]
         named = {f"corpus.{each}": getattr(self, each) for each in ("id", "text", "title", "page")}
-        for where, row in read_entries(path, "documents", setting="corpus.path", in_all_mb=LARGEST_CORPUS_MB):
+        rows = read_entries(path, "documents", setting="corpus.path", in_all_mb=LARGEST_CORPUS_MB)
+        rows = with_squad_rows(rows, "documents", path) if self.text == "text" else rows
+        for where, row in with_columns(rows, filter(None, named.values())):
             expect_fields(row, named, where)
             source = id_of(row, self.id, where)
             number = id_of(row, self.page, where) if self.page else "1"

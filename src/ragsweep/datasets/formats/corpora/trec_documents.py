@@ -21,6 +21,7 @@ from ragsweep.datasets.readers.entry_files import (
 )
 from ragsweep.datasets.readers.fields import flaw_of_name, without_entities
 from ragsweep.datasets.readers.files import files_at
+from ragsweep.datasets.readers.known_columns import column_in
 
 BODIES = ("TEXT", "LEADPARA", "LP")
 SECTIONS = "|".join(("HEADLINE", "HEAD", "HL", "TITLE", "TTL", *BODIES))  # what is read of a document in SGML
@@ -166,7 +167,7 @@ def _of_json(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str
         if line.strip():
             where = f"{path}, line {number}"
             _, entry = json_object(line, where)
-            name, field = (next((each for each in known if each in entry), known[0]) for known in (IDS, TEXTS))
+            name, field = (column_in(entry, known) or known[0] for known in (IDS, TEXTS))
             title = text_of(entry, "title", where) if "title" in entry and field != TEXTS[0] else None
             yield where, id_of(entry, name, where), " ".join(filter(None, (title, text_of(entry, field, where))))
 
@@ -175,8 +176,8 @@ def _of_tabs(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str
     for number, line in lines:
         if line.strip():
             source, tab, text = line.partition("\t")
-            names = [name.strip().lower() for name in line.split("\t")]
-            if number == 1 and names[0] in IDS and not {*TEXTS}.isdisjoint(names[1:]):
+            names = [name.strip() for name in line.split("\t")] if number == 1 else []
+            if column_in(names[:1], IDS) and column_in(names[1:], TEXTS):
                 if len(names) == 2:
                     continue
                 advice = f"corpus=table corpus.path={path} corpus.id={names[0]} corpus.text=COLUMN reads them"

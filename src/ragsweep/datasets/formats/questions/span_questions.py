@@ -28,7 +28,8 @@ from ragsweep.datasets.readers.entry_files import (
     value_of,
 )
 from ragsweep.datasets.readers.fields import QUERY_TYPE, flaw_of_name, listed, shown_value, whole
-from ragsweep.datasets.readers.json_objects import Named
+from ragsweep.datasets.readers.json_objects import Named, with_squad_rows
+from ragsweep.datasets.readers.known_columns import with_columns
 from ragsweep.datasets.readers.python_values import from_python
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
@@ -56,7 +57,7 @@ class SpanQuestions:
     without it, it is the document. All further columns are in the table of queries.
 
     A JSON file of SQuAD has such questions, with their ids, about its paragraphs, which are the documents that a table
-    reads from the same file.
+    reads from the same file. So have its rows on the Hugging Face hub, as JSON lines or Parquet.
 
     With `similarity`, references are found again in whatever text a parser has read: those with offsets, too, which are
     those of another text. One is taken where its content is written; else where the same letters and digits are; else
@@ -86,6 +87,7 @@ class SpanQuestions:
         references: list[Reference] = []
         searched: list[_Searched] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
+        rows = with_columns(with_squad_rows(rows, "queries", Path(self.path)), (*USED, ANSWERABLE))
         faults = Faults(self.path)
         for number, (where, row) in enumerate(rows, start=1):
             name = str(row["id"]).strip() if isinstance(row, Named) else str(number)

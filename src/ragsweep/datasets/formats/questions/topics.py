@@ -10,6 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.delimited_rows import Entry, rows_of
 from ragsweep.datasets.readers.entry_files import further_fields, id_of, text_of
 from ragsweep.datasets.readers.fields import listed, without_entities
+from ragsweep.datasets.readers.known_columns import column_in
 
 FIELDS = "num|title|desc|narr|head|dom|smry|con|fac|nat|time|def"  # the first topics of TREC have all of them
 # Those of the tracks on the web, microblogs, COVID-19 and clinical decisions.
@@ -153,8 +154,8 @@ def _topic(found: Mapping[str, str], field: str, where: str, there_is: list[str]
 
 def _of_tabs(path: Path, lines: list[tuple[int, str]], field: str) -> Iterator[Topic]:
     """The topics on lines of id, tab and text, or of a table whose first line has the names of its columns."""
-    names = [name.strip().lower() for name in lines[0][1].split("\t")] if lines else []
-    if not {*IDS}.isdisjoint(names) and not {*TEXTS, field}.isdisjoint(names):
+    names = lines[0][1].split("\t") if lines else []
+    if column_in(names, IDS) and column_in(names, (*TEXTS, field)):
         yield from topics_of_rows(rows_of(path, iter(lines), "\t"), field)
         return
     for line_number, line in lines:
@@ -178,11 +179,7 @@ def topics_of_rows(rows: Iterable[tuple[str, Entry]], field: str) -> Iterator[To
         DatasetError: A row has no id or no query.
     """
     for where, row in rows:
-        names = {name.lower(): name for name in row}
-        found = [
-            next((names[name] for name in known if name in names), None)
-            for known in (IDS, TEXTS if field == "title" else (field,))
-        ]
+        found = [column_in(row, known) for known in (IDS, TEXTS if field == "title" else (field,))]
         if found[0] is None or found[1] is None:
             expected = f"an id ({listed(IDS)}) and a query ({listed(TEXTS)}, or another as questions.field)"
             raise DatasetError(f"{where}: found the fields {listed(row)}; expected {expected}")
