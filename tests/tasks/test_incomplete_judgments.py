@@ -90,3 +90,4 @@ def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measure
     assert ("incomplete_judgments" in measurement.facts) == measured
     assert found.get("coverage/judged_at_k") == (pytest.approx(2 / 3) if measured else None)
     assert ("Incomplete judgments" in measurement.sections) == measured
+    assert measurement.facts.get("judged") == (pytest.approx((2 / 3, 1 / 2)) if measured else None)

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import unspent_in_words
-from ragsweep.report.value_words import rough
+from ragsweep.report.value_words import at, listed, rough
 from ragsweep.sweeps import Decision, Sweep
 from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
 
 RUNS_NAMED = 3
+LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 
 
@@ -43,7 +44,29 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured), *_lengths(decision), *unspent_in_words(decision)]
+    others = (*_unjudged(decision), *_unequal(decision.measured), *_lengths(decision), *unspent_in_words(decision))
+    return [*sentences, *others]
+
+
+def _unjudged(decision: Decision) -> Iterator[str]:
+    """That less was judged of what other configurations find: which of them is better may be a matter of that."""
+    sweep, choice, mine = decision.sweep, decision.headline, decision.named.facts.judged
+    if mine is None:
+        return
+    known = {sweep.label(run): run.facts.judged for run in choice.allowed.outcomes if run.facts.judged}
+    less = {
+        label: each.of_wrong
+        for label, each in known.items()
+        if min(mine.share - each.share, mine.of_wrong - each.of_wrong) > LESS_JUDGED
+    }
+    if less:
+        names = listed([*less])
+        their = " to ".join(dict.fromkeys(f"{100 * bound:.0f}" for bound in (min(less.values()), max(less.values()))))
+        yield (
+            f"Of what counts as wrong{at(sweep, choice)}, {100 * mine.of_wrong:.0f} % was judged for "
+            f"{sweep.label(decision.named)}, and {their} % for {names}: the rest may be right. ragsweep judge asks for "
+            "what can change the decision."
+        )
 
 
 def _lengths(decision: Decision) -> Iterator[str]:

@@ -92,12 +92,10 @@ def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, Ranking
         Means over queries: `judged_at_k`, `rbp` with its `residual`, and `condensed`, the metrics by name without the
         units that are not judged.
     """
-    if evaluation.ranks is not None or evaluation.places is not None:
-        return {}
     judged, k = evaluation.judged, evaluation.k
     known = judged_units(judged, qrels)
     unknown = (ranked := _ranked(judged)) & ~known
-    if not (qrels.grade <= 0).any() or not unknown[:, :k].any():
+    if not _are_known(evaluation, qrels) or not unknown[:, :k].any():
         return {}
     without = condensed(judged, known)
     return {
@@ -109,6 +107,19 @@ def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, Ranking
     }
 
 
+def _are_known(evaluation: Evaluation, qrels: Qrels) -> bool:
+    """Whether judgments say what is not relevant, and every query has the same number of ranks."""
+    return evaluation.ranks is None and evaluation.places is None and bool((qrels.grade <= 0).any())
+
+
+def _shares(evaluation: Evaluation, qrels: Qrels) -> tuple[float, float]:
+    """The judged share of what is among the first k, and of what counts as not relevant there; 1 of nothing."""
+    judged, k = evaluation.judged, evaluation.k
+    known, ranked = judged_units(judged, qrels)[:, :k], _ranked(judged)[:, :k]
+    of_ranked, of_wrong = known[ranked], known[ranked & ~judged.hits[:, :k]]
+    return float(of_ranked.mean()) if len(of_ranked) else 1.0, float(of_wrong.mean()) if len(of_wrong) else 1.0
+
+
 def recorded(
     evaluation: Evaluation, dataset: Dataset, metrics: Mapping[str, RankingMetric]
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
@@ -117,8 +128,11 @@ def recorded(
     What spans say of passages is complete: nothing is recorded of a dataset with references. Arguments as of
     `facts_of`.
     """
-    facts = {} if dataset.references else facts_of(evaluation, dataset.qrels, metrics)
-    return {"incomplete_judgments": facts} if facts else {}, section(evaluation, facts)
+    if dataset.references or not _are_known(evaluation, dataset.qrels):
+        return {}, {}
+    facts = facts_of(evaluation, dataset.qrels, metrics)
+    shares = {"judged": _shares(evaluation, dataset.qrels)}
+    return shares | ({"incomplete_judgments": facts} if facts else {}), section(evaluation, facts)
 
 
 def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -264,7 +264,9 @@ class RankingTask:
             details={"retrieved": tables.retrieved(evaluation, shown.items)} | details,
             curves=costs.curves(evaluation, tokens),
             measures=[
-                *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, *lacking.values()),
+                *costs.measures(
+                    ranking, at_k, items, self.evaluation.relevance_level, lacking.get("incomplete_judgments")
+                ),
                 *costs.indexed(items, (self.tokenizer, self.store)),
             ],
             cutoff=self.cutoff,
