@@ -850,3 +850,13 @@ def test_a_choice_says_where_less_was_judged_of_what_it_beats(judged, said):
         for run, each in zip(sweep.outcomes, judged, strict=True)
     ]
     assert any("judged" in sentence for sentence in headline(decided(*runs))) == said
+
+
+def test_a_cutoff_beyond_the_end_of_a_list_buys_nothing_that_is_known():
+    runs = over_k([0.4, 0.4, 0.4], [0.6, 0.6, 0.6]).sweep.outcomes
+    short = [replace(run, facts=replace(run.facts, ends_at=5)) if run.cutoff == 10 else run for run in runs]
+    said = " ".join(headline(decided(*short)))
+    assert " at 10" in " ".join(headline(decided(*runs)))
+    assert "at most 5 results for a query" in said
+    assert "k buys recall: " in said
+    assert " at 10 " not in said.partition("k buys recall: ")[2]

@@ -445,6 +445,21 @@ class Loaded:
         return self.collection
 
 
+@pytest.mark.parametrize(
+    ("k", "threshold", "ends"), [(2, None, None), (3, None, 2), (3, 1.5, None), (9, None, 2)], ids=str
+)
+def test_a_run_says_where_its_file_ends_before_the_cutoff(tmp_path, k, threshold, ends):
+    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", "x")]) for name in "abcd")
+    asked = (Query("q1", "q"), Query("q2", "q"))
+    collection = Collection("small", "page", documents, asked, (Judgment("q1", "a#1", 1), Judgment("q2", "a#1", 1)))
+    path = tmp_path / "run.trec"
+    path.write_text("q1 Q0 a#1 1 2 me\nq1 Q0 b#1 2 1 me\nq2 Q0 c#1 1 2 me\n")
+    made = task(Loaded(collection), RunFileRetriever(str(path), score_threshold=threshold), k)
+    measured = made.measure(made.load())
+    assert measured.facts.get("ends_at") == ends
+    assert any("At most 2 results" in notice for notice in measured.notices) == (ends is not None)
+
+
 @pytest.mark.usefixtures("long_work")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(measurements(), st.sampled_from(["after_cutoff", "before_cutoff"]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import unspent_in_words
-from ragsweep.report.value_words import at, listed, rough
+from ragsweep.report.value_words import at, cutoffs_in_words, listed, rough
 from ragsweep.sweeps import Decision, Sweep
 from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
 
@@ -44,8 +44,25 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    others = (*_unjudged(decision), *_unequal(decision.measured), *_lengths(decision), *unspent_in_words(decision))
+    others = (
+        *_ended(decision),
+        *_unjudged(decision),
+        *_unequal(decision.measured),
+        *_lengths(decision),
+        *unspent_in_words(decision),
+    )
     return [*sentences, *others]
+
+
+def _ended(decision: Decision) -> Iterator[str]:
+    """Whose rankings end before a cutoff at which they were measured."""
+    sweep = decision.sweep
+    short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if run.facts.ends_at]
+    if short:
+        who = listed([*dict.fromkeys(map(sweep.label, short))])
+        most = " to ".join(dict.fromkeys(str(bound([run.facts.ends_at or 0 for run in short])) for bound in (min, max)))
+        where = cutoffs_in_words(sweep, *sorted({run.cutoff or 0 for run in short}))
+        yield f"{who}: at most {most} results for a query, so that what would be found at {where} is not known."
 
 
 def _unjudged(decision: Decision) -> Iterator[str]:

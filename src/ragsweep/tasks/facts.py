@@ -198,6 +198,7 @@ class Facts:
         cutoff_unit: What it counts, where its name does not say so.
         returned: What it returns at each rank; None if that has no size.
         judged: How much of what it finds was judged; None if that is not known.
+        ends_at: The most that it has for a query, if less than the cutoff, and more might have been found; else None.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
         sections: What the task says of the configuration besides its scores: sentences by heading.
@@ -228,6 +229,7 @@ class Facts:
     cutoff_unit: str = ""
     returned: ReturnedFact | None = None
     judged: JudgedFact | None = None
+    ends_at: Annotated[int, Field(ge=1)] | None = None
     method: Method
     findings: Texts = ()
     sections: Mapping[str, Texts]
