@@ -691,6 +691,25 @@ def test_a_benchmark_is_read_from_the_folders_of_the_hub(tmp_path):
         BeirDataset("hub", str(tmp_path), split="dev").load()
 
 
+@pytest.mark.parametrize(
+    "lost", ["corpus/corpus-00001-of-00002", "queries/queries-00000-of-00002", "default/test-v1.0-00001-of-00002"]
+)
+def test_a_table_of_which_a_file_is_missing_is_refused(tmp_path, lost):
+    tables = {
+        "corpus/corpus": pd.DataFrame({"_id": ["d1", "d2"], "text": ["one", "two"]}),
+        "queries/queries": pd.DataFrame({"_id": ["q1", "q2"], "text": ["who", "what"]}),
+        "default/test-v1.0": pd.DataFrame({"query-id": ["q1", "q2"], "corpus-id": ["d1", "d2"], "score": [1, 1]}),
+    }
+    for name, table in tables.items():
+        (tmp_path / name).parent.mkdir()
+        for part in (0, 1):
+            table[part : part + 1].to_parquet(tmp_path / f"{name}-0000{part}-of-00002.parquet", index=False)
+    assert len(BeirDataset("hub", str(tmp_path), split="test-v1.0").load().documents) == 2
+    (tmp_path / f"{lost}.parquet").unlink()
+    with pytest.raises(DatasetError, match="has 1 of 2 files of a table"):
+        BeirDataset("hub", str(tmp_path), split="test-v1.0").load()
+
+
 def test_one_language_of_a_benchmark_has_a_path(tmp_path):
     for language in ("de", "sw"):
         for part, table in (
