@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import unspent_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, listed, rough
-from ragsweep.sweeps import Decision, Sweep
+from ragsweep.sweeps import Decision, Outcome, Sweep
 from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
 
 RUNS_NAMED = 3
@@ -45,8 +45,8 @@ def not_shown(decision: Decision) -> list[str]:
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
     others = (
-        *_ended(decision),
-        *_unjudged(decision),
+        *ended(decision),
+        *unjudged(decision),
         *_unequal(decision.measured),
         *_lengths(decision),
         *unspent_in_words(decision),
@@ -54,7 +54,7 @@ def not_shown(decision: Decision) -> list[str]:
     return [*sentences, *others]
 
 
-def _ended(decision: Decision) -> Iterator[str]:
+def ended(decision: Decision) -> Iterator[str]:
     """Whose rankings end before a cutoff at which they were measured."""
     sweep = decision.sweep
     short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if run.facts.ends_at]
@@ -65,25 +65,29 @@ def _ended(decision: Decision) -> Iterator[str]:
         yield f"{who}: at most {most} results for a query, so that what would be found at {where} is not known."
 
 
-def _unjudged(decision: Decision) -> Iterator[str]:
-    """That less was judged of what other configurations find: which of them is better may be a matter of that."""
-    sweep, choice, mine = decision.sweep, decision.headline, decision.named.facts.judged
-    if mine is None:
-        return
-    known = {sweep.label(run): run.facts.judged for run in choice.allowed.outcomes if run.facts.judged}
+def unjudged(decision: Decision) -> Iterator[str]:
+    """That less was judged of what other configurations find than of what the choice finds."""
+    sweep, choice = decision.sweep, decision.headline
+    if said := less_judged(sweep, decision.named, choice.allowed.outcomes, at(sweep, choice)):
+        yield f"{said} ragsweep judge asks for what can change the decision."
+
+
+def less_judged(sweep: Sweep, one: Outcome, others: Sequence[Outcome], where: str = "") -> str:
+    """That less was judged of what others find, so that they may be better than they measure; empty if it was not."""
+    mine = one.facts.judged
+    known = {sweep.label(run): run.facts.judged for run in others if run.facts.judged}
     less = {
         label: each.of_wrong
         for label, each in known.items()
-        if min(mine.share - each.share, mine.of_wrong - each.of_wrong) > LESS_JUDGED
+        if mine and min(mine.share - each.share, mine.of_wrong - each.of_wrong) > LESS_JUDGED
     }
-    if less:
-        names = listed([*less])
-        their = " to ".join(dict.fromkeys(f"{100 * bound:.0f}" for bound in (min(less.values()), max(less.values()))))
-        yield (
-            f"Of what counts as wrong{at(sweep, choice)}, {100 * mine.of_wrong:.0f} % was judged for "
-            f"{sweep.label(decision.named)}, and {their} % for {names}: the rest may be right. ragsweep judge asks for "
-            "what can change the decision."
-        )
+    if mine is None or not less:
+        return ""
+    their = " to ".join(dict.fromkeys(f"{100 * bound:.0f}" for bound in (min(less.values()), max(less.values()))))
+    return (
+        f"Of what counts as wrong{where}, {100 * mine.of_wrong:.0f} % was judged for {sweep.label(one)}, and {their} % "
+        f"for {listed([*less])}: the rest may be right."
+    )
 
 
 def _lengths(decision: Decision) -> Iterator[str]:
