@@ -261,6 +261,26 @@ def test_pages_with_grades_keep_them_unless_the_row_has_one(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected", "said"),
+    [
+        ("query,document,page,grade\nq,book.pdf,1,2\nq,book.pdf,2,0\nq,book.pdf,3,\n", [("1", 2), ("2", 0)], True),
+        ("query,relevant_docs,grade\nq,1,2\nq,2, \nr,3,0\n", [("1", 2), ("3", 0)], True),
+        (
+            "query,relevant_docs,grade\nq,1,2\nq,2;3,\n",
+            [("1", 2), ("2", 1), ("3", 1)],
+            False,
+        ),  # of several: none is read
+        ("query,relevant_docs,grade\nq,1,\nq,2,\n", [("1", 1), ("2", 1)], False),
+        ("query,relevant_docs,grade\nq,1,2\nr,,\n", [("1", 2)], False),
+    ],
+)
+def test_a_row_without_a_grade_where_others_have_one_is_no_judgment(tmp_path, capsys, text, expected, said):
+    found = judged(tmp_path, text)
+    assert [(unit.removeprefix("book.pdf#"), grade) for _, unit, grade in found] == expected
+    assert ("without a grade" in capsys.readouterr().err) == said
+
+
 def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_said(tmp_path, capsys):
     """It could be of the question. A sweep that takes pages with the grade 0 for relevant has to say so."""
     rows = 'query,relevant_docs,grade\nq,1,2\nr,1;2,0\ns,"{""1"": 2}",0\nt,1;2,\nu,,0\n'

@@ -109,6 +109,15 @@ def is_grade_unread(row: Mapping[str, object], field: str) -> bool:
     return has_grade and not _is_blank(row.get(field)) and not grade_columns_of(row, field)
 
 
+def is_graded(row: Mapping[str, object], field: str | None) -> bool | None:
+    """Whether the judgment of a row, in a field or in several columns, has its grade; None without one or a column."""
+    columns = grade_columns(row) if field is None else grade_columns_of(row, field)
+    judged = [field] if field is not None else [name for name in judgment_columns(row) if name not in GRADE]
+    if not columns or all(_is_blank(row.get(name)) for name in judged):
+        return None
+    return not all(_is_blank(row[name]) for name in columns)
+
+
 def graded_by_row(grades: dict[str, int], row: Entry, field: str, where: str) -> dict[str, int]:
     """The judgment in a field, which has one key, with the grade in another column of the row if there is one."""
     fields = {name: row[name] for name in grade_columns_of(row, field)}
