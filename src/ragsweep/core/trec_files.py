@@ -138,8 +138,11 @@ def check_one_system(
         of_query: npt.NDArray[np.int64] = queries[order][1:][same & (scores[order][1:] > scores[order][:-1])]
         return of_query
 
+    by_query = np.argsort(queries, kind="stable")
+    in_order = queries[by_query]
     for query in np.setdiff1d(rising(queries), rising(tag, queries)).tolist():
-        found = [tags[line] for line in np.flatnonzero(queries == query).tolist()]
+        first, end = np.searchsorted(in_order, (query, query + 1))
+        found = [tags[line] for line in by_query[first:end].tolist()]
         systems = [*dict.fromkeys(found)]
         if query >= 0 and 2 * len(systems) <= len(found):
             raise DatasetError(
