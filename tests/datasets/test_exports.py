@@ -71,6 +71,8 @@ def test_pages_in_another_notation_are_refused_with_the_right_one(tmp_path, writ
         ([{"doc_id": "book.pdf", "page": 1, "score": -1, "reason": "it says so"}], [("book.pdf#1", -1)]),
         ([{"source": None, "page": 2}, 3, "4", 5.0], [(f"book.pdf#{page}", 1) for page in (2, 3, 4, 5)]),
         ([{"source": "book.pdf#6"}], [("book.pdf#6", 1)]),
+        ([{"page": 1, "source": "book.pdf", "grade": 2}, {"page": 2, "grade": None}], [("book.pdf#1", 2)]),
+        ([{"page": 1, "source": "book.pdf", "grade": None}], [("book.pdf#1", 1)]),
         ([["book.pdf#1"], ["2", "book.pdf#3"]], [(f"book.pdf#{page}", 1) for page in (1, 2, 3)]),  # AutoRAG
         (2, [("book.pdf#2", 1)]),
     ],
