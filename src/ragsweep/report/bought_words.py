@@ -59,5 +59,5 @@ def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
         if cutoff is not None
         and (value := run.value(gain)) is not None
         and spends(decision.sweep, run)
-        and not run.facts.ends_at
+        and not run.ends_early
     ]

@@ -57,7 +57,7 @@ def not_shown(decision: Decision) -> list[str]:
 def ended(decision: Decision) -> Iterator[str]:
     """Whose rankings end before a cutoff at which they were measured."""
     sweep = decision.sweep
-    short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if run.facts.ends_at]
+    short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if run.ends_early]
     if short:
         who = listed([*dict.fromkeys(map(sweep.label, short))])
         most = " to ".join(dict.fromkeys(str(bound([run.facts.ends_at or 0 for run in short])) for bound in (min, max)))

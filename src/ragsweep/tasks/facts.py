@@ -198,7 +198,7 @@ class Facts:
         cutoff_unit: What it counts, where its name does not say so.
         returned: What it returns at each rank; None if that has no size.
         judged: How much of what it finds was judged; None if that is not known.
-        ends_at: The most that it has for a query, if less than the cutoff, and more might have been found; else None.
+        ends_at: The most that it has for a query, if curves go beyond that and more might be found; else None.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
         sections: What the task says of the configuration besides its scores: sentences by heading.
