@@ -71,6 +71,8 @@ def test_pages_in_another_notation_are_refused_with_the_right_one(tmp_path, writ
         ([{"doc_id": "book.pdf", "page": 1, "score": -1, "reason": "it says so"}], [("book.pdf#1", -1)]),
         ([{"source": None, "page": 2}, 3, "4", 5.0], [(f"book.pdf#{page}", 1) for page in (2, 3, 4, 5)]),
         ([{"source": "book.pdf#6"}], [("book.pdf#6", 1)]),
+        ([{"page": 1, "source": "book.pdf", "grade": 2}, {"page": 2, "grade": None}], [("book.pdf#1", 2)]),
+        ([{"page": 1, "source": "book.pdf", "grade": None}], [("book.pdf#1", 1)]),
         ([["book.pdf#1"], ["2", "book.pdf#3"]], [(f"book.pdf#{page}", 1) for page in (1, 2, 3)]),  # AutoRAG
         (2, [("book.pdf#2", 1)]),
     ],
@@ -259,6 +261,26 @@ def test_pages_with_grades_keep_them_unless_the_row_has_one(tmp_path):
         ("1", "book.pdf#1", 3),
         ("1", "book.pdf#2", 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "said"),
+    [
+        ("query,document,page,grade\nq,book.pdf,1,2\nq,book.pdf,2,0\nq,book.pdf,3,\n", [("1", 2), ("2", 0)], True),
+        ("query,relevant_docs,grade\nq,1,2\nq,2, \nr,3,0\n", [("1", 2), ("3", 0)], True),
+        (
+            "query,relevant_docs,grade\nq,1,2\nq,2;3,\n",
+            [("1", 2), ("2", 1), ("3", 1)],
+            False,
+        ),  # of several: none is read
+        ("query,relevant_docs,grade\nq,1,\nq,2,\n", [("1", 1), ("2", 1)], False),
+        ("query,relevant_docs,grade\nq,1,2\nr,,\n", [("1", 2)], False),
+    ],
+)
+def test_a_row_without_a_grade_where_others_have_one_is_no_judgment(tmp_path, capsys, text, expected, said):
+    found = judged(tmp_path, text)
+    assert [(unit.removeprefix("book.pdf#"), grade) for _, unit, grade in found] == expected
+    assert ("without a grade" in capsys.readouterr().err) == said
 
 
 def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_said(tmp_path, capsys):
@@ -741,6 +763,25 @@ def test_a_benchmark_is_read_from_the_folders_of_the_hub(tmp_path):
     assert [query.text for query in collection.queries] == ["what"]
     with pytest.raises(DatasetError, match=r"there are judgments of '?(test|train)"):
         BeirDataset("hub", str(tmp_path), split="dev").load()
+
+
+@pytest.mark.parametrize(
+    "lost", ["corpus/corpus-00001-of-00002", "queries/queries-00000-of-00002", "default/test-v1.0-00001-of-00002"]
+)
+def test_a_table_of_which_a_file_is_missing_is_refused(tmp_path, lost):
+    tables = {
+        "corpus/corpus": pd.DataFrame({"_id": ["d1", "d2"], "text": ["one", "two"]}),
+        "queries/queries": pd.DataFrame({"_id": ["q1", "q2"], "text": ["who", "what"]}),
+        "default/test-v1.0": pd.DataFrame({"query-id": ["q1", "q2"], "corpus-id": ["d1", "d2"], "score": [1, 1]}),
+    }
+    for name, table in tables.items():
+        (tmp_path / name).parent.mkdir()
+        for part in (0, 1):
+            table[part : part + 1].to_parquet(tmp_path / f"{name}-0000{part}-of-00002.parquet", index=False)
+    assert len(BeirDataset("hub", str(tmp_path), split="test-v1.0").load().documents) == 2
+    (tmp_path / f"{lost}.parquet").unlink()
+    with pytest.raises(DatasetError, match="has 1 of 2 files of a table"):
+        BeirDataset("hub", str(tmp_path), split="test-v1.0").load()
 
 
 def test_one_language_of_a_benchmark_has_a_path(tmp_path):

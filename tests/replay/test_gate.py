@@ -1,5 +1,7 @@
 """`ragsweep gate`: its exit status says whether a candidate may replace a baseline."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from outcomes import of_scores
@@ -7,6 +9,7 @@ from outcomes import of_scores
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
+from ragsweep.tasks.facts import JudgedFact
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +116,15 @@ def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
 
 def test_few_queries_are_pointed_out():
     assert "Only 8 queries: tests with so few are not reliable." in list(of([0.5] * 8, [0.5] * 8).sentences())
+
+
+@pytest.mark.parametrize("judged", [((1.0, 1.0), (0.2, 0.1)), ((0.2, 0.1), (1.0, 1.0))])
+def test_a_gate_says_of_which_run_less_was_judged(judged):
+    found = of([0.2, 0.4] * 20, [0.5, 0.6] * 20)
+    pairs = zip(found.sweep.outcomes, judged, strict=True)
+    runs = [replace(run, facts=replace(run.facts, judged=JudgedFact(*each))) for run, each in pairs]
+    said = list(replace(found, sweep=replace(found.sweep, outcomes=runs)).sentences())
+    assert sum("was judged for" in sentence for sentence in said) == 1
 
 
 def test_a_pull_request_gets_a_table():

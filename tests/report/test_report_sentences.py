@@ -22,6 +22,7 @@ from ragsweep.report.settings_words import ranges, tied_in_words
 from ragsweep.report.value_words import p_value, rough
 from ragsweep.statistics import LEVEL, holm, queries_needed
 from ragsweep.sweeps import decide
+from ragsweep.tasks.facts import JudgedFact
 
 TOKENS = "context/tokens"
 ALPHAS = np.linspace(0, 1, 15).round(2)
@@ -829,3 +830,33 @@ def test_what_no_configuration_meets_is_said_of_the_smallest_and_the_largest_cut
     decision = over_k([0.5, 0.5, 0.5], [0.3, 0.3, 0.3])
     missed = decide(replace(decision.sweep, settings=replace(SETTINGS, require={"recall": 0.999})))
     assert re.search(r"alpha 0.3 at k 3: recall 0\.\d+, .*alpha 0.3 at k 10: recall 0\.\d+, ", headline(missed)[0])
+
+
+@pytest.mark.parametrize(
+    ("judged", "said"),
+    [
+        ([(1.0, 1.0), (0.2, 0.1)], True),  # found by a system that took no part when the judgments were made
+        ([(1.0, 1.0), (0.95, 0.94)], False),
+        ([(0.6, 0.02), (0.4, 0.01)], False),  # nearly only what is relevant was judged: it finds less of that
+        ([(0.6, 0.5), (0.6, 0.2)], False),
+        ([(0.2, 0.1), (1.0, 1.0)], False),  # the choice may only be better than it measures
+        ([None, None], False),
+    ],
+)
+def test_a_choice_says_where_less_was_judged_of_what_it_beats(judged, said):
+    sweep = over_alpha(noisy([0.6, 0.3]), (0, 1))
+    runs = [
+        replace(run, facts=replace(run.facts, judged=each and JudgedFact(*each)))
+        for run, each in zip(sweep.outcomes, judged, strict=True)
+    ]
+    assert any("judged" in sentence for sentence in headline(decided(*runs))) == said
+
+
+def test_a_cutoff_beyond_the_end_of_a_list_buys_nothing_that_is_known():
+    runs = over_k([0.4, 0.4, 0.4], [0.6, 0.6, 0.6]).sweep.outcomes
+    short = [replace(run, facts=replace(run.facts, ends_at=5)) if run.cutoff == 10 else run for run in runs]
+    said = " ".join(headline(decided(*short)))
+    assert " at 10" in " ".join(headline(decided(*runs)))
+    assert "at most 5 results for a query" in said
+    assert "k buys recall: " in said
+    assert " at 10 " not in said.partition("k buys recall: ")[2]

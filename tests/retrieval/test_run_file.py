@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -207,6 +208,42 @@ def test_files_may_be_zipped_and_have_comments_and_the_line_ends_of_windows(tmp_
     path = tmp_path / "run.trec.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf# made by me\r\n\r\nq1\tQ0\tm#2\t1\t1e-3\tme\r\n"))
     assert rank(RunFileRetriever(str(path)), SEARCH, 5).passages.tolist() == [[2], [NOTHING]]
+
+
+ONE, OTHER = "q1 Q0 m#1/0 1 9 {}\nq1 Q0 m#2 2 3 {}\n", "q1 Q0 m#1/1 1 8 {}\nq1 Q0 a@b#1 2 7 {}\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "refused"),
+    [
+        (ONE.format("bm25", "bm25") + OTHER.format("splade", "splade"), True),
+        (ONE.format("bm25", "bm25") + OTHER.format("bm25", "bm25"), False),
+        (ONE.format("a", "b") + OTHER.format("c", "d"), False),  # a note on each line
+        (
+            "q1 Q0 m#1/0 1 9 x\nq1 Q0 m#1/1 2 8 y\nq1 Q0 a@b#1 3 7 y\nq1 Q0 m#2 4 3 x\n",
+            False,
+        ),  # where it is from
+        (ONE.format("x", "y") + OTHER.format("x", "y"), False),  # in no order at all
+        (ONE.format("x", "x") + "q%202 Q0 a@b#1 1 12 y\n", False),  # a part of the queries each
+    ],
+)
+def test_rankings_of_several_systems_are_not_sorted_into_one(tmp_path, lines, refused):
+    path = tmp_path / "run.trec"
+    path.write_text(lines)
+    qrels = {"q1": {"m#2": 1}, "q%202": {"a@b#1": 1}}
+    for read in (
+        lambda: RunFileRetriever(str(path)).check(SEARCH),
+        lambda: ragsweep.evaluate(path, qrels, resamples=1),
+    ):
+        with pytest.raises(DatasetError, match="several systems") if refused else nullcontext():
+            read()
+
+
+def test_a_row_that_lacks_a_column_is_named(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"qid": "q1", "docno": "m#1", "score": 3}\n{"qid": "q1", "docno": "m#2"}\n')
+    with pytest.raises(DatasetError, match="line 2: has no 'score'"):
+        RunFileRetriever(str(path)).check(SEARCH)
 
 
 MALFORMED = [
@@ -444,6 +481,21 @@ class Loaded:
 
     def load(self):
         return self.collection
+
+
+@pytest.mark.parametrize(
+    ("k", "threshold", "ends"), [(2, None, 2), (3, None, 2), (3, 1.5, None), (9, None, 2)], ids=str
+)
+def test_a_run_says_where_its_file_ends_before_the_cutoff(tmp_path, k, threshold, ends):
+    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", "x")]) for name in "abcd")
+    asked = (Query("q1", "q"), Query("q2", "q"))
+    collection = Collection("small", "page", documents, asked, (Judgment("q1", "a#1", 1), Judgment("q2", "a#1", 1)))
+    path = tmp_path / "run.trec"
+    path.write_text("q1 Q0 a#1 1 2 me\nq1 Q0 b#1 2 1 me\nq2 Q0 c#1 1 2 me\n")
+    made = task(Loaded(collection), RunFileRetriever(str(path), score_threshold=threshold), k)
+    measured = made.measure(made.load())
+    assert measured.facts.get("ends_at") == ends
+    assert any("At most 2 results" in notice for notice in measured.notices) == (ends is not None and k > ends)
 
 
 @pytest.mark.usefixtures("long_work")

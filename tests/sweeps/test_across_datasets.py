@@ -140,6 +140,15 @@ def test_a_dataset_is_named_by_what_chooses_it_if_its_name_is_not_its_own():
     assert found.labels == ["alpha 0", "alpha 1"]
 
 
+def test_a_dataset_on_which_less_was_judged_of_what_is_beaten_is_named():
+    judged = {0.5: (1.0, 1.0), 0: (0.3, 0.2), 1: (1.0, 1.0)}
+    runs = [run("a", alpha, mean, judged=judged[alpha]) for alpha, mean in zip((0, 0.5, 1), APART, strict=True)]
+    runs += [run("b", alpha, mean) for alpha, mean in zip((0, 0.5, 1), APART, strict=True)]
+    said = " ".join(across_in_words(across(runs)))
+    assert "On a: Of what counts as wrong" in said
+    assert "On b:" not in said
+
+
 def test_one_configuration_on_several_datasets_has_a_mean():
     found = across([run(name, 1, mean, swept={"dataset": name}) for name, mean in (("a", 0.4), ("b", 0.6))])
     assert found.problem == ""

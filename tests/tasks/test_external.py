@@ -346,3 +346,16 @@ def test_empty_or_contradictory_input_is_refused(rankings, qrels, message):
     with pytest.raises(DatasetError) as error:
         ragsweep.evaluate(rankings, qrels)
     assert str(error.value) == message
+
+
+def test_a_single_query_has_no_interval():
+    result = ragsweep.evaluate({"q": ["a", "b"]}, {"q": {"b": 1}}, k=2, resamples=10)
+    assert result.summary["mean"].to_dict() == result.means
+    assert result.summary[["ci_low", "ci_high"]].isna().all(axis=None)
+    assert "95 %" not in repr(result)
+
+
+@pytest.mark.parametrize(("k", "said"), [(2, False), (3, True)])
+def test_a_cutoff_beyond_the_end_of_every_ranking_is_said(k, said):
+    result = ragsweep.evaluate({"q": ["a", "b"], "p": ["a"]}, {"q": {"b": 1}, "p": {"c": 1}}, k=k, resamples=10)
+    assert ("at most 2 documents" in repr(result)) == said

@@ -16,15 +16,20 @@ from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 UNITS = st.sampled_from([f"d{number}" for number in range(8)])
-RANKING = st.lists(UNITS, min_size=1, max_size=8, unique=True)
+RANKING = st.lists(UNITS, min_size=1, max_size=12)  # later passages of a unit repeat it
 RUN = st.fixed_dictionaries({"q1": RANKING, "q2": RANKING})
 GRADES = st.dictionaries(UNITS, st.integers(0, 2), min_size=1)
 QRELS = st.fixed_dictionaries({"q1": GRADES.map(lambda grades: {**grades, "d0": 1}), "q2": GRADES})
 K = 5
 
 
+def exported(units):
+    """As in `ranking.trec`: a later passage of a unit has an id of its own."""
+    return [f"{unit}@{rank}" if unit in units[:rank] else unit for rank, unit in enumerate(units)]
+
+
 def trec_eval(run, qrels, measure, **flags):
-    scored = {query: {unit: float(-rank) for rank, unit in enumerate(units)} for query, units in run.items()}
+    scored = {query: {unit: -1.0 * rank for rank, unit in enumerate(exported(units))} for query, units in run.items()}
     found = pytrec_eval.RelevanceEvaluator(qrels, {measure.rpartition("_")[0] + f".{K}"}, **flags).evaluate(scored)
     return np.mean([found[query][measure] for query in qrels])
 
@@ -37,8 +42,8 @@ def test_judged_at_k_and_condensed_lists_equal_trec_eval(run, qrels):
     assert bool(found) == (told_apart and unknown)
     if not found:
         return
-    all_relevant = {query: dict.fromkeys(grades, 1) for query, grades in qrels.items()}
-    assert found["judged_at_k"] == pytest.approx(trec_eval(run, all_relevant, f"P_{K}"))
+    first = [({*units[:K]}, qrels[query]) for query, units in run.items()]  # Judged@k of ir_measures, of distinct units
+    assert found["judged_at_k"] == pytest.approx(np.mean([len(units & {*some}) / len(units) for units, some in first]))
     for name, measure in {"precision": "P", "recall": "recall", "ndcg": "ndcg_cut", "map": "map_cut"}.items():
         expected = trec_eval(run, qrels, f"{measure}_{K}", judged_docs_only_flag=True)
         assert found["condensed"][name] == pytest.approx(expected)
@@ -50,12 +55,17 @@ def test_the_residual_is_what_the_rest_adds_to_rbp_if_it_is_relevant(run, qrels)
     if not found:
         return
     least, most = [], []
-    for query, units in run.items():
-        weights = [(1 - PERSISTENCE) * PERSISTENCE**rank for rank in range(len(units))]
+    for query, units in [(query, exported(units)) for query, units in run.items()]:
+        weights = [(1 - PERSISTENCE) * PERSISTENCE**rank * ("@" not in unit) for rank, unit in enumerate(units)]
         least.append(sum(weight for unit, weight in zip(units, weights, strict=True) if qrels[query].get(unit, 0) >= 1))
         most.append(sum(weight for unit, weight in zip(units, weights, strict=True) if qrels[query].get(unit, 1) >= 1))
     assert found["rbp"] == pytest.approx(np.mean(least))
     assert found["residual"] == pytest.approx(np.mean(most) - np.mean(least))
+
+
+def test_of_few_results_that_are_all_judged_nothing_is_unknown():
+    found = evaluate({"q1": ["a"], "q2": ["b", "x"], "q3": []}, {q: {"a": 1, "b": 0} for q in ("q1", "q2", "q3")}, k=5)
+    assert found.incomplete["judged_at_k"] == pytest.approx((1 + 1 / 2) / 2)
 
 
 def test_judgments_of_what_is_relevant_alone_say_nothing():
@@ -80,3 +90,4 @@ def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measure
     assert ("incomplete_judgments" in measurement.facts) == measured
     assert found.get("coverage/judged_at_k") == (pytest.approx(2 / 3) if measured else None)
     assert ("Incomplete judgments" in measurement.sections) == measured
+    assert measurement.facts.get("judged") == (pytest.approx((2 / 3, 1 / 2)) if measured else None)

@@ -15,13 +15,14 @@ import numpy.typing as npt
 
 from ragsweep.core.errors import DatasetError, first_line
 from ragsweep.core.parsing import MB, MalformedError, read_lines
-from ragsweep.core.terminal import say_once
+from ragsweep.core.terminal import say_once, some_of
 
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS = ("query", "0", "document", "grade")
 NAMES = ("score", "sim", "grade", "relevance", "rel", "label")  # of the numbers, in a first line of names
 NO_ITERATION = ("Q0", "0")
 NOTHING_RETRIEVED = "nothing-retrieved"  # the document of a query without results, which trec_eval would leave out
+TAGS = ("tag", "system", "run", "run_id")  # columns of the system's name, which a table need not have
 TAG = "ragsweep"  # of our own runs, whose names are escaped
 
 LONGEST_LINE_MB = 1
@@ -110,6 +111,44 @@ def trec_eval_order(
     names = {name: place for place, name in enumerate(sorted(set(documents), key=str.encode, reverse=True))}
     places = np.array([names[name] for name in documents], dtype=np.int64)
     return np.lexsort((places, -in_single_precision(scores), queries))
+
+
+def check_one_system(
+    name: str, queries: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], tags: Sequence[str]
+) -> None:
+    """Raise `DatasetError` where the rankings of several systems would be sorted into one.
+
+    Their scores fall from line to line within each tag of a query, and not within the query. A tag that says where a
+    line is from, in one sorted ranking or for each line, is none of a system.
+
+    Args:
+        name: What has the lines.
+        queries: A number for the query of each line, shape [lines]; negative for one that does not count.
+        scores: Shape [lines].
+        tags: Shape [lines].
+    """
+    numbers = {tag: number for number, tag in enumerate(dict.fromkeys(tags))}
+    if len(numbers) < 2:
+        return
+    tag = np.array([numbers[each] for each in tags])
+
+    def rising(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        order = np.lexsort(keys)  # stable
+        same = np.all([key[order][1:] == key[order][:-1] for key in keys], axis=0)
+        of_query: npt.NDArray[np.int64] = queries[order][1:][same & (scores[order][1:] > scores[order][:-1])]
+        return of_query
+
+    by_query = np.argsort(queries, kind="stable")
+    in_order = queries[by_query]
+    for query in np.setdiff1d(rising(queries), rising(tag, queries)).tolist():
+        first, end = np.searchsorted(in_order, (query, query + 1))
+        found = [tags[line] for line in by_query[first:end].tolist()]
+        systems = [*dict.fromkeys(found)]
+        if query >= 0 and 2 * len(systems) <= len(found):
+            raise DatasetError(
+                f"{name}: has lines of several systems for a query ({some_of(systems)}), which would be sorted into "
+                "one ranking; expected each on its own"
+            )
 
 
 def say_if_distances(name: str, queries: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> None:

@@ -16,6 +16,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today, refuse_others
+from ragsweep.report.doubt_words import less_judged
 from ragsweep.report.markup import markdown
 from ragsweep.report.value_words import queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, AgainstBaseline, Groups, against_baseline
@@ -102,6 +103,8 @@ class Gate:
             f"[{found.low:+.4f}, {found.high:+.4f}], {self._questions}; not worse by the margin: "
             f"p {found.p_not_worse:.3g}; worse: p {found.p_worse:.3g}"
         )
+        for one, other in ((candidate, baseline), (baseline, candidate)):
+            yield from filter(None, [less_judged(self.sweep, one, [other])])
         if found.p_equivalent <= LEVEL:
             yield f"The two are equivalent within {margin} (two one-sided tests, p {found.p_equivalent:.3g})."
         if found.least is None:

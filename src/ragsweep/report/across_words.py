@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
-from ragsweep.report.doubt_words import doubted, news, not_shown
+from ragsweep.report.doubt_words import doubted, ended, news, not_shown, unjudged
 from ragsweep.report.value_words import cutoffs_in_words, in_sentence, p_value, rough
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import AcrossDatasets
@@ -21,7 +21,7 @@ def across_in_words(across: AcrossDatasets) -> list[str]:
         return [one_line(sentence) for sentence in (why, _left_out(across), _missing(across)) if sentence]
     several = len(across.labels) > 1 and not across.same_values
     rest = [_largest_loss(across), _best_mean(across), _agreement(across), _another(across)] if several else []
-    cautions = [_guessing(across), _few(across), _in_common(across)]
+    cautions = [_guessing(across), _few(across), _unknown(across), _in_common(across)]
     first = [_missing(across), _which(across), _standing(across) if several else "", *cautions]
     sentences = [*first, *rest, _left_out(across), _at_others(across)]
     return [one_line(sentence) for sentence in sentences if sentence]
@@ -125,6 +125,13 @@ def _vetoed(across: AcrossDatasets) -> str:
     doubted_ones = (decision for decision in across.decisions if doubted(decision))
     doubts = dict.fromkeys(" ".join([news(each), *not_shown(each)]).strip() for each in doubted_ones)
     return f"{' '.join(doubts)} The choice would be {across.named}." if doubts else ""
+
+
+def _unknown(across: AcrossDatasets) -> str:
+    """On which datasets results were not judged, or lists end; of one that must be looked at first, that is said."""
+    each = zip(across.names, across.decisions, strict=True)
+    some = [(name, [*ended(decision), *unjudged(decision)]) for name, decision in each if not doubted(decision)]
+    return " ".join(f"On {name}: {sentence}" for name, sentences in some for sentence in sentences)
 
 
 def _standing(across: AcrossDatasets) -> str:

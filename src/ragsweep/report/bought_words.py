@@ -44,7 +44,7 @@ def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
     """The gain and the cost of the named configuration at each swept cutoff at which it meets the requirements.
 
     Of one configuration: between the choices at two cutoffs, other settings differ as well. A budget that it could not
-    spend, as it was not measured at a larger cutoff, is left out.
+    spend, as it was not measured at a larger cutoff, is left out, and so is a cutoff before which its rankings end.
     """
     gain, cost = decision.gain or "", decision.cost or ""
     runs = {
@@ -56,5 +56,8 @@ def bought(decision: Decision) -> list[tuple[int, float, float | None]]:
     return [
         (cutoff, value, run.value(cost))
         for cutoff, run in runs.items()
-        if cutoff is not None and (value := run.value(gain)) is not None and spends(decision.sweep, run)
+        if cutoff is not None
+        and (value := run.value(gain)) is not None
+        and spends(decision.sweep, run)
+        and not run.ends_early
     ]

@@ -128,10 +128,11 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
         cutoffs = [*range(1, len(curve) + 1)]
         if metric in facts.curves and not curve:  # known at the measured cutoffs alone
             cutoffs, curve = at_each_cutoff(sweep, run, metric)
+        cutoffs, curve = cutoffs[: facts.ends_at], curve[: facts.ends_at]
         longest = max(longest, *cutoffs[-1:], 1)
         if metric in facts.intervals:
-            band = {"color": colours[name], "alpha": 0.13, "linewidth": 0}
-            axes.fill_between(cutoffs, *facts.intervals[metric], **band)
+            low, high = (bound[: facts.ends_at] for bound in facts.intervals[metric])
+            axes.fill_between(cutoffs, low, high, color=colours[name], alpha=0.13, linewidth=0)
         marker = MARKERS[index % len(MARKERS)]
         axes.plot(cutoffs, curve, color=colours[name], marker=marker, markersize=3.5, label=names[index])
     for cutoff in decision.choices:

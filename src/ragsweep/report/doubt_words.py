@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import unspent_in_words
-from ragsweep.report.value_words import rough
-from ragsweep.sweeps import Decision, Sweep
+from ragsweep.report.value_words import at, cutoffs_in_words, listed, rough
+from ragsweep.sweeps import Decision, Outcome, Sweep
 from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
 
 RUNS_NAMED = 3
+LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 
 
@@ -43,7 +44,50 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured), *_lengths(decision), *unspent_in_words(decision)]
+    others = (
+        *ended(decision),
+        *unjudged(decision),
+        *_unequal(decision.measured),
+        *_lengths(decision),
+        *unspent_in_words(decision),
+    )
+    return [*sentences, *others]
+
+
+def ended(decision: Decision) -> Iterator[str]:
+    """Whose rankings end before a cutoff at which they were measured."""
+    sweep = decision.sweep
+    short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if run.ends_early]
+    if short:
+        who = listed([*dict.fromkeys(map(sweep.label, short))])
+        most = " to ".join(dict.fromkeys(str(bound([run.facts.ends_at or 0 for run in short])) for bound in (min, max)))
+        where = cutoffs_in_words(sweep, *sorted({run.cutoff or 0 for run in short}))
+        yield f"{who}: at most {most} results for a query, so that what would be found at {where} is not known."
+
+
+def unjudged(decision: Decision) -> Iterator[str]:
+    """That less was judged of what other configurations find than of what the choice finds."""
+    sweep, choice = decision.sweep, decision.headline
+    if said := less_judged(sweep, decision.named, choice.allowed.outcomes, at(sweep, choice)):
+        yield f"{said} ragsweep judge asks for what can change the decision."
+
+
+def less_judged(sweep: Sweep, one: Outcome, others: Sequence[Outcome], where: str = "") -> str:
+    """That less was judged of what others find, so that they may be better than they measure; empty if it was not."""
+    mine = one.facts.judged
+    known = {sweep.label(run): run.facts.judged for run in others if run.facts.judged}
+    less = {
+        label: each.of_wrong
+        for label, each in known.items()
+        if mine and min(mine.share - each.share, mine.of_wrong - each.of_wrong) > LESS_JUDGED
+    }
+    if mine is None or not less:
+        return ""
+    their = " to ".join(dict.fromkeys(f"{100 * bound:.0f}" for bound in (min(less.values()), max(less.values()))))
+    return (
+        f"Of what counts as wrong{where}, {100 * mine.of_wrong:.0f} % was judged for {sweep.label(one)}, and {their} % "
+        f"for {listed([*less])}: the rest may be right."
+    )
 
 
 def _lengths(decision: Decision) -> Iterator[str]:

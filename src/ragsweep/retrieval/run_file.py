@@ -20,6 +20,7 @@ from ragsweep.core.limits import Text
 from ragsweep.core.terminal import one_line, say_once, some_of
 from ragsweep.core.trec_files import (
     TAG,
+    check_one_system,
     in_single_precision,
     number_of,
     say_if_distances,
@@ -199,6 +200,7 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
     queries = {composed(name): row for row, name in enumerate(names.queries)}
     others: dict[str, None] = {}
     documents: list[str] = []
+    tags: list[str] = []
     columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")
     ranked: set[int] = set()
     for line in run_lines(Path(path), SETTING):
@@ -214,9 +216,11 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
         place = known.place(line.document, ours, line.where)
         if place is not None:
             documents.append(sys.intern(line.document))
+            tags.append(sys.intern(line.tag))
             for column, value in zip(columns, (query, *place, score, line.number), strict=True):
                 column.append(value)
     lines = _Lines(*map(np.array, columns))
+    check_one_system(path, lines.queries, lines.scores, tags)
     say_if_distances(path, lines.queries, lines.scores)
     if as_trec_eval:
         order = trec_eval_order(lines.queries, lines.scores, documents)

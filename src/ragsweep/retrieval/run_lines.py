@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, read_lines
-from ragsweep.core.trec_files import LONGEST_LINE_MB, RUN, trec_lines
+from ragsweep.core.trec_files import LONGEST_LINE_MB, RUN, TAGS, trec_lines
 from ragsweep.datasets.readers.entry_files import ending_of, is_csv, read_entries, read_json
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS
 from ragsweep.datasets.readers.known_columns import column_in
@@ -18,7 +18,6 @@ COLUMNS: Mapping[str, Sequence[str]] = {  # of tables: PyTerrier's `docid` is a 
     "document": ("docno", "doc_id", "docid", "document", "corpus-id"),
     "score": ("score", "sim"),
 }
-TAGS = ("tag", "system", "run", "run_id")  # columns of the system's name, which a table need not have
 
 
 class RunLine(NamedTuple):
@@ -85,6 +84,8 @@ def _of_table(path: Path, setting: str) -> Iterator[RunLine]:
             if lacking := [what for what, name in columns.items() if not name]:
                 expected = ", ".join(f"{what} ({' or '.join(COLUMNS[what])})" for what in lacking)
                 raise DatasetError(f"{path}: has no column of {expected}")
+        if missing := [name for name in columns.values() if name not in row]:
+            raise DatasetError(f"{where}: has no {' and no '.join(map(repr, missing))}, unlike the first row")
         query, document, score = (row[columns[what]] for what in COLUMNS)
         tag = next((str(row[name]) for name in TAGS if row.get(name)), "")
         yield RunLine(where, number, str(query), str(document), score, tag)

@@ -58,6 +58,11 @@ class Outcome:
         return int(text) if text.isdecimal() else None
 
     @property
+    def ends_early(self) -> bool:
+        """Whether its lists end before a cutoff at which it was measured, so that more might be found there."""
+        return self.facts.ends_at is not None and self.facts.ends_at < max(self.between or (self.cutoff or 0,))
+
+    @property
     def configuration(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
         """The swept and the used settings, except the cutoff: runs with the same ones are one ranking, cut apart."""
         swept, used = (

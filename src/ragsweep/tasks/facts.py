@@ -116,6 +116,18 @@ class ReturnedFact(NamedTuple):
     counted_by: str
 
 
+class JudgedFact(NamedTuple):
+    """How much of what a configuration finds somebody judged; the rest counts as wrong.
+
+    Attributes:
+        share: Of everything that it finds.
+        of_wrong: Of what counts as wrong.
+    """
+
+    share: Annotated[Number, Field(ge=0, le=1)]
+    of_wrong: Annotated[Number, Field(ge=0, le=1)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FalseFindsFact:
     """What is found for questions that should find nothing. A score is None where nothing is found at any threshold.
@@ -185,6 +197,8 @@ class Facts:
         cutoff: Name of the setting that is a budget, such as `k`; empty if there is none.
         cutoff_unit: What it counts, where its name does not say so.
         returned: What it returns at each rank; None if that has no size.
+        judged: How much of what it finds was judged; None if that is not known.
+        ends_at: The most that it has for a query, if curves go beyond that and more might be found; else None.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
         sections: What the task says of the configuration besides its scores: sentences by heading.
@@ -214,6 +228,8 @@ class Facts:
     cutoff: str
     cutoff_unit: str = ""
     returned: ReturnedFact | None = None
+    judged: JudgedFact | None = None
+    ends_at: Annotated[int, Field(ge=1)] | None = None
     method: Method
     findings: Texts = ()
     sections: Mapping[str, Texts]

@@ -12,7 +12,7 @@ from ragsweep.datasets.readers.files import what_is
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
 QRELS_ENDINGS = (".tsv", ".tsv.gz", *ENDINGS, ".json", ".csv", ".csv.gz", ".txt", ".txt.gz")
 QRELS_FOLDERS = ("qrels", "default", "data")  # the configuration of the judgments is called default on the hub
-SHARD = re.compile(r"-\d{5}-of-\d{5}$")  # a part of a table that the hub has in several files
+SHARD = re.compile(r"-\d{5}-of-(\d{5})(?=\.|$)")  # a part of a table that the hub has in several files
 
 
 def files_of(root: Path, part: str, split: str) -> list[Path]:
@@ -22,7 +22,7 @@ def files_of(root: Path, part: str, split: str) -> list[Path]:
     any, or else all, which must be parts of one table.
 
     Raises:
-        DatasetError: There are none, or files of several tables.
+        DatasetError: There are none, files of several tables, or only some of a table's.
     """
     for ending in ENDINGS:
         if what_is(root / f"{part}{ending}"):
@@ -42,14 +42,14 @@ def files_of(root: Path, part: str, split: str) -> list[Path]:
         )
         missing = f"{plain} does not exist, nor does {plain.name}.gz, nor a folder {part} of Parquet files"
         raise DatasetError(f"{missing}{subsets}")
-    return chosen
+    return _whole(chosen)
 
 
 def qrels_files(root: Path, split: str) -> list[Path]:
     """The files with the judgments of a split; none if the folder has no judgments of any.
 
     Raises:
-        DatasetError: There are those of other splits.
+        DatasetError: There are those of other splits, or only some of the files of this one.
     """
     splits: dict[str, None] = {}
     for name in QRELS_FOLDERS:
@@ -59,7 +59,7 @@ def qrels_files(root: Path, split: str) -> list[Path]:
                 return [folder / f"{split}{ending}"]
         tables = _by_table(_files_in(folder, QRELS_ENDINGS), QRELS_ENDINGS)
         if split in tables:
-            return tables[split]
+            return _whole(tables[split])
         splits |= dict.fromkeys(tables)
     if not splits:
         return []
@@ -90,3 +90,12 @@ def _by_table(files: list[Path], endings: tuple[str, ...]) -> dict[str, list[Pat
         ending = max((each for each in endings if path.name.endswith(each)), key=len)
         tables.setdefault(SHARD.sub("", path.name.removesuffix(ending)), []).append(path)
     return tables
+
+
+def _whole(files: list[Path]) -> list[Path]:
+    """The files of a table, none of which is missing; a download that was interrupted leaves some of them."""
+    number = max((int(found[1]) for path in files if (found := SHARD.search(path.name))), default=0)
+    if len(files) < number:
+        names = listed(path.name for path in files)
+        raise DatasetError(f"{files[0].parent}: has {len(files)} of {number} files of a table ({names})")
+    return files

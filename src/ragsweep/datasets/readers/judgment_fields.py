@@ -49,12 +49,21 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
         items = [each for item in items for each in item]  # as AutoRAG writes alternatives
     if not all(isinstance(item, str | dict) or whole(item) is not None for item in items):
         raise DatasetError(f"{where} is {shown_value(found)}; expected {EXPECTED}")
+    filled = [_has_grade(item) if isinstance(item, dict) else None for item in items]
+    if True in filled:  # an empty grade beside others is no judgment
+        items = [item for item, has in zip(items, filled, strict=True) if has is not False]
     return _grades((_judgment(item, where) for item in items), where)
 
 
 def grade_columns(row: Mapping[str, object]) -> list[str]:
     """The columns of a row that have a grade."""
     return [name for name in GRADE if name in row]
+
+
+def _has_grade(row: Mapping[str, object]) -> bool | None:
+    """Whether a column for the grade has one; None without a column."""
+    columns = grade_columns(row)
+    return not all(_is_blank(row[name]) for name in columns) if columns else None
 
 
 def judgment_columns(row: Mapping[str, object]) -> list[str]:
@@ -86,7 +95,7 @@ def grades_of_row(row: Entry, where: str) -> dict[str, int]:
         several = next((name for name in SOURCE if isinstance(fields.get(name), list)), None)
         rows = [{**fields, several: each} for each in fields[several]] if several else [fields]
         return _grades((_judgment(each, where) for each in rows), where)
-    has_grade = not all(_is_blank(fields[name]) for name in grade_columns(row))
+    has_grade = _has_grade(row)
     judged = (
         (page, grade, *_judgment({**fields, paged: page}, where))
         for page, grade in grades_in(row, paged, where).items()
@@ -105,8 +114,14 @@ def grade_columns_of(row: Mapping[str, object], field: str) -> list[str]:
 
 def is_grade_unread(row: Mapping[str, object], field: str) -> bool:
     """Whether a row has a grade that is not read, as its judgments are in a list, or have grades of their own."""
-    has_grade = not all(_is_blank(row[name]) for name in grade_columns(row))
-    return has_grade and not _is_blank(row.get(field)) and not grade_columns_of(row, field)
+    return bool(_has_grade(row)) and not _is_blank(row.get(field)) and not grade_columns_of(row, field)
+
+
+def is_graded(row: Mapping[str, object], field: str | None) -> bool | None:
+    """Whether the judgment of a row, in a field or in several columns, has its grade; None without one or a column."""
+    columns = grade_columns(row) if field is None else grade_columns_of(row, field)
+    judged = [field] if field is not None else [name for name in judgment_columns(row) if name not in GRADE]
+    return _has_grade(row) if columns and not all(_is_blank(row.get(name)) for name in judged) else None
 
 
 def graded_by_row(grades: dict[str, int], row: Entry, field: str, where: str) -> dict[str, int]:

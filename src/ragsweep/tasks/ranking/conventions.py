@@ -1,23 +1,41 @@
-"""What decides a ranking besides its retriever: documents that a benchmark leaves out, and the order of ties."""
+"""What decides a ranking besides its retriever: what a benchmark leaves out, the order of ties, the end of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ragsweep.core.arrays import Indices
+from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
-from ragsweep.retrieval import KnowsTies, Ranker, Search
+from ragsweep.retrieval import KnowsTies, Ranker, Ranking, Search
+from ragsweep.retrieval.ranking import without_threshold
+from ragsweep.tasks.ranking.ranking_evaluation import CURVE
+from ragsweep.tasks.systems.own_passages import ReturnedRanking
 from ragsweep.text.normalisation import composed
 
-HEADING = "Documents left out, and ties"
+HEADING = "Documents left out, ties, and the end of the list"
 
 
-def conventions(ranker: Ranker, search: Search, items: Dataset, queries: Indices, k: int) -> list[str]:
-    """What is left out of the rankings of these queries, and for how many of them ties decide; one sentence each."""
-    return [*_left_out(search, items, queries), *_ties(ranker, search, queries, k)]
+def conventions(
+    ranker: Ranker, search: Search, items: Dataset, queries: Indices, k: int, *, ends_at: int | None = None
+) -> list[str]:
+    """What is left out of the rankings of these queries, for how many of them ties decide, and where a file ends."""
+    end = f"At most {ends_at} results are listed for a query, and k is {k}: what would follow is not known."
+    said = [*_left_out(search, items, queries), *_ties(ranker, search, queries, k)]
+    return [*said, end] if ends_at and ends_at < k and isinstance(ranker, KnowsTies) else said
+
+
+def ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[str, int]:
+    """How many passages a ranking that was made elsewhere has for a query, at most, if curves or k go beyond that.
+
+    What would follow is not known then. A ranker that is asked here, or a lowest score, ends a ranking for good.
+    Nothing is said of k 0.
+    """
+    most = int((ranking.passages != NOTHING).sum(axis=1).max(initial=0))
+    elsewhere = isinstance(ranker, KnowsTies | ReturnedRanking) and without_threshold(ranker) is ranker
+    return {"ends_at": most} if k and elsewhere and 0 < most < min(max(k, CURVE), len(items.passages)) else {}
 
 
 def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]:

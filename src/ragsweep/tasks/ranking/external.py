@@ -14,8 +14,8 @@ import pandas as pd
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import some_of
-from ragsweep.core.trec_files import say_if_distances, trec_eval_order
+from ragsweep.core.terminal import counted, some_of
+from ragsweep.core.trec_files import check_one_system, say_if_distances, trec_eval_order
 from ragsweep.datasets import Qrels
 from ragsweep.datasets.model.unranked import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
@@ -64,10 +64,10 @@ class RankingEvaluation:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """A row per metric: its mean at k, and the bounds of the 95 % bootstrap interval of the mean."""
-        means, low, high = list(self.means.values()), self.evaluation.ci_low, self.evaluation.ci_high
-        index = pd.Index(self.evaluation.names, name="metric")
-        return pd.DataFrame({"mean": means, "ci_low": low, "ci_high": high}, index=index)
+        """A row per metric: its mean at k, and the bounds of its 95 % bootstrap interval; NaN of a single query."""
+        ends = (self.evaluation.ci_low, self.evaluation.ci_high) if len(self.query_ids) > 1 else (np.nan, np.nan)
+        columns = dict(zip(("mean", "ci_low", "ci_high"), (list(self.means.values()), *ends), strict=True))
+        return pd.DataFrame(columns, index=pd.Index(self.evaluation.names, name="metric"))
 
     @property
     def per_query(self) -> pd.DataFrame:
@@ -92,8 +92,7 @@ class RankingEvaluation:
     @property
     def _heads(self) -> list[str]:
         judged = self.evaluation.judged
-        graded = (judged.ideal[judged.relevant == 0] > 0).any()
-        score = f"scoring 0{BUT_GRADED if graded else ''}"
+        score = f"scoring 0{BUT_GRADED if (judged.ideal[judged.relevant == 0] > 0).any() else ''}"
         own = "left out" if self.leave_out else "leave_out='same_id' leaves it out, as BEIR and MTEB do"
         notes = {
             f"with the document of their own id in the ranking, {own}": self.with_own_document,
@@ -102,10 +101,13 @@ class RankingEvaluation:
             f"without a relevant document, {score}": self.without_relevant,
         }
         told = [f"{what}: {len(ids)} ({some_of(ids)})" for what, ids in notes.items() if ids]
-        if not self.evaluation.judged.hits.any():
+        if not judged.hits.any():
             told.append("no relevant document is ranked at any depth: check that rankings and qrels use the same ids")
+        if (most := int((judged.units != NOTHING).sum(axis=1).max())) < self.evaluation.k:
+            told.append(f"at most {most} documents are ranked for a query: what would follow is not known")
         told += section(self.evaluation, self.incomplete).get(HEADING, [])
-        return [f"{len(self.query_ids)} queries at k={self.evaluation.k}, 95 % intervals", *told]
+        queries, kind = len(self.query_ids), "95 % intervals" if len(self.query_ids) > 1 else "too few for intervals"
+        return [f"{counted(queries, 'query')} at k={self.evaluation.k}, {kind}", *told]
 
 
 def evaluate(
@@ -167,8 +169,7 @@ def evaluate(
         DatasetError: Rankings or qrels cannot be read or have no query in common, two judgments contradict each other,
             or nothing is relevant.
     """
-    k = _whole("k", k, 1, LARGEST_K)
-    relevance_level = _whole("relevance_level", relevance_level, 1)
+    k, relevance_level = _whole("k", k, 1, LARGEST_K), _whole("relevance_level", relevance_level, 1)
     resamples, seed = _whole("resamples", resamples, 1), _whole("seed", seed, 0)
     _one_of("collapse", collapse, get_args(Collapse))
     _one_of("gain", gain, get_args(Gain))
@@ -192,9 +193,8 @@ def evaluate(
         collapse=collapse,
         relevance_level=relevance_level,
     )
-    no_types = (None,) * len(rows)
     ranked = set(found.queries)
-    measured = measure(judged, wanted, k, no_types, tuple(rows), resamples=resamples, seed=seed)
+    measured = measure(judged, wanted, k, (None,) * len(rows), tuple(rows), resamples=resamples, seed=seed)
     return RankingEvaluation(
         measured,
         tuple(rows),
@@ -220,9 +220,10 @@ def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], l
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
     query[list(left_out)] = NOTHING
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
+    check_one_system(found.source, query, found.numbers, found.systems)
     say_if_distances(found.source, query, found.numbers)
-    is_file = len(found.lines) > 0
-    order = trec_eval_order(query, found.numbers, found.documents) if is_file else np.lexsort((-found.numbers, query))
+    by_score = np.lexsort((-found.numbers, query))
+    order = trec_eval_order(query, found.numbers, found.documents) if found.lines else by_score
     order = order[query[order] != NOTHING]
     query, unit = query[order], unit[order]
     counts = np.bincount(query, minlength=len(rows))

@@ -19,34 +19,42 @@ HEADING = "Incomplete judgments"
 
 
 def judged_units(judged: Judged, qrels: Qrels) -> Hits:
-    """Whether the unit at each rank has a judgment for the query, shape [queries, depth]."""
+    """Whether the unit at each rank has a judgment for the query, shape [queries, depth].
+
+    A later passage of a unit has none: it earns nothing, whatever is judged, and its line in `ranking.trec` has an id
+    of its own.
+    """
     width = max(judged.units.max(initial=0), qrels.unit.max(initial=0)) + 1
     keys = judged.units + width * judged.queries[:, None]
-    known: Hits = np.isin(keys, qrels.unit + width * qrels.query) & (judged.units != NOTHING)
+    known: Hits = np.isin(keys, qrels.unit + width * qrels.query) & _ranked(judged)
     return known
 
 
-def judged_at(known: Hits, k: int) -> PerQuery:
-    """Judged@k: the share of the first k ranks with a judged unit, even if fewer than k were retrieved.
+def _ranked(judged: Judged) -> Hits:
+    """Whether a unit is at a rank for the first time, shape [queries, depth]."""
+    ranked: Hits = (judged.units != NOTHING) & ~judged.repeated
+    return ranked
 
-    As in ir_measures; it is the precision if everything that is judged were relevant.
+
+def judged_at(known: Hits, ranked: Hits, k: int) -> float:
+    """Judged@k: the share of the units among the first k that is judged, averaged over queries.
+
+    As in ir_measures, where fewer than k were retrieved it is the share of those. Queries without any are left out.
 
     Args:
         known: Whether the unit at each rank is judged, shape [queries, depth].
+        ranked: Whether there is a unit at each rank, for the first time, shape [queries, depth].
         k: Cutoff, at least 1.
-
-    Returns:
-        Values in [0, 1], shape [queries].
     """
-    shares: PerQuery = known[:, :k].sum(axis=1) / k
-    return shares
+    found, units = known[:, :k].sum(axis=1), ranked[:, :k].sum(axis=1)
+    return float((found[units > 0] / units[units > 0]).mean())
 
 
 def rank_biased(found: Hits) -> PerQuery:
     """Rank-biased precision (Moffat and Zobel 2008): the weight of the ranks that are found, shape [queries].
 
-    Of the ranks that are not judged, it is the residual: how much higher it would be if all these were relevant. The
-    ranks beyond the ranking, of at least 100, have 2e-10 of the weight, and are left out.
+    Of the ranks that are not judged, it is the residual: how much higher it would be if all these were relevant. What
+    lies beyond the end of a ranking is not counted: the authors add 0.8^depth for it, 2e-10 of 100 ranks, .11 of 10.
 
     Args:
         found: Whether each rank counts, shape [queries, depth].
@@ -55,7 +63,7 @@ def rank_biased(found: Hits) -> PerQuery:
 
 
 def condensed(judged: Judged, known: Hits) -> Judged:
-    """The rankings without the units that are not judged (Sakai 2007): later units move up."""
+    """The rankings without what is not judged (Sakai 2007): later units move up, as with trec_eval's -J."""
     order = np.argsort(~known, axis=1, kind="stable")
     kept = np.take_along_axis(known, order, axis=1)
 
@@ -84,21 +92,32 @@ def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, Ranking
         Means over queries: `judged_at_k`, `rbp` with its `residual`, and `condensed`, the metrics by name without the
         units that are not judged.
     """
-    if evaluation.ranks is not None or evaluation.places is not None:
-        return {}
     judged, k = evaluation.judged, evaluation.k
     known = judged_units(judged, qrels)
-    unknown = ~known & (judged.units != NOTHING)
-    if not (qrels.grade <= 0).any() or not unknown[:, :k].any():
+    unknown = (ranked := _ranked(judged)) & ~known
+    if not _are_known(evaluation, qrels) or not unknown[:, :k].any():
         return {}
     without = condensed(judged, known)
     return {
-        "judged_at_k": float(judged_at(known, k).mean()),
+        "judged_at_k": judged_at(known, ranked, k),
         "persistence": PERSISTENCE,
         "rbp": float(rank_biased(judged.hits).mean()),
         "residual": float(rank_biased(unknown).mean()),
         "condensed": {name: float(np.mean(metric(without, k))) for name, metric in metrics.items()},
     }
+
+
+def _are_known(evaluation: Evaluation, qrels: Qrels) -> bool:
+    """Whether judgments say what is not relevant, and every query has the same number of ranks."""
+    return evaluation.ranks is None and evaluation.places is None and bool((qrels.grade <= 0).any())
+
+
+def _shares(evaluation: Evaluation, qrels: Qrels) -> tuple[float, float]:
+    """The judged share of what is among the first k, and of what counts as not relevant there; 1 of nothing."""
+    judged, k = evaluation.judged, evaluation.k
+    known, ranked = judged_units(judged, qrels)[:, :k], _ranked(judged)[:, :k]
+    of_ranked, of_wrong = known[ranked], known[ranked & ~judged.hits[:, :k]]
+    return float(of_ranked.mean()) if len(of_ranked) else 1.0, float(of_wrong.mean()) if len(of_wrong) else 1.0
 
 
 def recorded(
@@ -109,8 +128,11 @@ def recorded(
     What spans say of passages is complete: nothing is recorded of a dataset with references. Arguments as of
     `facts_of`.
     """
-    facts = {} if dataset.references else facts_of(evaluation, dataset.qrels, metrics)
-    return {"incomplete_judgments": facts} if facts else {}, section(evaluation, facts)
+    if dataset.references or not _are_known(evaluation, dataset.qrels):
+        return {}, {}
+    facts = facts_of(evaluation, dataset.qrels, metrics)
+    shares = {"judged": _shares(evaluation, dataset.qrels)}
+    return shares | ({"incomplete_judgments": facts} if facts else {}), section(evaluation, facts)
 
 
 def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -125,8 +147,9 @@ def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[
     rbp = f"RBP({facts['persistence']:g}) {facts['rbp']:.3f}, residual {facts['residual']:.3f}"
     return {
         HEADING: [
-            f"Judged@{k} {facts['judged_at_k']:.3f}: this share of the first {k} ranks is judged; the rest counts as "
-            f"not relevant. {rbp}: that is how much higher it would be if all the rest were relevant.",
+            f"Judged@{k} {facts['judged_at_k']:.3f}: this share of what is among the first {k} is judged; the rest "
+            f"counts as not relevant. {rbp}: that is how much higher it would be if all that is ranked and not judged "
+            "were relevant.",
             f"On condensed lists, without what is not judged (as measured): {', '.join(of_metrics)}.",
         ]
     }

@@ -44,7 +44,7 @@ def measures(
     tokens: Array | None,
     items: Dataset,
     relevance_level: int,
-    incomplete: Mapping[str, Any] | None = None,
+    lacking: Mapping[str, Any] | None = None,
 ) -> list[Measure]:
     """Everything of a run that is measured besides the metrics.
 
@@ -53,11 +53,11 @@ def measures(
         tokens: The tokens of each query's context, shape [queries]; None if not counted.
         items: Has the units, and the references that were lost.
         relevance_level: The lowest grade that counts as relevant.
-        incomplete: What is known of incomplete judgments, as of `facts_of`; None if nothing is.
+        lacking: What is recorded of incomplete judgments; None if nothing is.
     """
     coverage = items.coverage(relevance_level)
     known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
-    if incomplete:
+    if incomplete := (lacking or {}).get("incomplete_judgments"):
         known += [Measure(JUDGED, incomplete["judged_at_k"]), Measure(RESIDUAL, incomplete["residual"])]
     return [*_costs(ranking, tokens), *known, *measured(items)]
 

@@ -35,7 +35,7 @@ from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_false_finds as finds
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
-from ragsweep.tasks.ranking.conventions import HEADING, conventions
+from ragsweep.tasks.ranking.conventions import HEADING, conventions, ended
 from ragsweep.tasks.ranking.coverage import say_unusual
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
@@ -187,8 +187,7 @@ class RankingTask:
 
     def shown(self, items: Dataset, ranking: Ranking) -> Shown:
         """What is returned for the passages of the ranking, measured."""
-        counter = (self.tokenizer, self.store)
-        measuring = Measuring(self.evaluation, self.k, self.budget, self.depth, counter, self.seed)
+        measuring = Measuring(self.evaluation, self.k, self.budget, self.depth, (self.tokenizer, self.store), self.seed)
         if self.returns is None:
             return measuring.passages(items, ranking)
         return enlarged(items, ranking, self.returns, measuring)
@@ -242,7 +241,8 @@ class RankingTask:
         with dealing(judgments := self._judgments(items)):
             texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
             silent = nothing_found.silence_report(self._ranker, search, items, evaluation.judged.queries, ranking)
-            decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k)
+            facts |= (ends := ended(self._ranker, ranking, items, 0 if self.budget or self.returns else self.k))
+            decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k, **ends)
         sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
         lacking, of_lacking = incomplete.recorded(evaluation, items, self.evaluation.metrics)
         if judgments is not None:
@@ -264,7 +264,7 @@ class RankingTask:
             details={"retrieved": tables.retrieved(evaluation, shown.items)} | details,
             curves=costs.curves(evaluation, tokens),
             measures=[
-                *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, *lacking.values()),
+                *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, lacking),
                 *costs.indexed(items, (self.tokenizer, self.store)),
             ],
             cutoff=self.cutoff,

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, read_lines
-from ragsweep.core.trec_files import LONGEST_LINE_MB, number_of, trec_lines
+from ragsweep.core.trec_files import LONGEST_LINE_MB, TAGS, number_of, trec_lines
 from ragsweep.core.trec_files import QRELS as QRELS_LINE
 from ragsweep.core.trec_files import RUN as RUN_LINE
 from ragsweep.datasets.formats.beir import HEADER
@@ -26,7 +26,7 @@ from ragsweep.statistics.intervals import Array
 from ragsweep.text.normalisation import Spellings
 
 Source = Mapping[Any, Any] | pd.DataFrame | str | PathLike[str]
-Row = tuple[object, object, object]  # query, document, number
+Row = tuple[object, object, object, object]  # query, document, number, name of the system
 
 QUERY = ("query_id", "qid", "query-id")  # column names of ragsweep, PyTerrier and BEIR
 DOCUMENT = ("doc_id", "docno", "corpus-id")
@@ -78,6 +78,7 @@ class Entries(NamedTuple):
         documents: Document ids.
         numbers: Scores or grades.
         lines: Line numbers from 1. Empty if the source is not a file.
+        systems: Names of the systems; empty ones where the source has none.
     """
 
     source: str
@@ -86,6 +87,7 @@ class Entries(NamedTuple):
     documents: list[str]
     numbers: Array
     lines: Sequence[int] = ()
+    systems: Sequence[str] = ()
 
     def where(self, entry: int) -> str:
         """The place of an entry, for error messages."""
@@ -117,10 +119,11 @@ def read(source: Source, kind: InputKind, listed: float) -> Entries:
     else:
         found = type(source).__name__
         raise DatasetError(f"{where}: found a {found}, expected a dict, a DataFrame or the path of a TREC file")
-    queries = [_id(query, where) for query, _, _ in rows]
-    documents = [_id(document, f"{where}, query {query!r}") for query, document, _ in rows]
-    numbers = np.array([number_of(number) for _, _, number in rows], dtype=np.float64)
-    entries = Entries(where, list(dict.fromkeys([*named, *queries])), queries, documents, numbers, lines)
+    queries = [_id(query, where) for query, *_ in rows]
+    documents = [_id(document, f"{where}, query {query!r}") for query, document, *_ in rows]
+    numbers = np.array([number_of(number) for _, _, number, _ in rows], dtype=np.float64)
+    systems = [str(system) for *_, system in rows]
+    entries = Entries(where, list(dict.fromkeys([*named, *queries])), queries, documents, numbers, lines, systems)
     unusable = ~np.isfinite(numbers) if kind is RANKINGS else np.isnan(numbers)  # `evaluate` checks grades
     for entry in np.flatnonzero(unusable).tolist():
         expected = "a number" if np.isnan(numbers[entry]) else "a finite number"
@@ -149,7 +152,7 @@ def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Itera
             raise DatasetError(f"{kind.name}, query {query!r}: found a {found}, expected {kind.per_query}")
         pairs = documents.items() if isinstance(documents, Mapping) else zip(documents, repeat(listed), strict=False)
         for document, number in pairs:
-            yield query, document, number
+            yield query, document, number, ""
 
 
 def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
@@ -163,19 +166,20 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
         if list(frame.columns).count(name) > 1:
             raise DatasetError(f"{kind.name}: found several columns called {name}; expected one")
         names.append(name)
-    return zip(*(frame[name].tolist() for name in names), strict=True)
+    systems = next((frame[name].tolist() for name in (*TAGS, "name") if name in frame.columns), [""] * len(frame))
+    return zip(*(frame[name].tolist() for name in names), systems, strict=True)
 
 
 def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
     """The rows of a TREC file, or of qrels with the header of BEIR, each with its line number."""
     places = [kind.line.index(column) for column in ("query", "document", kind.number)]
     if kind is QRELS and _begins_with(HEADER, path):
-        yield from read_qrels(path, kind.name)
+        yield from ((number, (*row, "")) for number, row in read_qrels(path, kind.name))
         return
     hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
     for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):
         query, document, value = (cells[place] for place in places)
-        yield number, (query, document, value)
+        yield number, (query, document, value, cells[-1] if kind is RANKINGS else "")
 
 
 def _begins_with(header: Sequence[str], path: Path) -> bool:

@@ -36,6 +36,7 @@ from ragsweep.datasets.readers.judgment_fields import (
     grades_in,
     grades_of_row,
     is_grade_unread,
+    is_graded,
     judgment_columns,
 )
 from ragsweep.datasets.readers.judgment_files import JudgmentFile, refuse_parquet, table_with
@@ -172,6 +173,7 @@ class TableQuestions:
         ungraded = 0  # rows whose grade is not read
         differing: dict[str, None] = {}
         some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
+        blank = self._without_grade(rows)
         judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in rows:
@@ -191,7 +193,7 @@ class TableQuestions:
                 question = questions.setdefault(key, RowsOfQuestion(query, where))
                 question.rows += 1
                 ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
-                grades = self._grades(row, where, sources, endings)
+                grades = {} if where in blank else self._grades(row, where, sources, endings)
                 _expect_document(grades if relevant is None and some_named else {}, row, where)
                 differing |= question.add(query, grades, where)
             except DatasetError as error:
@@ -213,6 +215,7 @@ class TableQuestions:
             (judging, f"judgments are taken from {listed(judging)}{other}"),
             (read > len(questions), f"{read:,} rows are {counted(len(questions), 'question')}, some with several rows"),
             (ungraded, f"the grade in a column of its own is not read for {several}"),
+            (blank, f"{counted(len(blank), 'row')} without a grade, where others have one, are no judgment"),
             (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
         ):
             if is_so:
@@ -256,6 +259,11 @@ class TableQuestions:
         if named not in sources and PurePosixPath(named).suffix not in endings:
             return grades
         return {key if "#" in key or key in sources else f"{named}#{key}": grade for key, grade in grades.items()}
+
+    def _without_grade(self, rows: Sequence[tuple[str, Entry]]) -> set[str]:
+        """The places of the rows whose judgment has no grade, where others have one."""
+        graded = {where: is_graded(row, self._relevant_in(row)) for where, row in rows}
+        return {where for where, has in graded.items() if has is False} if True in graded.values() else set()
 
     def _id_in(self, row: Entry) -> str | None:
         """The column of the ids."""
