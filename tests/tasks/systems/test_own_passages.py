@@ -304,3 +304,37 @@ def test_scores_that_fall_for_some_queries_only_are_not_compared():
     falls, rises = ([page(at, score=score) for at, score in enumerate(scores, start=1)] for scores in ((9, 5), (5, 9)))
     assert {*found(System(lambda at: falls))[1].scores[:, 0].tolist()} == {9}
     assert {*found(System(lambda at: rises if at == 3 else falls))[1].scores[:, 0].tolist()} == {-1}
+
+
+def numbered(documents=True):
+    """Texts with the names 1 to 30, judged one a query."""
+    texts = tuple(Document.from_pages(str(at), [("1", str(at), text)]) for at, text in enumerate(TEXTS, start=1))
+    judged = tuple(Judgment(query.query_id, query.query_id, 1) for query in QUERIES)
+    collection = Collection("numbers", "document", texts if documents else (), QUERIES, judged)
+    return Dataset.from_collection(collection, PageChunker())
+
+
+@pytest.mark.parametrize("row_first", [True, False])
+def test_of_two_ids_that_are_known_the_one_counts_that_has_the_text(row_first):
+    def results(at):
+        ids = (str(31 - at), str(at))
+        return [Result(ids if row_first else ids[::-1], text=TEXTS[at - 1])]
+
+    _, _, units = found(System(results), numbered())
+    assert units == [[str(at)] for at in range(1, 11)]
+
+
+@pytest.mark.parametrize("documents", [True, False])
+def test_two_ids_that_can_both_be_what_is_judged_are_refused(documents):
+    system = System(lambda at: [Result((str(at % 7 + 5), str(at)))])  # the number of a row, and of a document
+    with pytest.raises(ConfigError, match=r"several ids .* set retriever\.id"):
+        found(system, numbered(documents))
+    _, _, units = found(System(lambda at: [Result((f"row {at}", str(at)))]), numbered(documents))
+    assert units == [[str(at)] for at in range(1, 11)]
+
+
+def test_numbers_of_rows_and_documents_are_refused_where_no_result_has_both_judged():
+    """Row 3 holds document 40, which nobody judged, and row 50 holds document 4."""
+    system = System(lambda at: [Result((str(at), str(at + 37)) if at % 2 else (str(at + 46), str(at)))])
+    with pytest.raises(ConfigError, match=r"several ids .* set retriever\.id"):
+        found(system, numbered(documents=False))

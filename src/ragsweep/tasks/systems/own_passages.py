@@ -109,6 +109,7 @@ def returned(
 
     Raises:
         ConfigError: The rewriter works on a corpus, which the system keeps to itself.
+        ConfigError: The ids of results name several things that the dataset knows.
         DatasetError: Nothing of what came back is anything that the dataset knows, or it was never asked any query.
     """
     if isinstance(rewriter, Expander):
@@ -137,6 +138,7 @@ def returned(
             f"nothing of what came back is anything that {items.name} knows ({some_of(found.strangers)}); expected "
             f"what is judged, such as {known}: set retriever.id, retriever.source and retriever.page to its fields"
         )
+    found.expect_clear_ids()
     dataset = with_passages(items, found.passages, found.units, fuzzy_threshold)
     ranking = _ranking(dict(zip(rows, zip(ranked, results, strict=True), strict=True)), len(texts))
     shifted = misnamed_pages(results, places) or shifted_pages(items, [*of_judged], [*of_judged.values()], places)
@@ -175,6 +177,8 @@ class _Passages:
         self._unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
         self._repeated = 0
         self._ambiguous: Counter[str] = Counter()
+        self._unclear: Counter[tuple[str, ...]] = Counter()
+        self._which_id: dict[int, tuple[str, ...]] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._names: Counter[str] = Counter()
 
@@ -191,6 +195,10 @@ class _Passages:
             self.by[place.by] += 1
             if place.by == "nothing":
                 self.strangers[_name(result)] += 1
+            if place.rivals:
+                self._unclear[(place.units[0], *place.rivals)] += 1
+            elif place.by == "id" and len(result.ids) > 1 and all(map(str.isdecimal, result.ids)):
+                self._which_id[result.ids.index(place.units[0])] = result.ids
             if place.others:
                 self._ambiguous[place.units[0]] += 1
             key = (result._replace(score=None), place)
@@ -199,6 +207,15 @@ class _Passages:
             self._repeated += same_text and seen[key] > 1
             found.append(self._number(result, place, seen[key]))
         return found
+
+    def expect_clear_ids(self) -> None:
+        """Raise `ConfigError` if results have two ids that are known, or numbers of which now one, now another is."""
+        unclear = [*self._unclear, *(self._which_id.values() if len(self._which_id) > 1 else ())]
+        if unclear:
+            raise ConfigError(
+                f"a result has several ids ({some_of(unclear[0])}), and more than one can be what is judged: "
+                "set retriever.id to the field that is"
+            )
 
     def _number(self, result: Result, place: Place, time: int) -> int:
         key = (result._replace(score=None), place, time)
