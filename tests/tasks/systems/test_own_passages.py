@@ -120,10 +120,10 @@ def test_several_passages_of_one_page_are_no_repeats(results):
 
 
 def test_the_unmatched_are_counted_named_and_take_their_rank():
-    answered, _, units = found(System(lambda at: [Result(("strange",)), page(at)]))
-    assert units[0] == ["strange", "m.pdf#1"]
+    answered, _, units = found(System(lambda at: [Result(("strange",)), page(at), page(at + 10)]))
+    assert units[0] == ["strange", "m.pdf#1", "m.pdf#11"]
     [said] = answered.ranker.sentences
-    assert "10 of 20 results are nothing that the dataset knows ('strange')" in said
+    assert "10 of 30 results are nothing that the dataset knows ('strange')" in said
 
 
 def test_where_nothing_is_known_it_is_refused_with_an_example():
@@ -199,6 +199,16 @@ def test_pages_from_0_are_said_and_right_ones_are_not():
     assert "retriever.first_page=0" in said
     assert found(System(lambda at: [page(at), page(at + 1)]))[0].ranker.sentences == ()
     assert found(System(lambda at: [page(at - 1)], first_page=0))[0].ranker.sentences == ()
+
+
+def test_results_with_the_best_one_at_the_end_are_said():
+    def results(at):
+        return [page(at % 10 + 11), page((at + 1) % 10 + 21), page(at)]
+
+    [said] = found(System(results))[0].ranker.sentences
+    assert said.startswith("100% of the queries would be answered better in the opposite order")
+    assert found(System(lambda at: results(at)[::-1]))[0].ranker.sentences == ()
+    assert found(System(lambda at: results(at)[:: 1 if at % 2 else -1]))[0].ranker.sentences == ()
 
 
 def test_texts_that_stand_on_other_pages_are_said():

@@ -28,7 +28,7 @@ from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
 from ragsweep.tasks.systems.places import Place, Places, passage_of
-from ragsweep.tasks.systems.shifted import misnamed_pages, shifted_pages
+from ragsweep.tasks.systems.shifted import misnamed_pages, opposite_order, shifted_pages
 
 LONGEST_NAME = 80  # characters of the text that names a result without an id
 
@@ -142,8 +142,9 @@ def returned(
     dataset = with_passages(items, found.passages, found.units, fuzzy_threshold)
     ranking = _ranking(dict(zip(rows, zip(ranked, results, strict=True), strict=True)), len(texts))
     shifted = misnamed_pages(results, places) or shifted_pages(items, [*of_judged], [*of_judged.values()], places)
+    opposite = opposite_order(items, [*of_judged], [*of_judged.values()], places)
     said, files = only_some(items, rows, [texts[row] for row in never], answers.others)
-    sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted]
+    sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted, *opposite]
     files[FILE] = [
         *lines_of([texts[row] for row in rows], answers._replace(results=results)),
         *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
