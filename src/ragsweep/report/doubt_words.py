@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.equal_cost_words import unspent_in_words
+from ragsweep.report.equal_cost_words import excluded_in_words, unspent_in_words
 from ragsweep.report.value_words import rough
 from ragsweep.sweeps import Decision, Sweep
 from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
@@ -43,7 +43,8 @@ def not_shown(decision: Decision) -> list[str]:
     """What the measurement cannot show of settings that were swept."""
     swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
     sentences = [sentence for group, sentence in decision.named.facts.if_swept.items() if group in swept]
-    return [*sentences, *_unequal(decision.measured), *_lengths(decision), *unspent_in_words(decision)]
+    about_costs = (*excluded_in_words(decision), *_unequal(decision.measured), *_lengths(decision))
+    return [*sentences, *about_costs, *unspent_in_words(decision)]
 
 
 def _lengths(decision: Decision) -> Iterator[str]:
