@@ -332,6 +332,8 @@ def test_of_two_ids_that_are_known_the_one_counts_that_has_the_text(row_first):
 
     _, _, units = found(System(results), numbered())
     assert units == [[str(at)] for at in range(1, 11)]
+    named = System(lambda at: [Result((str(31 - at),), f"/data/{at}", text=TEXTS[at - 1])])
+    assert found(named, numbered())[2] == units
 
 
 @pytest.mark.parametrize("documents", [True, False])
@@ -339,6 +341,8 @@ def test_two_ids_that_can_both_be_what_is_judged_are_refused(documents):
     system = System(lambda at: [Result((str(at % 7 + 5), str(at)))])  # the number of a row, and of a document
     with pytest.raises(ConfigError, match=r"several ids .* set retriever\.id"):
         found(system, numbered(documents))
+    with pytest.raises(ConfigError, match=r"several ids .* set retriever\.id"):
+        found(System(lambda at: [Result((str(at % 7 + 3),), str(at))]), numbered(documents))
     _, _, units = found(System(lambda at: [Result((f"row {at}", str(at)))]), numbered(documents))
     assert units == [[str(at)] for at in range(1, 11)]
 

@@ -94,11 +94,16 @@ class Places:
         return self._of_text(result)
 
     def _named(self, result: Result) -> tuple[str, ...]:
-        """The units that the ids of a result name; where these are several, those in which its text stands, if any."""
+        """The units that the ids of a result name; where these are several, those in which its text stands, if any.
+
+        A number can be that of a row in a database, also beside a source that names another document.
+        """
         names = [composed(each) for each in result.ids]
         if result.page and self._dataset.unit == "page" and any(self._sources(result.source)):
-            names = [each for each in names if not each.isdecimal()]  # the number of a row, not of a page
+            names = [each for each in names if not each.isdecimal()]
         units = tuple(dict.fromkeys(self._units[each] for each in names if each in self._units))
+        if units and result.source and self._dataset.unit == "document" and all(map(str.isdecimal, names)):
+            units = tuple(dict.fromkeys([*units, *self._sources(result.source)]))
         if len(units) < 2:
             return units
         of_units = {self._source_of_unit.get(each, "") for each in units} - {""}
