@@ -73,9 +73,9 @@ class Places:
         return Places(self._dataset, self.matching._replace(first_page=first_page), self._texts)
 
     def standing_on(self, result: Result) -> set[str]:
-        """The pages on which the text of a result stands in the document that it names; empty if it stands nowhere."""
+        """The pages on which the text of a result stands: in the document that it names, or else in any; or none."""
         source = next((each for each in self._sources(result.source) if each in self._pages), "")
-        spots = self._texts.spots(result.text, 1.0, source) if source and result.text else ()
+        spots = (self._texts.spots(result.text, 1.0, source) or self._texts.spots(result.text, 1.0)) if source else ()
         return {unit for spot in spots for unit in self._units_at(spot)}
 
     def _place(self, result: Result) -> Place:

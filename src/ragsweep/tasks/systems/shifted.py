@@ -42,7 +42,7 @@ def misnamed_pages(results: Sequence[Sequence[Result]], places: Places) -> list[
     if 2 * beside > len(strange):
         return [f"{said}, {beside:,} of them on the page {where} that one: {_advice(1 - first)}"]
     example = next(iter(strange))
-    return [f"{said} (such as {f'{example.source}#{example.page}'!r}): check retriever.page."]
+    return [f"{said} (such as {f'{example.source}#{example.page}'!r}): check retriever.source and retriever.page."]
 
 
 def shifted_pages(
