@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.equal_cost_words import unspent_in_words
+from ragsweep.report.equal_cost_words import excluded_in_words, unspent_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, listed, rough
 from ragsweep.sweeps import Decision, Outcome, Sweep
 from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
@@ -47,6 +47,7 @@ def not_shown(decision: Decision) -> list[str]:
     others = (
         *ended(decision),
         *unjudged(decision),
+        *excluded_in_words(decision),
         *_unequal(decision.measured),
         *_lengths(decision),
         *unspent_in_words(decision),

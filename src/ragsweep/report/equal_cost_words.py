@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ragsweep.report.report_tables import three_digits
 from ragsweep.report.value_words import cutoffs_in_words, listed, rough
@@ -50,6 +50,25 @@ def unspent_in_words(decision: Decision) -> Iterator[str]:
     yield f"{who} returned at most {ends} {unit}: {larger} before you choose at {cutoffs_in_words(sweep, *budgets)}."
 
 
+def excluded_in_words(decision: Decision) -> Iterator[str]:
+    """Which configurations cost more than every budget of the headline, which has chosen without them."""
+    sweep, budgets = decision.sweep, settled(decision)
+    compared = [run for budget in budgets for run in sweep.at(budget).outcomes]
+    if decision.is_interpolated and (excluded := _absent(decision, compared)):
+        are, their = ("is", "its") if len(excluded) == 1 else ("are", "their")
+        yield (
+            f"{listed(excluded)} {are} not compared at {cutoffs_in_words(sweep, *budgets)}: {their} smallest "
+            f"{decision.measured.cutoff} returns more."
+        )
+
+
+def _absent(decision: Decision, compared: Iterable[Outcome]) -> list[str]:
+    """The configurations that are not among those that are compared."""
+    found = {decision.sweep.label(run) for run in compared}
+    measured = dict.fromkeys(map(decision.measured.label, decision.measured.outcomes))
+    return [label for label in measured if label not in found]
+
+
 def equal_cost_in_words(decision: Decision) -> Iterator[str]:
     """How configurations are compared, which are not, and which could spend more; nothing at the same cutoff."""
     sweep, measured = decision.sweep, decision.measured
@@ -64,11 +83,10 @@ def equal_cost_in_words(decision: Decision) -> Iterator[str]:
         f"Compared at equal {unit}{'' if asked else why}. Values between two measured {cutoff} are interpolated for "
         f"each query; decision.budget={cutoff} compares at the same {cutoff}."
     )
-    everywhere = dict.fromkeys(map(measured.label, measured.outcomes))
     for budget in decision.choices:
         found = {sweep.label(run): run for run in sweep.at(budget).outcomes}
         where = cutoffs_in_words(sweep, budget)
-        if missing := [label for label in everywhere if label not in found]:
+        if missing := _absent(decision, found.values()):
             yield f"Not compared at {where}, as their smallest {cutoff} returns more: {listed(missing)}."
         less = {label: run.value(sweep.budgeted or "") or 0 for label, run in found.items() if not spends(sweep, run)}
         if frugal := less if budget else {}:

@@ -28,7 +28,8 @@ class DecisionSettings:
         budget: The cost at which configurations are compared, or the cutoff, such as `k`. None takes the first of
             `costs` that depends on the cutoff where configurations return units of different size, and the cutoff
             otherwise.
-        budgets: How much of that cost, for one comparison each; empty takes the quartiles of what the runs cost.
+        budgets: How much of that cost, for one comparison each; empty takes the quartiles of what the runs cost,
+            and a last one at which every configuration is compared.
         require: Bounds that a configuration must keep: at least this for a score, at most this for a cost.
         prefer: A cost to save, or a score to raise, among configurations that are as good; None takes the best one.
         margin: How much of the metric one would give up for that, in its unit; None allows only what is tied.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
@@ -43,12 +43,21 @@ def at_equal_cost(sweep: Sweep) -> Sweep:
 
 
 def usual_budgets(outcomes: Sequence[Outcome], cost: str) -> list[int]:
-    """The quartiles of what the runs cost, in two significant digits; those that are alike count once."""
+    """The quartiles of what the runs cost, in two significant digits, of which those that are alike count once.
+
+    Where a configuration costs more than these at its smallest cutoff already, that cost is the last one: every
+    configuration is compared at some.
+    """
     costs = [value for run in outcomes if (value := run.value(cost)) is not None]
     budgets: list[int] = []
     for each in (int(float(f"{quartile:.2g}")) for quartile in np.quantile(costs, QUARTILES)):
         if each > ALIKE * (budgets[-1] if budgets else 0):
             budgets.append(each)
+    largest = ceil(max(runs[0].value(cost) or 0 for runs in _by_configuration(outcomes)))
+    if largest > max(budgets, default=0):
+        digit = 10 ** max(0, len(str(largest)) - 2)
+        largest = ceil(largest / digit) * digit
+        budgets = [*(each for each in budgets if largest > ALIKE * each), largest]
     return budgets
 
 

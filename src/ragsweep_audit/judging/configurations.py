@@ -110,7 +110,10 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
             f"{label}: returns more than it finds, and judging decides about what is found; choose returns=passage"
         )
     if isinstance(task.retriever, BringsPassages):
-        raise ConfigError(f"{label}: a system brings passages of its own; {RANKS} with a corpus")
+        raise ConfigError(
+            f"{label}: brings passages of its own, and judging needs those of our documents; write what it ranks in a "
+            "file, by the names of pages or documents, and take retriever=run_file with chunker=page"
+        )
     stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}
     if any(learners_in(part, name) for name, part in stages.items()):
         raise ConfigError(f"{label}: learns from judgments, which are what is asked for here")

@@ -158,10 +158,16 @@ def _bound(function: Callable[..., Any], depth: int, how: str, takes_number: boo
         expected = "expected a function of a query, and perhaps of a number: write one that calls it"
         raise ConfigError(f"retriever.call: {how} also needs {', '.join(further)}; {expected}")
     if query in QUERIES:
-        return lambda text: _awaited(function(**{query: [text]}, **more))
+        return lambda text: _of_only_query(_awaited(function(**{query: [text]}, **more)))
     if query is not None and parameters[query].kind is not inspect.Parameter.POSITIONAL_ONLY:
         return lambda text: _awaited(function(**{query: text}, **more))
     return lambda text: _awaited(function(text, **more))
+
+
+def _of_only_query(answer: Any) -> Any:
+    """The results of the only query: the only list of results in a list, or what was returned."""
+    is_one = isinstance(answer, list | tuple) and len(answer) == 1 and isinstance(answer[0], list)
+    return answer[0] if is_one else answer
 
 
 def _of_pipeline(pipeline: Any) -> Callable[[str], Any]:

@@ -122,15 +122,15 @@ def as_fields(value: object, levels: int = MOST_LEVELS) -> Any:
         return float(value)
     if not levels:
         return None
+    if isinstance(value, tuple) and hasattr(value, "_fields"):  # a named one
+        value = dict(zip(value._fields, value, strict=True))
     if isinstance(value, Mapping):
         return {str(key): as_fields(each, levels - 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [as_fields(each, levels - 1) for each in value] if len(value) <= MOST_IN_LIST else None
-    try:
-        own = vars(value)
-    except TypeError:  # a class with slots, or one that is written in C
-        return None
-    return {name: as_fields(each, levels - 1) for name, each in own.items() if not name.startswith("__")}
+    names = getattr(value, "__dict__", ()) or getattr(type(value), "__slots__", ())  # neither of a class written in C
+    own = {name: getattr(value, name, None) for name in names if not name.startswith("__")}
+    return {name: as_fields(each, levels - 1) for name, each in own.items()} or None
 
 
 def _listed(answer: object) -> Iterable[object]:
@@ -202,7 +202,9 @@ def _result(found: object, fields: Fields) -> Result:
         return Result((text := encodable(found),), text=text)
     if isinstance(found, Real) and not isinstance(found, bool):
         return Result((_text(found),))
-    if isinstance(found, list | tuple) and len(found) == 2:
+    usual = {name for field, names in NAMES.items() if field != "score" for name in names}
+    plainly = (isinstance(getattr(found, name), str | int) for name in getattr(found, "_fields", ()) if name in usual)
+    if isinstance(found, list | tuple) and len(found) == 2 and not any(plainly):  # not a tuple whose fields are named
         scores = [isinstance(each, Real) for each in found]
         if scores in ([False, True], [True, False]) or all(scores):
             thing, score = found if scores[1] else found[::-1]

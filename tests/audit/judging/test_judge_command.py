@@ -280,3 +280,12 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
 def test_what_cannot_be_judged_is_refused(judge, arguments, problem):
     with pytest.raises(RagsweepError, match=problem):
         judge(*arguments)
+
+
+def test_a_retriever_with_passages_of_its_own_is_refused_with_what_can_be_judged_instead(data, tmp_path, monkeypatch):
+    (tmp_path / "returned.jsonl").write_text("")
+    system = ["retriever=returned,sparse", f"retriever.path={tmp_path / 'returned.jsonl'}", "k=3"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data[:5], *system])
+    with pytest.raises(RagsweepError, match="retriever=run_file with chunker=page"):
+        main()

@@ -19,6 +19,8 @@ def named(*, question, top_k=3): return ("named", question, top_k)
 def unnamed(what, many): return ("unnamed", what, many)
 def single(anything): return ("single", anything)
 def batched(queries): return ("batched", queries)
+def listed(queries, k): return [[(query, 0.5), ("of", k)] for query in queries]
+def single_id(queries): return ["d1"]
 async def waits(query, k=2):
     await asyncio.sleep(0)
     return ("waits", query, k)
@@ -94,6 +96,8 @@ def ask(name, **settings):
         ("unnamed", {}, ("unnamed", "why?", 9)),
         ("single", {}, ("single", "why?")),
         ("batched", {}, ("batched", ["why?"])),
+        ("listed", {}, [("why?", 0.5), ("of", 9)]),
+        ("single_id", {}, ["d1"]),
         ("waits", {}, ("waits", "why?", 9)),
         ("partial", {}, ("plain", "why?", 9)),
         ("with_settings", {"colour": "blue"}, ("settings", "why?", 9, "blue")),

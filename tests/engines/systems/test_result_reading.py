@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,23 @@ class HaystackLike:
     content: str
     meta: dict
     score: float
+
+
+@dataclass(slots=True)
+class Slotted:
+    source: str
+    page: int
+    text: str
+
+
+class Named(NamedTuple):
+    page: int
+    source: str
+
+
+class Scored(NamedTuple):
+    passage: Slotted
+    how_near: float
 
 
 def langchain_like(text, **metadata):
@@ -124,6 +142,13 @@ def llama_like(text, score, **metadata):
         ({"retrievalResults": [{"content": {"text": "t"}, "score": 0.5}]}, [Result(text="t", score=0.5)]),
         ([{"id": "a", "page": [3, 4]}], [Result(("a",))]),
         ((each for each in ["a#1"]), [Result(("a#1",), text="a#1")]),
+        ([Slotted("a.pdf", 3, "t")], [Result((), "a.pdf", "3", "t")]),
+        ([Named(3, "a.pdf")], [Result((), "a.pdf", "3")]),
+        ([Scored(Slotted("a.pdf", 3, "t"), 0.5)], [Result((), "a.pdf", "3", "t", 0.5)]),
+        (
+            [*pd.DataFrame({"source": ["a.pdf"], "page": [3], "score": [0.5]}).itertuples()],
+            [Result((), "a.pdf", "3", score=0.5)],
+        ),
         ([], []),
         ({"documents": []}, []),
     ],

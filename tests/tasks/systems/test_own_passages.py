@@ -138,10 +138,10 @@ def test_several_passages_of_one_page_are_no_repeats(results):
 
 
 def test_the_unmatched_are_counted_named_and_take_their_rank():
-    answered, _, units = found(System(lambda at: [Result(("strange",)), page(at)]))
-    assert units[0] == ["strange", "m.pdf#1"]
+    answered, _, units = found(System(lambda at: [Result(("strange",)), page(at), page(at + 10)]))
+    assert units[0] == ["strange", "m.pdf#1", "m.pdf#11"]
     [said] = answered.ranker.sentences
-    assert "10 of 20 results are nothing that the dataset knows ('strange')" in said
+    assert "10 of 30 results are nothing that the dataset knows ('strange')" in said
 
 
 def test_where_nothing_is_known_it_is_refused_with_an_example():
@@ -219,6 +219,16 @@ def test_pages_from_0_are_said_and_right_ones_are_not():
     assert found(System(lambda at: [page(at - 1)], first_page=0))[0].ranker.sentences == ()
 
 
+def test_results_with_the_best_one_at_the_end_are_said():
+    def results(at):
+        return [page(at % 10 + 11), page((at + 1) % 10 + 21), page(at)]
+
+    [said] = found(System(results))[0].ranker.sentences
+    assert said.startswith("100% of the queries would be answered better in the opposite order")
+    assert found(System(lambda at: results(at)[::-1]))[0].ranker.sentences == ()
+    assert found(System(lambda at: results(at)[:: 1 if at % 2 else -1]))[0].ranker.sentences == ()
+
+
 def test_texts_that_stand_on_other_pages_are_said():
     def shifted(at):
         return page(at - (at < 9), text=TEXTS[at - 1])
@@ -227,8 +237,22 @@ def test_texts_that_stand_on_other_pages_are_said():
     assert said.startswith("the texts of 8 of 10 distinct results stand on other pages than they name, 8 of them")
     assert "retriever.first_page=0" in said
     [said] = found(System(lambda at: [page(at, text=TEXTS[(at * 7) % 30])]))[0].ranker.sentences
-    assert said.endswith("check retriever.page.")
+    assert said.endswith("check retriever.source and retriever.page.")
     assert found(System(lambda at: [page(at, text=TEXTS[at - 1][:30])]))[0].ranker.sentences == ()
+
+
+def test_texts_of_a_document_in_a_folder_that_is_called_as_another_one_are_said():
+    """Each result has the name of its file without the folder, and there is a file of this name beside the folder."""
+    texts = [f"{text} Of the folder." for text in TEXTS]
+    folder = Document.from_pages(
+        "a/m.pdf", [(str(at), f"a/m.pdf#{at}", text) for at, text in enumerate(texts, start=1)]
+    )
+    judged = tuple(Judgment(query.query_id, f"a/m.pdf#{query.query_id}", 1) for query in QUERIES)
+    two = Dataset.from_collection(Collection("two", "page", (DOCUMENT, folder), QUERIES, judged), PageChunker())
+    [said] = found(System(lambda at: [page(at, text=texts[at - 1])]), two)[0].ranker.sentences
+    assert said.startswith("the texts of 10 of 10 distinct results stand on other pages than they name")
+    right = System(lambda at: [Result(source="/x/a/m.pdf", page=str(at), text=texts[at - 1])])
+    assert found(right, two)[0].ranker.sentences == ()
 
 
 @pytest.mark.parametrize(("first_page", "right"), [(1, 0), (0, 1)])
@@ -322,3 +346,41 @@ def test_scores_that_fall_for_some_queries_only_are_not_compared():
     falls, rises = ([page(at, score=score) for at, score in enumerate(scores, start=1)] for scores in ((9, 5), (5, 9)))
     assert {*found(System(lambda at: falls))[1].scores[:, 0].tolist()} == {9}
     assert {*found(System(lambda at: rises if at == 3 else falls))[1].scores[:, 0].tolist()} == {-1}
+
+
+def numbered(documents=True):
+    """Texts with the names 1 to 30, judged one a query."""
+    texts = tuple(Document.from_pages(str(at), [("1", str(at), text)]) for at, text in enumerate(TEXTS, start=1))
+    judged = tuple(Judgment(query.query_id, query.query_id, 1) for query in QUERIES)
+    collection = Collection("numbers", "document", texts if documents else (), QUERIES, judged)
+    return Dataset.from_collection(collection, PageChunker())
+
+
+@pytest.mark.parametrize("row_first", [True, False])
+def test_of_two_ids_that_are_known_the_one_counts_that_has_the_text(row_first):
+    def results(at):
+        ids = (str(31 - at), str(at))
+        return [Result(ids if row_first else ids[::-1], text=TEXTS[at - 1])]
+
+    _, _, units = found(System(results), numbered())
+    assert units == [[str(at)] for at in range(1, 11)]
+    named = System(lambda at: [Result((str(31 - at),), f"/data/{at}", text=TEXTS[at - 1])])
+    assert found(named, numbered())[2] == units
+
+
+@pytest.mark.parametrize("documents", [True, False])
+def test_two_ids_that_can_both_be_what_is_judged_are_refused(documents):
+    system = System(lambda at: [Result((str(at % 7 + 5), str(at)))])  # the number of a row, and of a document
+    with pytest.raises(ConfigError, match=r"several ids .* set retriever\.id"):
+        found(system, numbered(documents))
+    with pytest.raises(ConfigError, match=r"several ids .* set retriever\.id"):
+        found(System(lambda at: [Result((str(at % 7 + 3),), str(at))]), numbered(documents))
+    _, _, units = found(System(lambda at: [Result((f"row {at}", str(at)))]), numbered(documents))
+    assert units == [[str(at)] for at in range(1, 11)]
+
+
+def test_numbers_of_rows_and_documents_are_refused_where_no_result_has_both_judged():
+    """Row 3 holds document 40, which nobody judged, and row 50 holds document 4."""
+    system = System(lambda at: [Result((str(at), str(at + 37)) if at % 2 else (str(at + 46), str(at)))])
+    with pytest.raises(ConfigError, match=r"several ids .* set retriever\.id"):
+        found(system, numbered(documents=False))

@@ -93,6 +93,37 @@ def test_a_number_alone_is_a_page_of_the_only_document_and_no_text():
     assert units(Result((), "manual.pdf", "", "three")) == ()  # a word can stand on any page
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "hr/README.md",
+        "./hr/README.md",
+        "/srv/handbook/hr/README.md",
+        "C:\\handbook\\hr\\README.md",
+        "https://docs.example.com/handbook/hr/README.md?version=2#top",
+        "https://docs.example.com/handbook%2Fhr%2FREADME.md",
+        "/srv/handbook/hr/README",
+        "/srv/handbook/hr/README.html",
+    ],
+)
+def test_a_path_is_that_of_the_document_in_its_folder(source):
+    names = ("README.md", "hr/README.md", "it/README.md", "hr/Größe.md")
+    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", f"{name} {PAGES[0]}")]) for name in names)
+    judged = (Judgment("1", "README.md#1", 1),)
+    collection = Collection("folders", "page", documents, (Query("1", "?"),), judged)
+    places = Places(Dataset.from_collection(collection, PageChunker()), Matching())
+    assert places.of(Result(source=source, page="1")).units == ("hr/README.md#1",)
+    assert places.of(Result(source="s3://bucket/it/README.md", page="1")).units == ("it/README.md#1",)
+    assert places.of(Result(source="s3://bucket/README.md", page="1")).units == ("README.md#1",)
+    assert places.of(Result(source="hr/Gr%C3%B6%C3%9Fe.md", page="1")).units == ("hr/Größe.md#1",)
+
+
+def test_the_number_of_a_row_is_not_that_of_a_page():
+    given = {"documents": False, "judged": ("2", "3")}  # pages of any document
+    assert units(Result(("3",), "manual.pdf", "2"), **given) == ("2",)
+    assert units(Result(("3",)), **given) == ("3",)
+
+
 def test_names_are_compared_in_any_normal_form():
     assert units(Result((), unicodedata.normalize("NFD", "café.pdf"), "1")) == ("café.pdf#1",)
 
@@ -184,3 +215,17 @@ def test_a_text_with_other_characters_is_found_on_the_right_pages_of_many():
         assert places.of(Result(text=over)).units == (f"{name}#1", f"{name}#2")
         assert places.of(Result(text=texts[3].replace("word2", "w0rd2"))).units == (f"{name}#3",)
     assert places.of(Result(text=" ".join(draw.choices(words, k=60)))).by == "nothing"
+
+
+@pytest.mark.parametrize("around", [("[manual.pdf, page 2]\n", ""), ("", " ..."), ("> ", " (manual.pdf, p. 2)")])
+def test_what_a_service_puts_around_a_text_is_not_of_the_pages_before_and_after(around):
+    texts = [" ".join(f"{word}{page}{at}" for at, word in enumerate(PAGES[page % 3].split() * 3)) for page in range(4)]
+    pages = [(str(at), f"m#{at}", text) for at, text in enumerate(texts, start=1)]
+    collection = Collection(
+        "m", "page", (Document.from_pages("m", pages),), (Query("1", "?"),), (Judgment("1", "m#1", 1),)
+    )
+    places = Places(Dataset.from_collection(collection, PageChunker()), Matching())
+    before, after = around
+    place = places.of(Result(text=f"{before}{texts[1]}{after}"))
+    assert place.units == ("m#2",)
+    assert place.end - place.start == len(texts[1])

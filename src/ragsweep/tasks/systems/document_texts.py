@@ -17,6 +17,7 @@ from ragsweep.datasets.model.dataset import Passage
 from ragsweep.text.tokens import plain_words
 
 MOST_COMPARED = 3  # pages around which a text is looked for by the likeness of its characters
+LEAST_SAME = 8  # characters in a row: fewer can be the same by chance in what stands around a text
 FEWEST_CHARACTERS = 20  # of a text that is looked for: a few words can stand anywhere
 
 
@@ -83,7 +84,8 @@ class DocumentTexts:
             if len(text) >= len(wanted):
                 alignment = partial_ratio_alignment(wanted, text, score_cutoff=100 * least)
                 if alignment is not None and alignment.dest_end > alignment.dest_start:
-                    start, end = (around.start + each for each in (alignment.dest_start, alignment.dest_end))
+                    part = slice(alignment.dest_start, alignment.dest_end)
+                    start, end = (around.start + part.start + each for each in _same(wanted, text[part]))
                     found.append((alignment.score, document.spot(start, end)))
         return (max(found, key=lambda each: each[0])[1],) if found else ()
 
@@ -96,6 +98,19 @@ class DocumentTexts:
     @cached_property
     def _words(self) -> _Words:
         return _Words.of([page.text for page in self._pages], [*self._of_document.values()])
+
+
+def _same(wanted: str, text: str) -> tuple[int, int]:
+    """The offsets in a text between which it is the same; what is before and after is of another page, or by chance."""
+    from rapidfuzz.distance import LCSseq
+
+    same = [
+        (each.dest_start, each.dest_end)
+        for each in LCSseq.opcodes(wanted, text)
+        if each.tag == "equal" and each.dest_end - each.dest_start >= LEAST_SAME
+    ]
+    start, end = (same[0][0], same[-1][1]) if same else (0, len(text))
+    return start + text.startswith(" ", start), end - text.endswith(" ", start, end)
 
 
 class _Document(NamedTuple):

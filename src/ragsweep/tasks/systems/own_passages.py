@@ -28,7 +28,7 @@ from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
 from ragsweep.tasks.systems.places import Place, Places, passage_of
-from ragsweep.tasks.systems.shifted import misnamed_pages, shifted_pages
+from ragsweep.tasks.systems.shifted import misnamed_pages, opposite_order, shifted_pages
 
 LONGEST_NAME = 80  # characters of the text that names a result without an id
 
@@ -109,6 +109,7 @@ def returned(
 
     Raises:
         ConfigError: The rewriter works on a corpus, which the system keeps to itself.
+        ConfigError: The ids of results name several things that the dataset knows.
         DatasetError: Nothing of what came back is anything that the dataset knows, or it was never asked any query.
     """
     if isinstance(rewriter, Expander):
@@ -137,16 +138,18 @@ def returned(
             f"nothing of what came back is anything that {items.name} knows ({some_of(found.strangers)}); expected "
             f"what is judged, such as {known}: set retriever.id, retriever.source and retriever.page to its fields"
         )
+    found.expect_clear_ids()
     dataset = with_passages(items, found.passages, found.units, fuzzy_threshold)
     ranking = _ranking(dict(zip(rows, zip(ranked, results, strict=True), strict=True)), len(texts))
     shifted = misnamed_pages(results, places) or shifted_pages(items, [*of_judged], [*of_judged.values()], places)
+    opposite = opposite_order(items, [*of_judged], [*of_judged.values()], places)
     said, files = only_some(items, rows, [texts[row] for row in never], answers.others)
     method = method_of(retriever)
     if unordered := _unordered(results):
         of = f"of {unordered:,} of {counted(len(results), 'query')}"
         said.append(f"The scores {of} are in no order: the order in which the results came counts.")
         say_once(f"{method.name or 'the system'}: {said[-1]}")
-    sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted]
+    sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted, *opposite]
     files[FILE] = [
         *lines_of([texts[row] for row in rows], answers._replace(results=results)),
         *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
@@ -179,6 +182,8 @@ class _Passages:
         self._unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
         self._repeated = 0
         self._ambiguous: Counter[str] = Counter()
+        self._unclear: Counter[tuple[str, ...]] = Counter()
+        self._which_id: dict[int, tuple[str, ...]] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._names: Counter[str] = Counter()
 
@@ -195,6 +200,10 @@ class _Passages:
             self.by[place.by] += 1
             if place.by == "nothing":
                 self.strangers[_name(result)] += 1
+            if place.rivals:
+                self._unclear[(place.units[0], *place.rivals)] += 1
+            elif place.by == "id" and len(result.ids) > 1 and all(map(str.isdecimal, result.ids)):
+                self._which_id[result.ids.index(place.units[0])] = result.ids
             if place.others:
                 self._ambiguous[place.units[0]] += 1
             key = (result._replace(score=None), place)
@@ -203,6 +212,15 @@ class _Passages:
             self._repeated += same_text and seen[key] > 1
             found.append(self._number(result, place, seen[key]))
         return found
+
+    def expect_clear_ids(self) -> None:
+        """Raise `ConfigError` if results have two ids that are known, or numbers of which now one, now another is."""
+        unclear = [*self._unclear, *(self._which_id.values() if len(self._which_id) > 1 else ())]
+        if unclear:
+            raise ConfigError(
+                f"a result has several ids ({some_of(unclear[0])}), and more than one can be what is judged: "
+                "set retriever.id to the field that is"
+            )
 
     def _number(self, result: Result, place: Place, time: int) -> int:
         key = (result._replace(score=None), place, time)

@@ -28,6 +28,7 @@ class Place(NamedTuple):
         start: Offset of its first character in the text of the document; 0 if that is not known.
         end: Offset after its last character; 0 if that is not known.
         others: In how many other pages or documents its text stands as well; the result does not say which one it is.
+        rivals: Which others its ids name, where its text does not say which one it is.
     """
 
     units: tuple[str, ...] = ()
@@ -36,6 +37,7 @@ class Place(NamedTuple):
     start: int = 0
     end: int = 0
     others: int = 0
+    rivals: tuple[str, ...] = ()
 
 
 class _Page(NamedTuple):
@@ -71,17 +73,16 @@ class Places:
         return Places(self._dataset, self.matching._replace(first_page=first_page), self._texts)
 
     def standing_on(self, result: Result) -> set[str]:
-        """The pages on which the text of a result stands in the document that it names; empty if it stands nowhere."""
+        """The pages on which the text of a result stands: in the document that it names, or else in any; or none."""
         source = next((each for each in self._sources(result.source) if each in self._pages), "")
-        spots = self._texts.spots(result.text, 1.0, source) if source and result.text else ()
+        spots = (self._texts.spots(result.text, 1.0, source) or self._texts.spots(result.text, 1.0)) if source else ()
         return {unit for spot in spots for unit in self._units_at(spot)}
 
     def _place(self, result: Result) -> Place:
         if self._dataset.references:  # a span is judged: what counts is where the text stands
             return self._of_text(result)
-        for name in map(composed, result.ids):
-            if name in self._units:
-                return Place((self._units[name],), "id", self._source_of_unit.get(self._units[name], ""))
+        if named := self._named(result):
+            return Place(named[:1], "id", self._source_of_unit.get(named[0], ""), rivals=named[1:])
         bare = result.ids[0] if result.ids and result == Result(result.ids, text=result.text) else ""
         page = result.page or (bare if result.text in ("", bare) else "")  # a number alone is that of a page
         for source in self._sources(result.source):
@@ -91,6 +92,24 @@ class Places:
             if self._counts_pages(source, page):  # it lacks this one; its text would mix two ways of counting
                 return Place()
         return self._of_text(result)
+
+    def _named(self, result: Result) -> tuple[str, ...]:
+        """The units that the ids of a result name; where these are several, those in which its text stands, if any.
+
+        A number can be that of a row in a database, also beside a source that names another document.
+        """
+        names = [composed(each) for each in result.ids]
+        if result.page and self._dataset.unit == "page" and any(self._sources(result.source)):
+            names = [each for each in names if not each.isdecimal()]
+        units = tuple(dict.fromkeys(self._units[each] for each in names if each in self._units))
+        if units and result.source and self._dataset.unit == "document" and all(map(str.isdecimal, names)):
+            units = tuple(dict.fromkeys([*units, *self._sources(result.source)]))
+        if len(units) < 2:
+            return units
+        of_units = {self._source_of_unit.get(each, "") for each in units} - {""}
+        spots = [spot for each in of_units for spot in self._texts.spots(result.text, 1.0, each)]
+        standing = {unit for spot in spots for unit in self._units_at(spot)}
+        return tuple(each for each in units if each in standing) or units
 
     def _counts_pages(self, source: str, page: str) -> bool:
         """Whether a page is a number, and a document has numbers for pages."""
@@ -129,16 +148,15 @@ class Places:
 
     def _sources(self, source: str) -> Iterator[str]:
         """The names that a document can have in the dataset; that of the only one if the result names none."""
-        if not source:
-            yield from self._documents if len(self._documents) == 1 else ()
+        if not (source and self._documents):  # without any, pages are judged by their numbers alone
+            yield from [source] if not self._documents else self._documents if len(self._documents) == 1 else ()
             return
-        path = PurePosixPath(source.replace("\\", "/"))
-        for name in map(composed, (source, path.name, unquote(path.name))):
-            if name in self._documents:
-                yield self._documents[name]
-        alike = self._of_stem.get(composed(path.stem), ())
-        if len(alike) == 1:
-            yield self._documents[alike[0]]
+        paths = [*_ends(composed(source)), *_ends(composed(unquote(source)))]
+        if found := [self._documents[path] for path in paths if path in self._documents]:
+            yield max(found, key=len)  # a folder can have a file that is called as one beside it
+            return
+        alike = (self._without_ending.get(end, ()) for path in paths for end in (path, _without_ending(path)))
+        yield from next((each for each in alike if len(each) == 1), ())
 
     @cached_property
     def _documents(self) -> Mapping[str, str]:
@@ -152,11 +170,12 @@ class Places:
         return {composed(name): name for name in names if name}
 
     @cached_property
-    def _of_stem(self) -> Mapping[str, Sequence[str]]:
-        """The documents by their names without endings."""
+    def _without_ending(self) -> Mapping[str, Sequence[str]]:
+        """The documents by the ends of their paths, without the endings of their names."""
         found: dict[str, list[str]] = {}
-        for name in self._documents:
-            found.setdefault(PurePosixPath(name).stem, []).append(name)
+        for path, name in self._documents.items():
+            for end in _ends(_without_ending(path)):
+                found.setdefault(end, []).append(name)
         return found
 
     @cached_property
@@ -169,6 +188,16 @@ class Places:
     @cached_property
     def _source_of_unit(self) -> Mapping[str, str]:
         return {page.unit: source for source, pages in self._pages.items() for page in pages}
+
+
+def _ends(path: str) -> list[str]:
+    """A path as it is, and without its first folders: `a/b/c`, `b/c`, `c`."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    return [*dict.fromkeys([path, *("/".join(parts[start:]) for start in range(len(parts)))])]
+
+
+def _without_ending(path: str) -> str:
+    return path.removesuffix(PurePosixPath(path).suffix)
 
 
 def passage_of(result: Result, place: Place, name: str) -> Passage:

@@ -1,4 +1,4 @@
-"""Whether the pages that a system names are those on which its texts stand, and counted as the judgments count."""
+"""Whether a system names the pages on which its texts stand, counts them as judgments do, and ranks the best first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def misnamed_pages(results: Sequence[Sequence[Result]], places: Places) -> list[
     if 2 * beside > len(strange):
         return [f"{said}, {beside:,} of them on the page {where} that one: {_advice(1 - first)}"]
     example = next(iter(strange))
-    return [f"{said} (such as {f'{example.source}#{example.page}'!r}): check retriever.page."]
+    return [f"{said} (such as {f'{example.source}#{example.page}'!r}): check retriever.source and retriever.page."]
 
 
 def shifted_pages(
@@ -51,19 +51,42 @@ def shifted_pages(
     """A sentence where many queries would be answered better if every page were the next one, or the one before."""
     first = places.matching.first_page
     now = _first_ranks(items, rows, results, places)
-    changes = {}
-    for shift in (1, -1):
-        shifted = _first_ranks(items, rows, results, places.counted_from(first - shift))
-        pairs = [*zip(now, shifted, strict=True)]
-        changes[shift] = (sum(then < before for before, then in pairs), sum(then > before for before, then in pairs))
+    changes = {
+        shift: _changes(now, _first_ranks(items, rows, results, places.counted_from(first - shift)))
+        for shift in (1, -1)
+    }
     shift = 1 if first == 1 else -1
     (better, worse), (otherwise, _) = changes[shift], changes[-shift]
-    if better < max(2, LEAST_BETTER * len(rows)) or better < BETTER_FOR_ONE_WORSE * max(worse, otherwise):
+    if not _is_better(better, max(worse, otherwise), len(rows)):
         return []
     return [
         f"{better / len(rows):.0%} of the queries would be answered better if every page were one "
         f"{'higher' if shift == 1 else 'lower'}: {_advice(1 - first)}"
     ]
+
+
+def opposite_order(
+    items: Dataset, rows: Sequence[int], results: Sequence[Sequence[Result]], places: Places
+) -> list[str]:
+    """A sentence where many queries would be answered better if the last result were the first."""
+    opposite = _first_ranks(items, rows, [found[::-1] for found in results], places)
+    better, worse = _changes(_first_ranks(items, rows, results, places), opposite)
+    if not _is_better(better, worse, len(rows)):
+        return []
+    return [
+        f"{better / len(rows):.0%} of the queries would be answered better in the opposite order: the first result "
+        "must be the best one, whatever the scores say."
+    ]
+
+
+def _changes(now: Sequence[float], then: Sequence[float]) -> tuple[int, int]:
+    """For how many queries other ranks are better, and worse."""
+    pairs = [*zip(now, then, strict=True)]
+    return sum(other < rank for rank, other in pairs), sum(other > rank for rank, other in pairs)
+
+
+def _is_better(better: int, worse: int, queries: int) -> bool:
+    return better >= max(2, LEAST_BETTER * queries) and better >= BETTER_FOR_ONE_WORSE * worse
 
 
 def _advice(first_page: int) -> str:
