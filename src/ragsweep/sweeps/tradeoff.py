@@ -16,6 +16,7 @@ from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.units import span, units
+from ragsweep.tasks.facts import MeasureFact
 
 ROUNDING = 1e-6  # of a mean times the number of queries
 
@@ -125,15 +126,25 @@ def _distinct(outcome: Outcome, cost: str) -> tuple[object, ...]:
 
 
 def _costs(sweep: Sweep, cost: str) -> Array:
-    """The cost of every configuration, lower is better: per query or group, per timed query, or as a known number."""
+    """The cost of every configuration, lower is better: per query or group, per timed query, or as a known number.
+
+    Of times without those of single queries, each is a sample of one, from which nothing can be shown.
+    """
     if all(cost in outcome.per_query for outcome in sweep.outcomes):
         return -with_repeats(units(sweep, cost), added_by_repeats(sweep.outcomes, cost))
     sign = -sweep.sign(cost)
-    samples = [outcome.facts.measures[cost].sample for outcome in sweep.outcomes if cost in outcome.facts.measures]
-    lengths = {len(sample) for sample in samples}
-    if len(samples) == len(sweep.outcomes) and len(lengths) == 1 and lengths != {0}:
-        return sign * np.array(samples)
-    return sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
+    values = sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
+    known = [outcome.facts.measures[cost] for outcome in sweep.outcomes if cost in outcome.facts.measures]
+    if not any(each.sample or each.taken for each in known):
+        return values
+    if len(known) < len(values) or len({len(each.sample) for each in known}) > 1 or not all(map(_varies, known)):
+        return values[:, None]
+    return sign * np.array([each.sample for each in known])
+
+
+def _varies(time: MeasureFact) -> bool:
+    """Whether a time was taken of each of several queries, and not of all of them together."""
+    return len({*time.sample}) > 1
 
 
 def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
