@@ -16,6 +16,7 @@ OF_JUDGMENTS = re.compile(
     "(expected|gold|golden|relevant|answer|correct|target|ground_truth|true|reference|evidence|source)_"
 )
 FURTHER = {"document_name": "document", "doc_name": "doc", "page_no": "page_number", "page_nr": "page_number"}
+FURTHER_GRADES = ("relevant", "is_relevant", "relevancy")  # beside a page or a document
 
 
 def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tuple[str, ...]], where: str) -> Entry:
@@ -45,6 +46,8 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
         if row.keys() & {*names}:
             continue
         same = _spellings(names)
+        if names == GRADE and {*row, *known.values()} & {*SOURCE, *PAGE, *relevant}:
+            same = {**dict.fromkeys(FURTHER_GRADES, "relevance"), **same}
         found = {name: same[_folded(name)] for name in left if _folded(name) in same}
         has_judgments = names == PAGE and ({*row, *known.values()} & {*relevant})
         if not found and names in (SOURCE, PAGE) and not has_judgments:
@@ -73,4 +76,4 @@ def _loosely(folded: str, same: Mapping[str, str]) -> str | None:
 
 @lru_cache(maxsize=1000)
 def _folded(name: str) -> str:
-    return SEPARATORS.sub("_", name.strip()).lower()
+    return SEPARATORS.sub("_", name.strip(" .?:")).lower()
