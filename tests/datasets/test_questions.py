@@ -138,7 +138,7 @@ def test_columns_are_known_in_other_spellings(tmp_path, name, row, fields):
 
 
 @pytest.mark.parametrize("name", ["relevant", "Is relevant", "Relevant?", "relevance"])
-@pytest.mark.parametrize("page", ["page", "relevant_pages"])
+@pytest.mark.parametrize("page", ["page", "relevant_pages", "relevant_docs"])
 def test_a_row_that_says_that_its_page_is_not_relevant_is_no_relevant_page(tmp_path, name, page):
     rows = [{"question": "q", page: key, name: grade} for key, grade in (("m#1", "0"), ("m#2", "1"))]
     assert judged(written(tmp_path, rows, "questions.csv")) == [("m#1", 0), ("m#2", 1)]
