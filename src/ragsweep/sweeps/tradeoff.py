@@ -16,7 +16,6 @@ from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.units import span, units
-from ragsweep.tasks.facts import MeasureFact
 
 ROUNDING = 1e-6  # of a mean times the number of queries
 
@@ -135,16 +134,10 @@ def _costs(sweep: Sweep, cost: str) -> Array:
     sign = -sweep.sign(cost)
     values = sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
     known = [outcome.facts.measures[cost] for outcome in sweep.outcomes if cost in outcome.facts.measures]
-    if not any(each.sample or each.taken for each in known):
-        return values
-    if len(known) < len(values) or len({len(each.sample) for each in known}) > 1 or not all(map(_varies, known)):
+    lengths = {len(each.sample) for each in known}
+    if any(each.is_one_time for each in known) or len(lengths) > 1 or 0 < len(known) < len(values):
         return values[:, None]
-    return sign * np.array([each.sample for each in known])
-
-
-def _varies(time: MeasureFact) -> bool:
-    """Whether a time was taken of each of several queries, and not of all of them together."""
-    return len({*time.sample}) > 1
+    return values if lengths <= {0} else sign * np.array([each.sample for each in known])
 
 
 def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
