@@ -49,8 +49,8 @@ class DatasetAudit(AuditSettings):
     def of(self, task: Retrieves, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
         retrieval = task.retrieval
-        if not retrieval.is_measured and (not items.passages or not len(items.qrels.grade)):
-            return Audit()
+        if not retrieval.is_measured and not items.passages:
+            return Audit(not_checked=("Nothing was looked for: there are no documents.",))
         found = audit(
             items,
             self,

@@ -36,6 +36,14 @@ def test_tokens_are_averaged_and_added_up_where_they_are_known():
     assert {each.metric.name: each.value for each in found} == {"tokens/in": 200, "tokens/total_in": 400}
 
 
+@pytest.mark.parametrize(("ms", "sample"), [([10.0, 30.0], [10, 30]), ([10.0, None], None)])
+def test_the_mean_time_comes_with_the_times_that_a_test_needs(ms, sample):
+    mean, *others = cost_measures(AnswerTimes(ms), None, (None, None))
+    assert mean.metric.name == "latency/mean_ms"
+    assert (None if mean.sample is None else mean.sample.tolist()) == sample
+    assert {each.sample for each in others} == {None}
+
+
 def test_the_times_of_answers_by_evidence_add_up_to_the_time_of_all():
     options = (Option("A", "rest and fluids"), Option("B", "a rapid test"))
     evidence = (Evidence("fever.pdf#2", "Every child with fever gets a rapid test."),)

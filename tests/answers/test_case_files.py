@@ -335,12 +335,23 @@ def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
         ([{**HOT, "options": "a, b"}], r"the field 'options': not JSON .*; expected texts by letter as JSON, or one c"),
         ([{**HOT, "options": ["Tea", 3]}], "entry 1: the field 'options': 'B' is 3; expected a text"),
         ([{**HOT, "options": ["Tea", "Ice", " Tea"]}], "options A and C have the same text; expected different ones"),
+        (
+            [{**HOT, "options": ["B) Tea", "A) Ice"]}],
+            "the texts of the options begin with the letters BA; expected their",
+        ),
     ],
 )
 def test_a_bad_case_is_named_with_place_and_expectation(load, content, message):
     with pytest.raises(DatasetError, match=message) as raised:
         load(content)
     assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "options", [["A) Tea", "B) Ice"], ["B. burgdorferi", "A. baumannii", "Ice"], ["B. Tea", "B: Ice"]]
+)
+def test_options_may_begin_with_letters_of_their_own(load, options):
+    assert [option.text for option in load([{**HOT, "options": options}]).cases[0].options] == options
 
 
 @pytest.mark.parametrize(

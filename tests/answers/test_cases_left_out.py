@@ -167,13 +167,15 @@ def test_an_id_without_a_question_may_be_that_of_a_row_whose_id_cannot_be_read(t
         cases(tmp_path, rows, ids=["c1", "c2", "c4"]).load()
 
 
-def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path):
+def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path, capsys):
     dataset = cases(tmp_path, [case(number, same=number == 2) for number in range(1, 5)], on_error="skip")
     path = written(tmp_path, "a.json", json.dumps([{"id": f"c{number}", "answer": "A"} for number in (1, 3, 4)]))
     settings = AnswerSettings("after_cutoff", 1, 10, 10, 0.8, 0.5, [])
     answerer = RecordedAnswerer(path)
     task = AnswersTask(dataset, PageChunker(), SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
     measured = task.measure(task.load())
+    assert "measured: 3 of 4 questions\n" in (said := capsys.readouterr().err)
+    assert "line 2: options A and B have the same text" in said
     assert measured.condition == "of 3 of 4 questions"
     assert "(3 of 4 questions)" in measured.sections["Answers"][0]
     assert "measured: 3 of 4 questions" in measured.findings[0]

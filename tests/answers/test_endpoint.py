@@ -41,6 +41,7 @@ from ragsweep_answers import PLUGIN
 from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.asking import announce
 from ragsweep_answers.answering.question import Answer
+from ragsweep_answers.answering.reasoning import DirectReasoning
 
 pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
@@ -274,6 +275,18 @@ def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answer
     assert "answer: Field required" in correction["content"]
     answerer.answer(questions(1))
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "second",
+    [completion(None, refusal="No."), completion("Let us", finish="length"), completion("")],
+    ids=["refused", "cut off", "empty"],
+)
+def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answerer, second):
+    server.reply = lambda prompt, times: second if "JSON that was asked" in prompt else completion("The answer is B.")
+    [found] = with_settings(answerer, reasoning=DirectReasoning()).answer(questions(1))
+    assert (found.letter, found.causes, found.tokens_in) == ("B", (), 2 * TOKENS_IN)
+    assert len(server.requests) == len(found.exchanges) == 2
 
 
 @pytest.mark.parametrize("change", [{"confidence": 90}, {"confidence": "0.9"}, {"sure": True}, {"cited": ["1"]}])

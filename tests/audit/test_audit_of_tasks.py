@@ -18,6 +18,7 @@ from ragsweep.datasets import (
     OwnDataset,
     PageChunker,
     PdfDataset,
+    Qrels,
     Query,
     RecursiveChunker,
     Reference,
@@ -216,6 +217,17 @@ def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(
     assert len(said.findings) == len(json.loads("".join(said.files["audit.json"]))["findings"])
     with pytest.raises(NotAcceptedError, match="dependent_queries"):
         check.accept(answering, items)
+
+
+def test_documents_without_a_judged_page_are_audited_too(with_a_long_page):
+    """Such as manuals beside MedQA, whose questions name no pages: scans among them are never found."""
+    nothing = Qrels(*np.empty((3, 0), dtype=np.int64))
+    unjudged = replace(with_a_long_page, qrels=nothing, empty_pages=("a#4", "a#5"))
+    answering = Answering(Retrieval(PdfDataset("", "", ""), SPARSE, SPARSE, 1, NO_STORE, is_measured=False))
+    [finding] = DatasetAudit().of(answering, unjudged).findings
+    assert (finding.kind, finding.count, finding.out_of) == ("pages_without_text", 2, 5)
+    without_documents = DatasetAudit().of(answering, replace(unjudged, passages=(), empty_pages=()))
+    assert (len(without_documents.findings), len(without_documents.not_checked)) == (0, 1)
 
 
 def test_questions_that_a_setting_leaves_out_are_found(tmp_path):

@@ -122,6 +122,7 @@ def test_csv_is_read_as_spreadsheets_write_it(tmp_path, table):
         ({"question": "q", "doc": "m", "expected_pages": "2", "answer": "a"}, {"answer": "a"}),
         ({"question": "q", "Expected-Doc": "m", "Ground truth.pages": "2"}, {}),
         ({"question": "q", "gold_document": "m", "correct_page": "2", "Grade": "1"}, {}),
+        ({"question": "q", "file": "m", "Page no.": "2", "Relevant?": "1"}, {}),
         ({"question": "q", "evidence_pages": "2", "expected_doc_id": "m"}, {}),
         ({"question": "q", "source": "m", "page": "2", "Page": "x", "gold_page": "9"}, {"Page": "x", "gold_page": "9"}),
         ({"query": "q", "Relevant docs": "m#2", "pages": "9"}, {"pages": "9"}),
@@ -134,6 +135,20 @@ def test_columns_are_known_in_other_spellings(tmp_path, name, row, fields):
     assert [query.text for query in asked.queries] == ["q"]
     assert asked.judgments == (Judgment("1", "m#2", 1),)
     assert dict(asked.queries[0].fields) == fields
+
+
+@pytest.mark.parametrize("name", ["relevant", "Is relevant", "Relevant?", "relevance"])
+@pytest.mark.parametrize("page", ["page", "relevant_pages", "relevant_docs"])
+def test_a_row_that_says_that_its_page_is_not_relevant_is_no_relevant_page(tmp_path, name, page):
+    rows = [{"question": "q", page: key, name: grade} for key, grade in (("m#1", "0"), ("m#2", "1"))]
+    assert judged(written(tmp_path, rows, "questions.csv")) == [("m#1", 0), ("m#2", 1)]
+    with pytest.raises(DatasetError, match=r"the grade of 'm#1' is \"no\"; expected a whole number"):
+        judged(written(tmp_path, [{**rows[0], name: "no"}], "questions.csv"))
+
+
+def test_a_column_called_relevant_without_a_page_beside_it_keeps_its_name(tmp_path):
+    asked = read_strictly(written(tmp_path, [{"question": "q", "relevant": "m#1"}]), DOCUMENTS)
+    assert "'relevant_docs' is missing; found 'question', 'relevant'" in asked.unjudged
 
 
 def test_columns_that_settings_name_are_known_in_other_spellings(tmp_path):

@@ -10,6 +10,7 @@ from outcomes import SETTINGS, Sweep, alpha_k, as_guesses, decided, grid, of_sco
 from scipy.stats import binom, binomtest
 from simulated import alike, f1_like
 
+from ragsweep.core.timing import Circumstances
 from ragsweep.report import headline
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence_section import evidence
@@ -566,6 +567,19 @@ def test_what_is_nearly_as_good_for_a_fifth_of_the_cost_is_named():
     assert "Its latency" not in " ".join(
         headline(with_latency(3000, 30, 2900, settings=SETTINGS, means=(0.6, 0.5, 0.3)))
     )
+
+
+@pytest.mark.parametrize(("sample", "is_said"), [((1.0, 2.0), True), ((1.0, 1.0), False), ((), False)])
+def test_a_time_that_was_taken_once_is_not_called_a_fraction(sample, is_said):
+    """The first configuration of a sweep takes longer than the others, whichever it is."""
+    runs = []
+    for alpha, row, ms in zip((0.3, 0.5), noisy((0.6, 0.57), queries=300, noise=0.02), (30, 3), strict=True):
+        swept = {"retriever.alpha": alpha}
+        run = of_scores(f"alpha={alpha}", row, swept, latency=ms, **{"retriever.alpha": str(alpha)})
+        time = replace(run.facts.measures["latency/mean_ms"], sample=sample, taken=Circumstances(first=1.0, last=1.0))
+        runs.append(replace(run, facts=replace(run.facts, measures={"latency/mean_ms": time})))
+    settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
+    assert ("Its latency is 30 ms" in " ".join(headline(decided(*runs, settings=settings)))) is is_said
 
 
 def test_the_cheapest_that_is_not_worse_by_the_margin_is_chosen():

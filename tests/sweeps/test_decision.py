@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_scores, over_alpha
 
+from ragsweep.core.timing import Circumstances
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
@@ -240,6 +241,32 @@ def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():
     ]
     [front] = decided(*runs, settings=settings).fronts
     assert front.on_front.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "is_shown"),
+    [
+        ([16.0] * 8, [7.0] * 8, False),  # eight answers at a time took 128 and 56 ms: one time each, which varies
+        ([15.0, 17.0] * 4, [6.0, 8.0] * 4, True),
+        ([15.0, 9.0] * 4, [8.0, 12.0] * 4, False),
+        ([15.0, 17.0] * 4, [7.0] * 8, False),
+        ([15.0, 17.0] * 4, [6.0, 8.0] * 3, False),  # of other queries
+        ([], [], False),
+    ],
+)
+def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone(slow, fast, is_shown):
+    runs, settings = [], replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
+    for alpha, sample in enumerate((slow, fast)):
+        timed = run(alpha, 5, np.full(8, 0.5))
+        measure = replace(
+            timed.facts.measures["latency/mean_ms"],
+            value=float(np.mean(sample or [16.0 - 9 * alpha])),
+            sample=tuple(sample),
+            taken=Circumstances(first=1.0, last=1.0),
+        )
+        runs.append(replace(timed, facts=replace(timed.facts, measures={"latency/mean_ms": measure})))
+    [front] = decided(*runs, settings=settings).fronts
+    assert front.on_front.tolist() == [not is_shown, True]
 
 
 def test_what_is_said_to_beat_a_configuration_is_shown_to():

@@ -104,6 +104,7 @@ def _far_cheaper(decision: Decision) -> str:
             if (run.value(sweep.decided_by) or 0) >= NEARLY * value
             and (price_there := run.value(cost)) is not None
             and price_there <= FRACTION * price
+            and not (_is_one_time(choice.named, cost) and _is_one_time(run, cost))
         ]
         if cheap:
             other = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
@@ -113,6 +114,10 @@ def _far_cheaper(decision: Decision) -> str:
                 f"and {sweep.metric_title} {other.value(sweep.decided_by):.3f}."
             )
     return ""
+
+
+def _is_one_time(run: Outcome, cost: str) -> bool:
+    return cost in run.facts.measures and run.facts.measures[cost].is_one_time
 
 
 def _better_control(decision: Decision) -> str:

@@ -124,15 +124,19 @@ def _distinct(outcome: Outcome, cost: str) -> tuple[object, ...]:
 
 
 def _costs(sweep: Sweep, cost: str) -> Array:
-    """The cost of every configuration, lower is better: per query or group, per timed query, or as a known number."""
+    """The cost of every configuration, lower is better: per query or group, per timed query, or as a known number.
+
+    Of times without those of single queries, each is a sample of one, from which nothing can be shown.
+    """
     if all(cost in outcome.per_query for outcome in sweep.outcomes):
         return -with_repeats(units(sweep, cost), added_by_repeats(sweep.outcomes, cost))
     sign = -sweep.sign(cost)
-    samples = [outcome.facts.measures[cost].sample for outcome in sweep.outcomes if cost in outcome.facts.measures]
-    lengths = {len(sample) for sample in samples}
-    if len(samples) == len(sweep.outcomes) and len(lengths) == 1 and lengths != {0}:
-        return sign * np.array(samples)
-    return sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
+    values = sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
+    known = [outcome.facts.measures[cost] for outcome in sweep.outcomes if cost in outcome.facts.measures]
+    lengths = {len(each.sample) for each in known}
+    if any(each.is_one_time for each in known) or len(lengths) > 1 or 0 < len(known) < len(values):
+        return values[:, None]
+    return values if lengths <= {0} else sign * np.array([each.sample for each in known])
 
 
 def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:

@@ -96,6 +96,11 @@ class MeasureFact(Described):
         if not (0 <= taken.first <= taken.last < LATEST and min(taken.load or 0, taken.ms, taken.at_once) >= 0):
             raise MalformedError("taken: expected seconds since 1970, and a load and a time of at least 0")
 
+    @property
+    def is_one_time(self) -> bool:
+        """Whether it is a time that was taken once, of all queries together, so that chance cannot be told from it."""
+        return len({*self.sample}) == 1 or (not self.sample and self.taken is not None)
+
 
 class Bounds(NamedTuple):
     """Lower and upper bounds of the means in a curve."""

@@ -22,7 +22,7 @@ from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.false_finds import NONE_MARKED
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.coverage import unanswerable
+from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
@@ -133,13 +133,14 @@ class AnswersTask:
         return "" if len(unanswerable(items)) else NONE_MARKED
 
     def load(self) -> Dataset:
-        """Read the cases, and read and cut the documents."""
+        """Read the cases, read and cut the documents, and print what is left out of both."""
         dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store)
         if not dataset.cases:
             another = "choose another dataset, such as dataset=clinical_cases"
             raise DatasetError(f"{dataset.name}: has no multiple-choice cases to answer; {another}")
         if len(unanswerable(dataset)) == len(dataset.cases):
             raise DatasetError(f"{dataset.name}: all cases are marked answerable: false; expected one with an answer")
+        say_left_out(dataset, len(dataset.cases))
         return dataset
 
     def check(self, items: Dataset) -> None:

@@ -143,5 +143,7 @@ def cost_measures(times: AnswerTimes, context: Array | None, tokens: Sequence[Ar
             found += [Measure(mean, float(each.mean()), per_item=each), Measure(total, float(each.sum()))]
     if summary := cost(times.ms):
         values = (summary.mean, summary.median, summary.p95, *([summary.total] if times.of_all else []))
-        found += [Measure(metric, value, taken=times.taken) for metric, value in zip(LATENCIES, values, strict=False)]
+        each = np.array(times.ms, dtype=float) if summary.answers == len(times.ms) else None
+        for metric, value in zip(LATENCIES, values, strict=False):
+            found.append(Measure(metric, value, sample=each if metric is LATENCY else None, taken=times.taken))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, flaw_of_text
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WRITTEN_LETTER = re.compile(r"\(?([A-Z])[):]\s")  # as an option may begin; "B. anthracis" does not
 
 
 class Option(NamedTuple):
@@ -118,4 +120,7 @@ def flaw_of_options(options: Sequence[Option]) -> str | None:
             return f"option {letter} is blank"
         if earlier.setdefault(text.strip(), letter) != letter:
             return f"options {earlier[text.strip()]} and {letter} have the same text; expected different ones"
+    written = [match[1] for match in map(WRITTEN_LETTER.match, earlier) if match]
+    if written != letters and sorted(written) == letters:
+        return f"the texts of the options begin with the letters {''.join(written)}; expected their own, or none"
     return None

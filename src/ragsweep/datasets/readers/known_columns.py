@@ -18,6 +18,7 @@ OF_JUDGMENTS = re.compile(
 OF_IDS = dict.fromkeys(("question_id", "query_id", "qid", "case_id"), "id")
 FURTHER = OF_IDS | dict.fromkeys(("page_no", "page_nr"), "page_number")
 FURTHER |= {"document_name": "document", "doc_name": "doc"}
+FURTHER_GRADES = ("relevant", "is_relevant", "relevancy")  # beside a page or a document
 
 
 def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tuple[str, ...]], where: str) -> Entry:
@@ -29,8 +30,8 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
 
     Args:
         row: The row.
-        relevant: The names of a column of judgments. Beside the first of them, other columns make no judgments; nor do
-            they if there are none.
+        relevant: The names of a column of judgments. Beside the first of them, other columns make no judgments, though
+            `relevant` may grade them; nor do they if there are none.
         others: Names of other columns. Another spelling is read only where none of the same group is there.
         where: The place of the row, for error messages.
 
@@ -38,15 +39,17 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
         DatasetError: Two columns are the same known one.
     """
     groups = [relevant, *others]
-    if relevant and relevant[0] not in row:
-        groups += [SOURCE, PAGE, GRADE]
+    is_judged = bool(relevant) and relevant[0] in row
+    groups += [] if not relevant else [GRADE] if is_judged else [SOURCE, PAGE, GRADE]
     exact = {name for names in groups for name in names}
     left = [name for name in row if name not in exact]
     known: dict[str, str] = {}
     for names in groups:
         if row.keys() & {*names}:
             continue
-        same = _spellings(names)
+        same = {} if names == GRADE and is_judged else _spellings(names)
+        if names == GRADE and {*row, *known.values()} & {*SOURCE, *PAGE, *relevant}:
+            same = {**same, **dict.fromkeys(FURTHER_GRADES, "relevance")}
         found = {name: same[_folded(name)] for name in left if _folded(name) in same}
         has_judgments = names == PAGE and ({*row, *known.values()} & {*relevant})
         if not found and names in (SOURCE, PAGE) and not has_judgments:
@@ -87,4 +90,4 @@ def _loosely(folded: str, same: Mapping[str, str]) -> str | None:
 
 @lru_cache(maxsize=1000)
 def _folded(name: str) -> str:
-    return SEPARATORS.sub("_", name.strip()).lower()
+    return SEPARATORS.sub("_", name.strip(" .?:")).lower()

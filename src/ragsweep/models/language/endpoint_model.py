@@ -43,7 +43,8 @@ class EndpointModel:
         """Continue a chat.
 
         With `as_json`, the text is JSON with the fields of this model. If it is not, the model is told once what is
-        wrong with it. A text that stays wrong is returned as it is.
+        wrong with it. A text that stays wrong is returned as it is, and the first one where the second has no usable
+        text.
         """
         response = self._asked(messages, as_json)
         if not as_json or response.get("cause") not in (None, Cause.EMPTY):  # the same would come again
@@ -57,6 +58,9 @@ class EndpointModel:
         second = self._asked(messages, as_json)
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         self.asked_again.append(Exchange(prompt, second["text"]))
+        if second.get("cause") is not None and text.strip():
+            self.causes.pop()
+            return _completion(text, [response, second])
         return _completion(self._checked(second["text"])[0], [response, second])
 
     def _asked(self, messages: Sequence[Message], as_json: bool) -> Response:

@@ -89,6 +89,15 @@ def without_offsets(dataset: Dataset) -> list[str]:
     return [f"query {each.query_id}: {one_line(each.text)[:LONGEST_REFERENCE]}" for each in unplaced]
 
 
+def say_left_out(dataset: Dataset, asked: int) -> None:
+    """Print which questions, documents and pages are left out; `asked` is the number of questions that are measured."""
+    if dataset.left_out.number:
+        say_once(f"measured: {dataset.left_out.of_all(asked)}")
+    _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
+    _notice(dataset.skipped, "documents left out by dataset.skip")
+    _notice(dataset.empty_pages, "pages without text, never retrieved")
+
+
 def say_unusual(dataset: Dataset, level: int, *, brings_passages: bool) -> None:
     """Print what is left out, and what can never be found.
 
@@ -102,12 +111,7 @@ def say_unusual(dataset: Dataset, level: int, *, brings_passages: bool) -> None:
     unjudged = set(range(len(dataset.queries))) - set(dataset.qrels.query.tolist()) - {*unanswered}
     absent = set(dataset.qrels.unit.tolist()) - set(dataset.found_units.tolist()) if not brings_passages else ()
     graded = but_graded(dataset, irrelevant)
-    if dataset.left_out.number:
-        asked = len({*dataset.qrels.query.tolist()})
-        say_once(f"measured: {dataset.left_out.of_all(asked)}")
-    _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
-    _notice(dataset.skipped, "documents left out by dataset.skip")
-    _notice(dataset.empty_pages, "pages without text, never retrieved")
+    say_left_out(dataset, len({*dataset.qrels.query.tolist()}))
     _notice([dataset.queries[row].text for row in sorted(unjudged)], "queries without judgments, left out")
     _notice([dataset.queries[row].text for row in unanswered], "queries without an answer in the documents")
     no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{graded}"
