@@ -1,8 +1,8 @@
 """What every run would compute again for itself. The fork server of `warm.py` loads this module, and computes it once.
 
-It belongs to the code of ragsweep and to the packages that are installed while the fork server starts, so that it is the
-same for every run of a test. Digests of modules that a test writes, and of packages that it installs, are computed by
-the run itself.
+It belongs to the code of ragsweep and to the packages that are installed while the fork server starts, so that it is
+the same for every run of a test. Digests of modules that a test writes, and of packages that it installs, are computed
+by the run itself.
 """
 
 import gc

@@ -90,4 +90,4 @@ def _loosely(folded: str, same: Mapping[str, str]) -> str | None:
 
 @lru_cache(maxsize=1000)
 def _folded(name: str) -> str:
-    return SEPARATORS.sub("_", name.strip(" .?:")).lower()
+    return SEPARATORS.sub("_", name.strip().strip(" .?:")).lower()
