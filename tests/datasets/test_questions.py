@@ -137,7 +137,7 @@ def test_columns_are_known_in_other_spellings(tmp_path, name, row, fields):
     assert dict(asked.queries[0].fields) == fields
 
 
-@pytest.mark.parametrize("name", ["relevant", "Is relevant", "Relevant?", "relevance"])
+@pytest.mark.parametrize("name", ["relevant", "Is relevant", "Relevant?", "relevance", "Grade"])
 @pytest.mark.parametrize("page", ["page", "relevant_pages", "relevant_docs"])
 def test_a_row_that_says_that_its_page_is_not_relevant_is_no_relevant_page(tmp_path, name, page):
     rows = [{"question": "q", page: key, name: grade} for key, grade in (("m#1", "0"), ("m#2", "1"))]

@@ -47,7 +47,9 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
     for names in groups:
         if row.keys() & {*names}:
             continue
-        same = {} if names == GRADE and is_judged else _spellings(names)
+        same = _spellings(names)
+        if names == GRADE and is_judged:  # a score there may be one of something else
+            same = {folded: name for folded, name in same.items() if name != "score"}
         if names == GRADE and {*row, *known.values()} & {*SOURCE, *PAGE, *relevant}:
             same = {**same, **dict.fromkeys(FURTHER_GRADES, "relevance")}
         found = {name: same[_folded(name)] for name in left if _folded(name) in same}
