@@ -115,6 +115,7 @@ def test_characters_without_a_token_belong_to_the_token_before_them():
     assert texts(FixedChunker(1, tokenizer=MINILM), "\u200b\u200b") == ["\u200b\u200b"]
 
 
+@pytest.mark.usefixtures("long_work")
 @given(NASTY, st.integers(0, 9), st.integers(1, 9))
 def test_a_part_of_a_text_has_the_tokens_that_touch_it(text, start, length):
     [tokens] = WORDS.offsets([text])
@@ -209,6 +210,7 @@ def test_distances_are_those_of_windows_of_sentences(store):
     assert [texts(chunker, each) for each in ("", text)] == [[], expected]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_texts_are_encoded_once_for_all_thresholds(store):
     encoder, text = LetterEncoder(), "".join(two_topics())
     cuts = [texts(SemanticChunker(encoder=encoder, store=store, amount=amount), text) for amount in (50, 80)]

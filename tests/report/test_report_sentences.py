@@ -827,6 +827,7 @@ def test_what_one_setting_at_a_time_cannot_show_is_said():
     assert "One setting" not in " ".join(evidence(decided(*star, run(1, 800, 0.8), run(0, 800, 0.3))))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(("deviation", "queries"), [(0.0834, 133), (0.2, 783), (0.1, 195)])
 def test_what_is_said_of_power_holds_and_agrees_with_how_many_queries_it_takes(deviation, queries):
     """As printed, 133 queries once detected 0.020, and 0.02 needed 136."""

@@ -70,6 +70,7 @@ def test_the_ranking_is_the_weighted_sum_over_each_ones_candidates(hybrid, dense
     assert hybrid(alpha=0.3, candidates=20).rank(manual_search, 10).passages.tolist() == fused
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "setting", [{"alpha": 0.3}, {"candidates": 5}, {"fusion": ReciprocalRankFusion()}], ids=" ".join
 )
@@ -101,6 +102,7 @@ def test_alpha_is_the_weight_of_any_fusion_that_takes_weights(hybrid, dense, spa
         assert found.passages[query].tolist() == sorted(sums, key=lambda each: (-sums[each], each))[:10]
 
 
+@pytest.mark.usefixtures("long_work")
 def test_alpha_has_no_effect_on_a_fusion_without_weights(hybrid, manual_search):
     one, other = (hybrid(alpha=alpha, fusion=CombMax()) for alpha in (0.3, 0.7))
     assert same(one.rank(manual_search, 10), other.rank(manual_search, 10))

@@ -298,6 +298,7 @@ def test_a_truncated_zipped_file_is_refused(tmp_path):
         RunFileRetriever(str(path)).check(SEARCH)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_file_that_is_very_large_once_unzipped_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(trec_files, "LARGEST_TREC_MB", 1)
     (tmp_path / "run.gz").write_bytes(gzip.compress(b"\n" * 60_000))

@@ -14,6 +14,7 @@ def scipys(values):
     return permutation_test((values,), np.mean, permutation_type="samples", alternative="greater").pvalue
 
 
+@pytest.mark.usefixtures("long_work")
 def test_without_bounds_the_tests_are_scipys():
     differences = np.random.default_rng(0).normal(0.02, 0.1, 12)
     found = against_baseline(differences, 0.05, np.inf)
@@ -22,6 +23,7 @@ def test_without_bounds_the_tests_are_scipys():
     assert found.p_equivalent == pytest.approx(max(scipys(differences + 0.05), scipys(0.05 - differences)))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_equal_runs_are_equivalent_only_with_enough_queries():
     few, many = (against_baseline(np.zeros(queries), 0.05, 1.0) for queries in (58, 59))
     assert few.least == few.needed == 59

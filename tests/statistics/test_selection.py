@@ -181,6 +181,7 @@ def test_p_of_a_single_type_is_1():
     assert select_by_type(sweep(), ["some"] * 133).p == 1
 
 
+@pytest.mark.usefixtures("long_work")
 def test_harder_types_do_not_change_p():
     harder = np.array([{"how": 0, "what": 0.5, "why": 2}[kind] for kind in TYPES])
     assert select_by_type(sweep() - harder, TYPES).p == pytest.approx(select_by_type(sweep(), TYPES).p, abs=1e-9)
@@ -193,6 +194,7 @@ def test_types_that_do_not_matter_are_significant_as_often_as_the_level_says():
     assert 0.027 <= np.mean(np.array(found) <= 0.05) <= 0.073  # 3 standard errors
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
 def test_every_setting_of_the_test_of_types_changes_p(setting):
     assert select_by_type(sweep(), TYPES, **setting).p != select_by_type(sweep(), TYPES).p
@@ -223,6 +225,7 @@ def test_the_win_frequencies_are_shares(scores):
     assert found.sum() == pytest.approx(1)
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
 def test_every_setting_changes_the_win_frequency(setting):
     assert (win_frequency(sweep(), **setting) != win_frequency(sweep())).any()

@@ -145,6 +145,7 @@ def test_the_page_of_a_page_is_the_page(collection):
     assert one.characters == other.characters
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("budget", [1, 20, 90, 100_000])
 @pytest.mark.parametrize("name", ["window", "page"])
 def test_as_much_is_returned_as_fits_into_a_budget(collection, name, budget):

@@ -149,6 +149,7 @@ def test_precision_omega_is_the_precision_of_all_passages_with_a_part_of_a_refer
         assert values[row] == pytest.approx(share(len(retrieved & wanted), len(whole)))
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 1.0])
 @given(case=measured())
 def test_a_passage_holds_a_reference_with_enough_of_its_characters(threshold, case):

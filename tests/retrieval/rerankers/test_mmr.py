@@ -92,6 +92,7 @@ def test_the_scores_are_those_of_the_definition(letters, store, manual_search, f
             assert scores[rank] == pytest.approx(0.6 * to_query - 0.4 * redundancy, abs=1e-6)
 
 
+@pytest.mark.usefixtures("long_work")
 def test_relevance_alone_is_the_order_of_the_encoder_or_of_the_ranking(letters, store, manual_search, first):
     by_encoder = EncoderReranker(letters, store).rerank(manual_search, first, 20)
     by_cosine = MmrReranker(letters, store, 1.0, "cosine").rerank(manual_search, first, 20)

@@ -90,6 +90,7 @@ def test_a_process_that_ends_loses_a_piece_at_most(store, manual_search, first, 
     np.testing.assert_array_equal(scores, by_hand(manual_search, first))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_the_longest_passages_come_first_and_each_at_one_time(manual_search, first):
     shared = Shared()
     pair_scores(manual_search, first, shared, NO_STORE, "shared")
