@@ -53,7 +53,7 @@ def test_a_passage_has_no_white_space_around_it(text, chunker):
         ("a. b. cc dd", ["a. b.", "cc dd"]),  # a sentence rather than a word
         ("剂量减半。应立即", ["剂量减半。", "应立即"]),  # in any script
         ("是「対」。次は5\uff0e5", ["是「対」。", "次は5\uff0e5"]),
-        ("है। हाँ ना", ["है।", "हाँ ना"]),
+        ("है। कल नया", ["है।", "कल नया"]),
         ("aaa bb ccc", ["aaa bb", "ccc"]),  # a word rather than a character
         ("aaaaaaaaaa", ["aaaaaaa", "aaa"]),  # a character where nothing else is left
     ],
