@@ -7,7 +7,7 @@ import re
 from ragsweep.text.content_words import numbers_and_negations
 from ragsweep.text.normalisation import TYPED
 from ragsweep.text.quotes import places_of
-from ragsweep.text.tokens import Span, stripped
+from ragsweep.text.tokens import Span, count_of_words, stripped
 
 THRESHOLD = 90  # least similarity of a reference and what the passage has, from 0 to 100
 SHORTEST_REFERENCE = 3  # words of a reference
@@ -33,7 +33,7 @@ def locate(reference: str, text: str) -> Span | None:
     if {reference[:1], reference[-1:]} <= QUOTATION_MARKS:  # a model often puts what it copies into quotes
         reference = reference[1:-1].strip()
     words = reference.split()
-    if len(words) < SHORTEST_REFERENCE:
+    if count_of_words(reference) < SHORTEST_REFERENCE:
         return None
     if places := places_of(reference, text, most=1):
         return places[0]

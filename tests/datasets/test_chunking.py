@@ -51,6 +51,9 @@ def test_a_passage_has_no_white_space_around_it(text, chunker):
         ("aa bb\n\ncc dd", ["aa bb", "cc dd"]),  # a paragraph rather than a line
         ("aa bb\ncc dd", ["aa bb", "cc dd"]),  # a line rather than a sentence
         ("a. b. cc dd", ["a. b.", "cc dd"]),  # a sentence rather than a word
+        ("剂量减半。应立即", ["剂量减半。", "应立即"]),  # in any script
+        ("是「対」。次は5\uff0e5", ["是「対」。", "次は5\uff0e5"]),
+        ("है। कल नया", ["है।", "कल नया"]),
         ("aaa bb ccc", ["aaa bb", "ccc"]),  # a word rather than a character
         ("aaaaaaaaaa", ["aaaaaaa", "aaa"]),  # a character where nothing else is left
     ],
@@ -62,6 +65,11 @@ def test_a_text_is_split_at_the_coarsest_possible_separator(text, passages):
 def test_the_next_passage_repeats_the_end_of_the_previous_one():
     text = "aa bb cc dd"
     assert [text[start:end] for start, end in RecursiveChunker(size=9, overlap=3).split(text)] == ["aa bb cc", "cc dd"]
+
+
+def test_sentences_without_spaces_are_repeated_too():
+    text = "血压高。心率快。体温低。"
+    assert [text[start:end] for start, end in RecursiveChunker(size=8, overlap=4).split(text)] == [text[:8], text[4:]]
 
 
 def test_white_space_adds_no_passage_that_only_repeats():

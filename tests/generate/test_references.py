@@ -56,6 +56,11 @@ def test_what_the_passage_does_not_say_is_not_found(reference):
     assert found(reference) is None
 
 
+@pytest.mark.parametrize("sentence", ["二甲双胍的剂量为257毫克。", "七日以内に作成します。", "วัดความดัน"])
+def test_a_sentence_of_a_script_without_spaces_is_long_enough(sentence):
+    assert locate(sentence, f"序。{sentence}終。") == (2, 2 + len(sentence))
+
+
 @given(st.data())
 def test_every_part_of_a_passage_is_found_whatever_its_white_space(data):
     words = list(re.finditer(r"\S+", PASSAGE))

@@ -44,6 +44,10 @@ def test_ascii_is_folded_to_its_lower_case_letters(text):
         ("STRASSE", "straße"),
         ("ΟΔΟΣ", "οδος"),
         ("5㎎", "5mg"),
+        ("المستشفـــى", "المستشفى"),  # lengthened
+        ("م\u0640\u064eن", "م\u064eن"),
+        ("مﹷن", "م\u064eن"),  # a mark on a lengthening line, in one character
+        ("\u0665\u0660\u0660 \u096b\u0966\u0966 \u0e55\u0e50\u0e50", "500 500 500"),  # Arabic, Hindi, Thai
         ("ﻣﺮﺣﺒﺎ", "مرحبا"),  # presentation forms, as PDF files have them
     ],
 )

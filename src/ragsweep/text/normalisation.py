@@ -25,6 +25,11 @@ LAST_WITH_VARIANTS = 0xFFFF
 TYPED = dict(zip("\u2018\u2019\u201c\u201d\u2013\u2014\u2212\u00a0", "''\"\"--- ", strict=True))
 
 
+# The line that lengthens an Arabic word, and digits of other scripts.
+TATWEEL = "\u0640"
+TATWEEL_OR_DIGIT = re.compile(rf"{TATWEEL}|[^\D0-9]")
+
+
 def composed(name: str) -> str:
     """A name as it is compared: in NFC. Ids, file names, page labels and quotes are equal if these are.
 
@@ -59,7 +64,7 @@ class Spellings:
 
 
 def folded(text: str) -> str:
-    r"""A text whose words can be compared: NFKC and case folding, without invisible characters.
+    r"""A text whose words can be compared: NFKC, case folding, ASCII digits, and no invisible characters or tatweel.
 
     For ASCII, these are its lower-case letters. Folding a folded text changes nothing. Raised and lowered characters,
     fractions, ligatures of Latin letters and variants of Greek ones stay as they are, as in any BM25 over `\w+`:
@@ -80,7 +85,12 @@ def without_variants(word: str) -> str:
 
 
 def _folded(text: str) -> str:
-    return normalize("NFKC", normalize("NFKC", normalize("NFD", text).casefold()).casefold())
+    text = normalize("NFKC", normalize("NFD", text).casefold())
+    return normalize("NFKC", TATWEEL_OR_DIGIT.sub(_plain, text).casefold())
+
+
+def _plain(found: re.Match[str]) -> str:
+    return "" if found[0] == TATWEEL else str(unicodedata.decimal(found[0]))
 
 
 @cache

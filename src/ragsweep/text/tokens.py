@@ -104,8 +104,8 @@ def stripped(text: str, start: int, end: int) -> Span:
 
 def whole_word(pattern: str) -> str:
     """A pattern that matches only what is no part of a longer word. A letter of a script without spaces is no part."""
-    part = _patterns().part
-    return f"(?<!{part})(?:{pattern})(?!{part})"
+    patterns = _patterns()
+    return f"(?<!{patterns.part_before})(?:{pattern})(?!{patterns.part})"
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,8 @@ class _Patterns:
         run: A run of such letters, or a word of another script, in a folded text.
         written: A word of any script, or several without spaces, in a text that is not folded.
         word_or_letter: A word, or a letter of a script without spaces, in a text that is not folded.
-        part: A character of a word of another script, as the text of a pattern.
+        part: A character of a word of another script, or a mark, as the text of a pattern.
+        part_before: The same without the marks of scripts without spaces, which end one of their letters.
     """
 
     beyond_w: re.Pattern[str]
@@ -129,6 +130,7 @@ class _Patterns:
     written: re.Pattern[str]
     word_or_letter: re.Pattern[str]
     part: str
+    part_before: str
 
 
 @cache
@@ -137,6 +139,7 @@ def _patterns() -> _Patterns:
     codes = sorted(code for first, last in ends for code in range(first, last + 1))
     spaceless = [code for code in codes if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl")]
     marks, letters = combining_marks(), _one_of(spaceless)
+    spaceless_marks = _one_of([code for code in codes if unicodedata.category(chr(code)).startswith("M")])
     letter, more = f"{letters}{marks}*", f"(?:{marks}|{INVISIBLE.pattern})*"
     return _Patterns(
         beyond_w=re.compile(f"[{_ranges(code for code in (*_marks(), *spaceless) if code <= BMP)}{ABOVE_BMP}]"),
@@ -146,6 +149,7 @@ def _patterns() -> _Patterns:
         written=re.compile(rf"(?:\w{more})+"),
         word_or_letter=re.compile(rf"{letters}{more}|(?:(?!{letters})\w{more})+"),
         part=rf"(?:(?!{letters})(?:\w|{marks}))",
+        part_before=rf"(?:(?!{letters}|{spaceless_marks})(?:\w|{marks}))",
     )
 
 

@@ -25,6 +25,13 @@ def test_minilm_does_not_know_most_chinese_tokens():
     assert unknown > len(ids) / 2
 
 
+def test_a_page_without_spaces_is_more_than_one_unknown_token():
+    """MiniLM has one token for it, which 20 English pages would hide."""
+    thai = "ควรวัดความดันโลหิตหลังฉีดยาทางหลอดเลือดดำ" * 10
+    letters = sum(character.isalpha() for character in thai)
+    assert unknown_tokens([thai, "Iron tablets"], MINILM, NO_STORE) == (letters, letters + 2, 2)
+
+
 def test_minilm_knows_english():
     assert unknown_tokens(["Iron tablets\fare taken daily.", ""], MINILM, NO_STORE) == (0, 6, 2)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ragsweep.datasets.chunkers.rulers import Ruler
+from ragsweep.text.sentences import OTHER_END
 from ragsweep.text.tokens import Span, stripped
 
-SEPARATORS = ("\n\n", "\n", ". ", " ", "")  # from the coarsest to the finest
+SEPARATORS = ("\n\n", "\n", rf"\. |{OTHER_END}", " ", "")  # patterns, from the coarsest to the finest
 
 
 def pieces(text: str, span: Span, ruler: Ruler, size: int, separators: Sequence[str]) -> Iterator[Span]:
@@ -18,20 +20,21 @@ def pieces(text: str, span: Span, ruler: Ruler, size: int, separators: Sequence[
         span: What to split.
         ruler: Measures the text.
         size: Longest piece.
-        separators: Where to split, the coarsest separator first. The empty one, which comes last, splits anywhere.
+        separators: Patterns of where to split, the coarsest first. The empty one, which comes last, splits anywhere.
     """
     start, end = span
     if ruler.length(start, end) <= size:
         yield span
         return
     separator, *finer = separators
+    pattern = re.compile(separator)
     while start < end:
         if not separator:
             cut = min(ruler.end_of(start, size), end)
             yield (start, cut)
         else:
-            found = text.find(separator, start, end)
-            cut = found + len(separator) if found >= 0 else end
+            found = pattern.search(text, start, end)
+            cut = found.end() if found else end
             yield from pieces(text, (start, cut), ruler, size, finer)
         start = cut
 

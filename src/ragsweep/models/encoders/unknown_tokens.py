@@ -17,6 +17,7 @@ from ragsweep.models.encoders.model_files import digest_of_file
 from ragsweep.models.encoders.tokenizer import opened
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
+from ragsweep.text.tokens import word_spans
 
 TEXTS_SAMPLED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
 NO_TOKEN = -1
@@ -56,7 +57,8 @@ class Counted(NamedTuple):
 def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
     """The unknown tokens of texts.
 
-    A tokenizer that falls back to bytes knows every token.
+    A tokenizer that falls back to bytes knows every token. An unknown token of a script without spaces, which may be a
+    whole page, counts as its letters.
 
     Args:
         texts: Of more than `TEXTS_SAMPLED`, a part is counted.
@@ -70,8 +72,10 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
         counts = np.zeros(2, dtype=np.int64)
         for start in range(0, len(some), TOKENIZED_AT_ONCE):
             piece = some[start : start + TOKENIZED_AT_ONCE]
-            for each in opened(file).encode_batch_fast(piece, add_special_tokens=False):
-                counts += each.ids.count(_unknown(file)), len(each)
+            for text, each in zip(piece, opened(file).encode_batch(piece, add_special_tokens=False), strict=True):
+                spans = [span for id, span in zip(each.ids, each.offsets, strict=True) if id == _unknown(file)]
+                unknown = sum(max(len(word_spans(text[slice(*span)])), 1) for span in spans)
+                counts += unknown, len(each) - len(spans) + unknown
         return {"counts": counts}
 
     inputs = [digest_of_module(__name__), digest_of_file(file), version("tokenizers"), digest_texts(some)]
