@@ -41,7 +41,7 @@ from ragsweep_answers import PLUGIN
 from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.asking import announce
 from ragsweep_answers.answering.question import Answer
-from ragsweep_answers.answering.reasoning import DirectReasoning
+from ragsweep_answers.answering.reasoning import DirectReasoning, TreeOfThoughts
 
 pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
@@ -787,6 +787,16 @@ def test_no_more_requests_are_sent_than_announced(server, answerer, printed, con
     assert len(server.requests) == (4 if content and "85" in content else announced)
 
 
+def test_the_branches_of_a_tree_are_announced_each(server, answerer, printed):
+    """Three questions, each with two branches, two ratings of these, a step, its rating, and the answer."""
+    asked = with_settings(answerer, reasoning=TreeOfThoughts())
+    server.reply = lambda prompt, times: completion(f"Words about {digest(prompt)}")
+    announce((asked, {"all": questions(3)}))
+    announced = int(re.search("at most ([0-9]+) requests", printed())[1])
+    asked.answer(questions(3))
+    assert len(server.requests) == announced == 3 * (2 + 2 + 1 + 1 + 2)
+
+
 # The key
 
 
@@ -1049,6 +1059,19 @@ def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(se
     assert len(server.requests) <= 11
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(64))) == ["B"] * 64
+
+
+def test_what_is_asked_again_does_not_stop_asking_where_most_is_kept(server, answerer):
+    """Of 64 responses, 21 are cut off each time: a third, of which the second start asks for nothing else."""
+    cut = {f"Is this question {number}?" for number in range(0, 63, 3)}
+    server.reply = lambda prompt, times: completion("", finish="length") if {*prompt.splitlines()} & cut else answer()
+    with pytest.warns(UserWarning, match="21 of 64 responses were cut off"):
+        first = letters(answerer.answer(questions(64)))
+    assert first.count(None) == 21
+    server.requests.clear()
+    with pytest.warns(UserWarning, match="21 of 64 responses were cut off"):
+        assert letters(answerer.answer(questions(64))) == first
+    assert len(server.requests) == 21
 
 
 def test_asking_stops_where_most_responses_refuse_in_words(server, answerer):

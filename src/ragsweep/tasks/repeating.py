@@ -185,8 +185,8 @@ def _guessing(repeats: Sequence[Guessing], values: Array, of: Measurement, added
     worse = max(each.p_worse for each in repeats)  # 1 if what could not be read may explain it
     if error <= 0:
         return Guessing(chance, max(each.p for each in repeats), worse)
-    below = float(stdtr(max(1.0, questions - 1), (values.mean() - chance) / error))
-    return Guessing(chance, 2 * min(below, 1 - below), max(worse, below))
+    free, t = max(1.0, questions - 1), (values.mean() - chance) / error
+    return Guessing(chance, float(2 * stdtr(free, -abs(t))), max(worse, float(stdtr(free, t))))
 
 
 def _measure(repeats: Sequence[Measure], of: Measurement) -> tuple[Measure, dict[str, Any]]:
@@ -244,7 +244,8 @@ def _sentences(score: Score, repeated: Mapping[str, Mapping[str, Any]], of: Meas
     else:
         yield f"Measured {number} times: {title} from {min(fact['means']):.3f} to {max(fact['means']):.3f}."
     if score.guessing:
-        yield f"Guessing reaches {score.guessing.value:.3f}; p of guessing, over all repeats: {score.guessing.p:.2g}."
+        p = "< 0.001" if score.guessing.p < 0.001 else f"{score.guessing.p:.2g}"
+        yield f"Guessing reaches {score.guessing.value:.3f}; p of guessing, over all repeats: {p}."
 
 
 def what_pays(asked_once: float | None, groups: Groups, number: int) -> str:

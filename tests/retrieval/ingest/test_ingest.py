@@ -427,6 +427,16 @@ def test_where_the_model_writes_nothing_the_passage_is_indexed_alone(model, serv
 
 
 @pytest.mark.extra("openai")
+@pytest.mark.filterwarnings("ignore:language_model")
+def test_a_refusal_in_words_counts_as_nothing_written(model, server, capfd):
+    refused = completion("I'm sorry, but I can't help with that.")
+    server.reply = lambda prompt, times: refused if LINE in prompt else of_a_model(prompt, times)
+    found = texts_of(QuestionsIngest(language_model=model))
+    assert [own for own, text in found.items() if text == own] == [LINE]
+    assert f"wrote nothing for 1 of {len(found)} passages" in capfd.readouterr().err
+
+
+@pytest.mark.extra("openai")
 def test_an_error_of_the_model_ends_the_run_and_what_was_written_is_kept(model, server):
     one = threading.Lock()
     server.reply = lambda prompt, times: (

@@ -31,6 +31,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 
 # Stands for a response that is not kept yet.
 NOTHING = {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": None, "tokens_out": None, "time_ms": 0}
+NAME = 8  # letters that tell such responses apart
 Request = dict[str, Any]
 
 
@@ -98,11 +99,11 @@ class OpenAIModel(EndpointUser):
         Raises:
             ModelError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
-        results, left, missing = self._of_kept(items, work, asking)
+        results, left, missing, usable = self._of_kept(items, work, asking)
         if left:
             if asking.announce:
                 print(self._cost(missing, asking).line, file=sys.stderr)
-            results |= self._ask(left, work, asking)
+            results |= self._ask(left, work, asking, usable)
         return [results[number] for number in range(len(items))]
 
     def estimate(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> Cost:
@@ -111,17 +112,25 @@ class OpenAIModel(EndpointUser):
 
     def _of_kept(
         self, items: Sequence[Item], work: Work[Item, Result], asking: Asking
-    ) -> tuple[dict[int, Result], dict[int, Item], list[Request]]:
-        """Results for which everything is kept, the other items, and the requests of those that are not kept."""
+    ) -> tuple[dict[int, Result], dict[int, Item], list[Request], int]:
+        """Results for which everything is kept, the other items, and the requests of those that are not kept.
+
+        Last, the number of kept responses that can be used.
+        """
         kept = self._responses(asking)
         missing: list[Request] = []
+        usable = 0
 
         def find(messages: Sequence[Message], as_json: bool) -> Response:
+            nonlocal usable
             request = self._request(messages, as_json, asking)
-            found = kept.find(self._key(request))
+            key = self._key(request)
+            found = kept.find(key)
             if found is None:
                 missing.append(request)
-            return NOTHING if found is None else _read(found, asking)
+                return {**NOTHING, "text": digest(key)[:NAME]}  # later prompts that hold it differ, as they will
+            usable += _cause(found, asking) is None
+            return _read(found, asking)
 
         results, left = {}, {}
         for number, item in enumerate(items):
@@ -131,12 +140,15 @@ class OpenAIModel(EndpointUser):
                 results[number] = result
             else:
                 left[number] = item
-        return results, left, missing
+        return results, left, missing, usable
 
-    def _ask(self, items: Mapping[int, Item], work: Work[Item, Result], asking: Asking) -> dict[int, Result]:
-        """Results of the endpoint."""
+    def _ask(
+        self, items: Mapping[int, Item], work: Work[Item, Result], asking: Asking, usable: int
+    ) -> dict[int, Result]:
+        """Results of the endpoint; `usable`: how many responses are kept and can be used."""
         kept = self._responses(asking)
         unusable = asking.unusable or Unusable(asking.limit or f"{asking.group}.max_tokens", asking.max_tokens)
+        unusable.add_usable(usable)
         kept.check()
         at_once, where = min(self.concurrency, len(items)), (f"the endpoint {urlsplit(self.url).hostname}",)
 
@@ -149,9 +161,7 @@ class OpenAIModel(EndpointUser):
                     response = endpoint.send(request)
                     taken = Circumstances(1, first, time.time(), None, where, response["time_ms"], at_once)
                     response["taken"] = taken._asdict()
-                    usable = asking.start_will_do and response["cause"] is Cause.CUT_OFF and response["text"].strip()
-                    in_words = Cause.REFUSED if is_refusal(response["text"]) else None
-                    unusable.add(None if usable else response["cause"] or in_words)
+                    unusable.add(_cause(response, asking))
                     return response
 
                 return _read(kept.get(self._key(request), send), asking)
@@ -206,3 +216,10 @@ class OpenAIModel(EndpointUser):
 def _read(response: Response, asking: Asking) -> Response:
     """A response as those who ask see it: what was cut off has no text, unless its start will do."""
     return response if response["cause"] != Cause.CUT_OFF or asking.start_will_do else {**response, "text": ""}
+
+
+def _cause(response: Response, asking: Asking) -> Cause | None:
+    """Why a response is of no use, also where it refuses in words."""
+    if asking.start_will_do and response["cause"] == Cause.CUT_OFF and response["text"].strip():
+        return None
+    return response["cause"] or (Cause.REFUSED if is_refusal(response["text"]) else None)

@@ -48,6 +48,11 @@ class Unusable:
                 line, advice = self._line(cause, "the first "), HELP[cause].format(**self._settings)
                 raise UnusableError(f"{line}, which says nothing of what the model knows; {advice}")
 
+    def add_usable(self, number: int) -> None:
+        """Count kept responses, all of them usable: what is asked for again is what was not."""
+        with self._lock:
+            self._responses += number
+
     @property
     def line(self) -> str:
         """The counts by cause; empty if all responses can be used."""

@@ -95,9 +95,9 @@ def most_written(model: Model, given: int | None, usual: int) -> int:
 
 
 def written(model: Model, prompts: Sequence[str], max_tokens: int) -> list[str]:
-    """What a model writes for each passage; prints for how many it wrote nothing."""
+    """What a model writes for each passage; prints for how many it wrote nothing, or only that it refuses."""
     asking = Asking("ingest", max_tokens, start_will_do=True, item="passage")  # what is searched may lack its end
     texts = [each.text.strip() for each in write_each(model, list(map(readable, prompts)), asking)]
-    if nothing := texts.count(""):
+    if nothing := sum(not prose(text) for text in texts):
         say_once(f"ingest: the model wrote nothing for {nothing:,} of {len(texts):,} passages")
     return texts
