@@ -38,6 +38,18 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
     Raises:
         DatasetError: Two columns are the same known one.
     """
+    try:
+        known = _known_names(tuple(row), relevant, tuple(others))
+    except DatasetError as error:
+        raise DatasetError(f"{where}: {error}") from None
+    return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
+
+
+@lru_cache(maxsize=100)  # the rows of a table mostly have the same columns
+def _known_names(
+    row: tuple[str, ...], relevant: tuple[str, ...], others: tuple[tuple[str, ...], ...]
+) -> Mapping[str, str]:
+    """The name by which each column is read whose own name is another one; as in `with_known_names`."""
     groups = [relevant, *others]
     is_judged = bool(relevant) and relevant[0] in row
     groups += [] if not relevant else [GRADE] if is_judged else [SOURCE, PAGE, GRADE]
@@ -45,7 +57,7 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
     left = [name for name in row if name not in exact]
     known: dict[str, str] = {}
     for names in groups:
-        if row.keys() & {*names}:
+        if {*row} & {*names}:
             continue
         same = _spellings(names)
         if names == GRADE and is_judged:  # a score there may be one of something else
@@ -59,14 +71,14 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
             found = {name: one for name, one in loose.items() if one}
         for name, one in found.items():
             if len(twice := [each for each, other in found.items() if other == one]) > 1:
-                raise DatasetError(f"{where}: the columns {listed(twice)} are the same, {one!r}; rename all but one")
+                raise DatasetError(f"the columns {listed(twice)} are the same, {one!r}; rename all but one")
             known.setdefault(name, one)
-    return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
+    return known
 
 
 def with_columns(rows: Iterable[tuple[str, Entry]], names: Iterable[str]) -> Iterator[tuple[str, Entry]]:
     """Rows, each with its place, in which columns with these names have them also where they are spelled otherwise."""
-    groups = [(name,) for name in dict.fromkeys(names)]
+    groups = tuple((name,) for name in dict.fromkeys(names))
     return ((where, with_known_names(row, (), groups, where)) for where, row in rows)
 
 
