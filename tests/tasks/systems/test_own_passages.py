@@ -364,8 +364,12 @@ def test_of_two_ids_that_are_known_the_one_counts_that_has_the_text(row_first):
 
     _, _, units = found(System(results), numbered())
     assert units == [[str(at)] for at in range(1, 11)]
-    named = System(lambda at: [Result((str(31 - at),), f"/data/{at}", text=TEXTS[at - 1])])
-    assert found(named, numbered())[2] == units
+    for more in ((), ("99",)):  # numbers of rows, beside a source that is what is judged
+
+        def named(at, more=more):
+            return [Result((str(31 - at), *more), f"/data/{at}", text=TEXTS[at - 1])]
+
+        assert found(System(named), numbered())[2] == units
 
 
 @pytest.mark.parametrize("documents", [True, False])

@@ -182,7 +182,7 @@ class _Passages:
         self._unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
         self._repeated = 0
         self._ambiguous: Counter[str] = Counter()
-        self._unclear: Counter[tuple[str, ...]] = Counter()
+        self._unclear: list[tuple[str, ...]] = []
         self._which_id: dict[int, tuple[str, ...]] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._names: Counter[str] = Counter()
@@ -201,9 +201,10 @@ class _Passages:
             if place.by == "nothing":
                 self.strangers[_name(result)] += 1
             if place.rivals:
-                self._unclear[(place.units[0], *place.rivals)] += 1
+                self._unclear.append((place.units[0], *place.rivals))
             elif place.by == "id" and len(result.ids) > 1 and all(map(str.isdecimal, result.ids)):
-                self._which_id[result.ids.index(place.units[0])] = result.ids
+                if place.units[0] in result.ids:  # else its source names what is judged
+                    self._which_id[result.ids.index(place.units[0])] = result.ids
             if place.others:
                 self._ambiguous[place.units[0]] += 1
             key = (result._replace(score=None), place)
