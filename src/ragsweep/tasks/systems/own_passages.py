@@ -200,11 +200,11 @@ class _Passages:
             self.by[place.by] += 1
             if place.by == "nothing":
                 self.strangers[_name(result)] += 1
+            numbers = result.ids if all(map(str.isdecimal, result.ids)) else ()
             if place.rivals:
                 self._unclear.append((place.units[0], *place.rivals))
-            elif place.by == "id" and len(result.ids) > 1 and all(map(str.isdecimal, result.ids)):
-                if place.units[0] in result.ids:  # else its source names what is judged
-                    self._which_id[result.ids.index(place.units[0])] = result.ids
+            elif place.by == "id" and len(numbers) > 1 and place.units[0] in numbers:  # else its source is judged
+                self._which_id[numbers.index(place.units[0])] = numbers
             if place.others:
                 self._ambiguous[place.units[0]] += 1
             key = (result._replace(score=None), place)
