@@ -222,8 +222,8 @@ def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], l
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
     check_one_system(found.source, query, found.numbers, found.systems)
     say_if_distances(found.source, query, found.numbers)
-    by_score = np.lexsort((-found.numbers, query))
-    order = trec_eval_order(query, found.numbers, found.documents) if found.lines else by_score
+    is_file = len(found.lines) > 0
+    order = trec_eval_order(query, found.numbers, found.documents) if is_file else np.lexsort((-found.numbers, query))
     order = order[query[order] != NOTHING]
     query, unit = query[order], unit[order]
     counts = np.bincount(query, minlength=len(rows))
