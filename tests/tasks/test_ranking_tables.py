@@ -6,7 +6,7 @@ import numpy as np
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import evaluate, judge, recall
-from ragsweep.tasks.ranking.ranking_tables import facts, queries, retrieved
+from ragsweep.tasks.ranking.ranking_tables import facts, on_answerable, queries, retrieved
 
 PAGES = [("1", "a.pdf#1", "iron and tea"), ("2", "a.pdf#2", ""), ("3", "a.pdf#3", "fever")]
 
@@ -24,8 +24,8 @@ def measured(judgments, skipped=()):
 
 def test_queries_that_can_be_answered_are_also_measured_alone():
     judgments = (Judgment("q1", "a.pdf#3", 1), Judgment("q2", "a.pdf#90", 1), Judgment("q2", "a.pdf#1", 0))
-    assert facts(*measured(judgments))["answerable"] == {"queries": 1, "metrics": {"recall": 1.0}}
-    assert facts(*measured(judgments[:1]))["answerable"] == {}
+    assert on_answerable(*measured(judgments)).facts == {"answerable": {"queries": 1, "metrics": {"recall": 1.0}}}
+    assert on_answerable(*measured(judgments[:1])).facts == {"answerable": {}}
 
 
 def test_retrieved_and_relevant_units_are_listed():

@@ -45,7 +45,7 @@ def exported(dataset, candidates, **settings):
     ranking = ranked(passages, scores, width, latency_ms=np.empty(0))
     units = units_of_ranking(ranking.passages, dataset)
     judged = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade, **settings)
-    return judged, list(run_lines(judged, ranking.passages, ranking.scores, dataset, "tag"))
+    return judged, list(run_lines(judged, ranking, dataset, "tag"))
 
 
 def trec_eval(run, dataset, k, relevance_level):

@@ -228,8 +228,7 @@ def _expect_recorded(today: DictConfig, run_id: str, task: RankingTask, items: D
     if text is None:
         raise TrackingError(f"{run_id}: has no {RANKING}, so that nobody knows what it retrieved")
     shown = task.shown(items, ranking)
-    its = shown.ranking
-    now = trec_lines.run_lines(shown.evaluation.judged, its.passages, its.scores, shown.items, TAG)
+    now = trec_lines.run_lines(shown.evaluation.judged, shown.ranking, shown.items, TAG)
     was, is_ = ([line.split()[0:3:2] for line in lines] for lines in (text.splitlines(), now))  # query and unit
     if was != is_:
         different = sum(one != other for one, other in zip(was, is_, strict=False)) + abs(len(was) - len(is_))

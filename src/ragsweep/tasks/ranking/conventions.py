@@ -11,6 +11,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import KnowsTies, Ranker, Ranking, Search
 from ragsweep.retrieval.ranking import without_threshold
+from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE
 from ragsweep.tasks.systems.own_passages import ReturnedRanking
 from ragsweep.text.normalisation import composed
@@ -19,23 +20,34 @@ HEADING = "Documents left out, ties, and the end of the list"
 
 
 def conventions(
-    ranker: Ranker, search: Search, items: Dataset, queries: Indices, k: int, *, ends_at: int | None = None
-) -> list[str]:
-    """What is left out of the rankings of these queries, for how many of them ties decide, and where a file ends."""
-    end = f"At most {ends_at} results are listed for a query, and k is {k}: what would follow is not known."
+    ranker: Ranker, search: Search, items: Dataset, queries: Indices, *, ranking: Ranking, k: int, counts_passages: bool
+) -> Aspect:
+    """What is left out of the rankings of these queries, for how many of them ties decide, and where a file ends.
+
+    Args:
+        ranker: The retriever with its stages.
+        search: What is searched.
+        items: The dataset.
+        queries: Positions of the judged queries.
+        ranking: What was found.
+        k: How many passages are asked for.
+        counts_passages: Whether that is the cutoff.
+    """
+    facts = _ended(ranker, ranking, items, k) if counts_passages else {}
     said = [*_left_out(search, items, queries), *_ties(ranker, search, queries, k)]
-    return [*said, end] if ends_at and ends_at < k and isinstance(ranker, KnowsTies) else said
+    if (most := facts.get("ends_at", k)) < k and isinstance(ranker, KnowsTies):
+        said.append(f"At most {most} results are listed for a query, and k is {k}: what would follow is not known.")
+    return Aspect(said, sections={HEADING: said} if said else {}, facts=facts)
 
 
-def ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[str, int]:
+def _ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[str, int]:
     """How many passages a ranking that was made elsewhere has for a query, at most, if curves or k go beyond that.
 
     What would follow is not known then. A ranker that is asked here, or a lowest score, ends a ranking for good.
-    Nothing is said of k 0.
     """
     most = int((ranking.passages != NOTHING).sum(axis=1).max(initial=0))
     elsewhere = isinstance(ranker, KnowsTies | ReturnedRanking) and without_threshold(ranker) is ranker
-    return {"ends_at": most} if k and elsewhere and 0 < most < min(max(k, CURVE), len(items.passages)) else {}
+    return {"ends_at": most} if elsewhere and 0 < most < min(max(k, CURVE), len(items.passages)) else {}
 
 
 def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.datasets import Dataset, Qrels
+from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.judging import Gains, Hits, Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
@@ -120,19 +121,17 @@ def _shares(evaluation: Evaluation, qrels: Qrels) -> tuple[float, float]:
     return float(of_ranked.mean()) if len(of_ranked) else 1.0, float(of_wrong.mean()) if len(of_wrong) else 1.0
 
 
-def recorded(
-    evaluation: Evaluation, dataset: Dataset, metrics: Mapping[str, RankingMetric]
-) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """What a run records of incomplete judgments: facts, and a section of its report.
+def recorded(evaluation: Evaluation, dataset: Dataset, metrics: Mapping[str, RankingMetric]) -> Aspect:
+    """What a run records and says of incomplete judgments; arguments as of `facts_of`.
 
-    What spans say of passages is complete: nothing is recorded of a dataset with references. Arguments as of
-    `facts_of`.
+    What spans say of passages is complete: nothing is recorded of a dataset with references.
     """
     if dataset.references or not _are_known(evaluation, dataset.qrels):
-        return {}, {}
+        return Aspect()
     facts = facts_of(evaluation, dataset.qrels, metrics)
     shares = {"judged": _shares(evaluation, dataset.qrels)}
-    return shares | ({"incomplete_judgments": facts} if facts else {}), section(evaluation, facts)
+    of_facts = {"incomplete_judgments": facts} if facts else {}
+    return Aspect(sections=section(evaluation, facts), facts=shares | of_facts)
 
 
 def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragsweep.retrieval import NOTHING, Ranking
+from ragsweep.tasks.ranking.aspect import Aspect
 
 HEADING = "The approximate index"
 ALMOST_NONE = 0.1  # of the exact ranking, as far as the index returned as many passages
@@ -30,3 +31,9 @@ def lost_neighbours(ranking: Ranking, depth: int) -> Sequence[str]:
         "(index/recall), so this run measures the index, not the retriever. Run it with index=exact; then raise "
         "index.ef_search, index.probes or index.refine, or build the index with a larger index.m or ef_construction.",
     )
+
+
+def index_losses(ranking: Ranking, depth: int) -> Aspect:
+    """The same, for the terminal, the headline and the report."""
+    lost = lost_neighbours(ranking, depth)
+    return Aspect(lost, lost, {HEADING: lost} if lost else {})

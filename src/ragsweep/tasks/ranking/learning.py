@@ -18,6 +18,7 @@ from ragsweep.retrieval.routing.routed import RoutedQueries
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.store.code import name_of
 from ragsweep.tasks.metric import metric_of
+from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
@@ -101,22 +102,24 @@ def _of_queries(items: Dataset, queries: Indices) -> Dataset:
     )
 
 
-def sections(items: Dataset, judgments: Judgments, evaluation: EvaluationSettings, k: int) -> dict[str, Sequence[str]]:
-    """What the report says of components that learn from judgments. They have ranked, and are not asked."""
+def learnt(items: Dataset, judgments: Judgments | None, evaluation: EvaluationSettings, k: int) -> Aspect:
+    """What is said and recorded of components that learn from judgments. They have ranked, and are not asked."""
+    if judgments is None:
+        return Aspect()
     found: dict[str, Sequence[str]] = {}
     everything = Values(items, np.arange(len(items.queries)), evaluation, k)
     facts = []
     for place, learner in judgments.learners.items():
-        learnt = next((each for (at, _), each in judgments.learnt.items() if at == place), None)
-        if learnt is None:
+        found_by = next((each for (at, _), each in judgments.learnt.items() if at == place), None)
+        if found_by is None:
             continue
-        routed = [ranker for ranker in learnt.rankers if isinstance(ranker, RoutedQueries)]
-        if len(routed) == len(learnt.rankers):
+        routed = [ranker for ranker in found_by.rankers if isinstance(ranker, RoutedQueries)]
+        if len(routed) == len(found_by.rankers):
             heading = "Routing" if "Routing" not in found else f"Routing ({place})"
-            found[heading] = sentences(Routing.of(routed, learnt.fold, judgments.types, everything))
+            found[heading] = sentences(Routing.of(routed, found_by.fold, judgments.types, everything))
         facts.append(
             f"{place} ({name_of(learner)}) learns from the relevance judgments and types of queries. What ranks for a "
-            f"query was learnt from the queries of the {counted(len(learnt.rankers) - 1, 'other fold')}, never from "
+            f"query was learnt from the queries of the {counted(len(found_by.rankers) - 1, 'other fold')}, never from "
             "this query."
         )
-    return found | {LEARNS: facts}
+    return Aspect(sections=found | {LEARNS: facts}, facts={"learns_from_judgments": [*judgments.learners]})

@@ -11,6 +11,7 @@ from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search
 from ragsweep.retrieval.silence import Silence, silences_of
+from ragsweep.tasks.ranking.aspect import Aspect
 
 HEADING = "Queries for which nothing is found"
 HEADLINE = 0.5  # of the queries; if nothing is found for more, that is the headline
@@ -79,30 +80,14 @@ def _with_path(silence: Silence) -> Silence:
     return replace(silence, part=part, setting=path if silence.setting else "")
 
 
-class SilenceReport(NamedTuple):
-    """What a run says of the queries for which nothing is found.
-
-    Attributes:
-        notices: A line about each group of queries.
-        caution: What must be said first, as nothing is found for most queries; empty otherwise.
-    """
-
-    notices: Sequence[str]
-    caution: str
-
-    @property
-    def sections(self) -> dict[str, Sequence[str]]:
-        """What the report says."""
-        return {HEADING: self.notices} if self.notices else {}
-
-
-def silence_report(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> SilenceReport:
-    """What a run says; arguments as of `silent_queries`."""
+def silence(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Aspect:
+    """What a run says of each group of such queries, and first of all if they are most; as of `silent_queries`."""
     found = silent_queries(ranker, search, queries, ranking)
     lines = {each: f"{each.problem(items, len(queries))} {each.advice}" for each in found}
-    caution = ""
+    cautions: Sequence[str] = ()
     for whole in (True, False):
         some = [each for each in found if each.silence.whole is whole]
-        if not caution and sum(len(each.rows) for each in some) > HEADLINE * len(queries):
-            caution = " ".join(lines[each] for each in some)
-    return SilenceReport([*lines.values()], caution)
+        if not cautions and sum(len(each.rows) for each in some) > HEADLINE * len(queries):
+            cautions = [lines[each] for each in some]
+    notices = [*lines.values()]
+    return Aspect(notices, cautions, {HEADING: notices} if notices else {})

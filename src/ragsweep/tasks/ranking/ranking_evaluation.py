@@ -14,6 +14,7 @@ from ragsweep.statistics.intervals import Array, confidence_intervals
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
+from ragsweep.tasks.task import Score
 
 RankingMetric = Callable[[Judged, int], PerQuery]
 
@@ -73,6 +74,13 @@ class Evaluation:
     def means(self) -> dict[str, float]:
         """The mean over queries of each metric at the cutoff."""
         return dict(zip(self.names, self.per_query.mean(axis=1).tolist(), strict=True))
+
+    @property
+    def scores(self) -> list[Score]:
+        """The metrics at the cutoff, with their intervals."""
+        values, bounds = self.per_query, (self.ci_low.tolist(), self.ci_high.tolist())
+        columns = zip(self.metrics, self.means.values(), *bounds, values, strict=True)
+        return [Score(metric, mean, low, high, row) for metric, mean, low, high, row in columns]
 
     @property
     def curves(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +13,13 @@ from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.method import method_of
 from ragsweep.retrieval.stage_capabilities import ReadsRecords
 from ragsweep.statistics.groups import Groups
-from ragsweep.tasks.false_finds import NONE_MARKED, FalseFinds, Kind, ThresholdWords
+from ragsweep.tasks.false_finds import HEADING, NONE_MARKED, FalseFinds, Kind, ThresholdWords
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.search import search_of
+from ragsweep.tasks.task import Score
 
 PASSAGES = Kind(
     Metric("false_find_rate", "False find rate", higher_is_better=False, low=0, high=1, binary=True, wilson=True),
@@ -56,11 +58,6 @@ def unknown_of(retriever: object, items: Dataset) -> dict[str, str]:
     return {} if len(rows) or why == NONE_MARKED else {each.name: why for each in PASSAGES.metrics}
 
 
-def why_not(unknown: Mapping[str, str]) -> list[str]:
-    """What the report says of metrics that are not measured, by their reasons."""
-    return [f"{PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(unknown.values())]
-
-
 def false_finds_of(items: Dataset, rows: Indices, given: JudgedRanking, free: JudgedRanking, k: int) -> FalseFinds:
     """What is found for the questions that the documents do not answer, and for the others.
 
@@ -87,3 +84,17 @@ def false_finds_of(items: Dataset, rows: Indices, given: JudgedRanking, free: Ju
         found=np.where(free.judged.hits, scores, -np.inf)[:, :k].max(axis=1, initial=-np.inf),
         groups=Groups.named([query.group for query in queries]),
     )
+
+
+def found_nothing(found: FalseFinds | None, scores: Sequence[Score], unknown: Mapping[str, str]) -> Aspect:
+    """What is recorded and said of such queries.
+
+    Args:
+        found: What is found for them; None if they are not measured.
+        scores: Its metrics.
+        unknown: As of `unknown_of`.
+    """
+    if found is not None:
+        return Aspect(sections={HEADING: [*found.sentences(scores)]}, facts={"false_finds": found.facts})
+    said = [f"{PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(unknown.values())]
+    return Aspect(sections={HEADING: said} if said else {})

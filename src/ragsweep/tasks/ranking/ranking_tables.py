@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +9,13 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.tasks.ranking import lost_references
+from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.coverage import absent_units, findable, without_offsets, without_relevant
+from ragsweep.tasks.ranking.ranking_costs import cut_short
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
+from ragsweep.tasks.ranking.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,34 +73,37 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
         "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
-        "answerable": answerable(evaluation, dataset),
         **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
     }
 
 
-def answerable(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
-    """The means over the queries of which something relevant has a passage; empty if these are all or none.
+def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Aspect:
+    """The means over the queries of which something relevant has a passage; nothing if these are all or none.
 
-    Returns:
-        `queries`, how many these are, and `metrics`, their means by name.
+    Its fact `answerable` has `queries`, how many these are, and `metrics`, their means by name.
     """
     queries, shares = findable(dataset, evaluation.judged.relevance_level)
     rows = np.isin(evaluation.judged.queries, queries[shares > 0])
     if rows.all() or not rows.any():
-        return {}
-    means = evaluation.per_query[:, rows].mean(axis=1).tolist()
-    return {"queries": int(rows.sum()), "metrics": dict(zip(evaluation.names, means, strict=True))}
-
-
-def answerable_sections(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What the report says of the queries that can be answered, if those are not all."""
-    if not facts:
-        return {}
-    means = [
-        f"{metric.title} {facts['metrics'][metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
+        return Aspect(facts={"answerable": {}})
+    means = dict(zip(evaluation.names, evaluation.per_query[:, rows].mean(axis=1).tolist(), strict=True))
+    each = [
+        f"{metric.title} {means[metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
         for metric in evaluation.metrics
     ]
-    count = f"{facts['queries']} of {len(evaluation.judged.queries)} queries"
-    return {
-        "Answerable queries": [f"Something relevant can be found for {count}. On these (on all): {', '.join(means)}."]
-    }
+    count = f"{rows.sum()} of {len(rows)} queries"
+    said = f"Something relevant can be found for {count}. On these (on all): {', '.join(each)}."
+    facts = {"answerable": {"queries": int(rows.sum()), "metrics": means}}
+    return Aspect(sections={"Answerable queries": [said]}, facts=facts)
+
+
+def doubts_of_data(shown: Shown, items: Dataset, k: int, budget: int | None) -> Aspect:
+    """What must be said first of the data: more would be returned, questions were generated, references were lost."""
+    queries = shown.evaluation.judged.queries
+    generated = caution_of_generated([items.queries[row] for row in queries])
+    doubts = [
+        *cut_short(shown.ended, len(queries), k, budget),
+        *([generated] if generated else []),
+        *lost_references.in_words(items),
+    ]
+    return Aspect(doubts, doubts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import ClassVar
 
 from ragsweep.config.run_settings import Budget, Cutoff, Repeats, Seed
@@ -14,7 +13,6 @@ from ragsweep.core.limits import Text
 from ragsweep.core.timing import noting
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
-from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.ingest.ingest import dataset_of
@@ -29,13 +27,14 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
-from ragsweep.tasks.ranking import index_recall, learning, lost_references, nothing_found
+from ragsweep.tasks.ranking import index_recall, learning, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_false_finds as finds
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
-from ragsweep.tasks.ranking.conventions import HEADING, conventions, ended
+from ragsweep.tasks.ranking.aspect import Aspect, together
+from ragsweep.tasks.ranking.conventions import conventions
 from ragsweep.tasks.ranking.coverage import say_unusual
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
@@ -45,7 +44,7 @@ from ragsweep.tasks.ranking.shown import Measuring, Shown
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
-from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Score
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
 
 
 @dataclass(frozen=True)
@@ -175,8 +174,8 @@ class RankingTask:
             raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
         ranking = self.rank(items)
         shown = self.shown(items, ranking)
-        measured = self.measured(items, ranking, shown).per_item
-        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, shown, measured)
+        table = self.measured(items, ranking, shown).per_item
+        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, shown, table)
         with dealing(self._judgments(items)):
             yield from explanation.text(width)
 
@@ -232,63 +231,63 @@ class RankingTask:
     def measured(self, items: Dataset, ranking: Ranking, shown: Shown) -> Measurement:
         """Everything that is recorded of a ranking."""
         evaluation, tokens = shown.evaluation, shown.tokens
-        intervals, judged = zip(evaluation.ci_low.tolist(), evaluation.ci_high.tolist(), strict=True), evaluation.judged
-        values = zip(evaluation.metrics, evaluation.means.values(), intervals, evaluation.per_query, strict=True)
         at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
-        facts = tables.facts(evaluation, items)
-        facts |= {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
-        asked, search = items.left_out.of_all(len(judged.queries), "query"), search_of(items)
-        with dealing(judgments := self._judgments(items)):
-            texts, of_ranker = details_of(self._ranker, search), sections_of(self._ranker, search)
-            silent = nothing_found.silence_report(self._ranker, search, items, evaluation.judged.queries, ranking)
-            facts |= (ends := ended(self._ranker, ranking, items, 0 if self.budget or self.returns else self.k))
-            decided_by = conventions(self._ranker, search, items, evaluation.judged.queries, self.k, **ends)
-        sections: dict[str, Sequence[str]] = {**tables.answerable_sections(evaluation, facts["answerable"])}
-        lacking, of_lacking = incomplete.recorded(evaluation, items, self.evaluation.metrics)
-        if judgments is not None:
-            sections |= learning.sections(items, judgments, self.evaluation, self.k)
-            facts |= {"learns_from_judgments": [*judgments.learners]}
-        of_data = [*costs.cut_short(shown.ended, len(judged.queries), self.k, self.budget)]
-        of_data += filter(None, [caution_of_generated([items.queries[row] for row in judged.queries])])
-        of_data += lost_references.in_words(items)
-        lost = index_recall.lost_neighbours(ranking, min(self.depth, len(items.passages)))
-        nothing, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
-        further = nothing.scores(self.evaluation.resamples, self.seed) if nothing else []
-        facts |= {"false_finds": nothing.facts} if nothing else {}
-        if said := nothing.sentences(further) if nothing else finds.why_not(unknown):
-            sections[false_finds.HEADING] = [*said]
-        details = {name: [column[row] for row in judged.queries] for name, column in texts.items()}
+        false_finds, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
+        of_false_finds = false_finds.scores(self.evaluation.resamples, self.seed) if false_finds else []
+        with dealing(self._judgments(items)):
+            texts = details_of(self._ranker, search_of(items))
+            circumstances = self._circumstances(items, ranking, shown)
+        results = together(
+            tables.on_answerable(evaluation, items),
+            learning.learnt(items, self._judgments(items), self.evaluation, self.k),
+            finds.found_nothing(false_finds, of_false_finds, unknown),
+            incomplete.recorded(evaluation, items, self.evaluation.metrics),
+        )
+        said = together(circumstances, results)
+        asked = f", {items.left_out.of_all(len(evaluation.judged.queries), 'query')}" if items.left_out.number else ""
         return Measurement(
             items=tables.queries(evaluation, shown.items),
-            scores=[*(Score(metric, mean, *interval, row) for metric, mean, interval, row in values), *further],
-            details={"retrieved": tables.retrieved(evaluation, shown.items)} | details,
+            scores=[*evaluation.scores, *of_false_finds],
+            details={"retrieved": tables.retrieved(evaluation, shown.items)}
+            | {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()},
             curves=costs.curves(evaluation, tokens),
             measures=[
-                *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, lacking),
+                *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, results.facts),
                 *costs.indexed(items, (self.tokenizer, self.store)),
             ],
             cutoff=self.cutoff,
-            facts=facts | lacking,
-            not_measured=unknown,
-            notices=[*lost, *decided_by, *silent.notices, *chain.from_iterable(of_ranker.values()), *of_data],
-            caution=" ".join(filter(None, (*lost, silent.caution, *of_data))),
-            sections={
-                **{heading: said for heading, said in ((index_recall.HEADING, lost), (HEADING, decided_by)) if said},
-                **silent.sections,
-                **of_ranker,
-                **(sections := sections | of_lacking),
+            facts={
+                **tables.facts(evaluation, items),
+                **({"returned": (shown.characters, self.tokenizer)} if shown.characters else {}),
+                **said.facts,
             },
-            summary=next(iter(sections.values()), ()),
+            not_measured=unknown,
+            notices=said.notices,
+            caution=" ".join(said.cautions),
+            sections=said.sections,
+            summary=next(iter(results.sections.values()), ()),
             method=self._method,
-            tables={f"{finds.PASSAGES.files}.csv": nothing.curve()} if nothing else {},
+            tables={f"{finds.PASSAGES.files}.csv": false_finds.curve()} if false_finds else {},
             files={
-                "ranking.trec": trec.run_lines(judged, shown.ranking.passages, shown.ranking.scores, shown.items, TAG),
+                "ranking.trec": trec.run_lines(evaluation.judged, shown.ranking, shown.items, TAG),
                 "qrels.trec": trec.qrels_lines(shown.items),
                 **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
             },
-            condition=f"{costs.condition(self.k, self.budget)}{f', {asked}' if items.left_out.number else ''}",
+            condition=f"{costs.condition(self.k, self.budget)}{asked}",
             cutoff_unit=costs.TOKENS.unit if self.budget else "",
-            charts=(false_find_chart.draw, nothing, charts.draw, evaluation) if nothing else (charts.draw, evaluation),
+            charts=(*((false_find_chart.draw, false_finds) if false_finds else ()), charts.draw, evaluation),
+        )
+
+    def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Aspect:
+        """What decides a ranking besides the retriever: its index, conventions, silence, and the data."""
+        queries, search = shown.evaluation.judged.queries, search_of(items)
+        of_ranker, by_k = sections_of(self._ranker, search), self.budget is None and self.returns is None
+        return together(
+            index_recall.index_losses(ranking, min(self.depth, len(items.passages))),
+            conventions(self._ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
+            nothing_found.silence(self._ranker, search, items, queries, ranking),
+            Aspect([line for said in of_ranker.values() for line in said], sections=of_ranker),
+            tables.doubts_of_data(shown, items, self.k, self.budget),
         )
 
     @property

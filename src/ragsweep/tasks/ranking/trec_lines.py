@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.trec_files import NOTHING_RETRIEVED, identifier, strictly_falling
 from ragsweep.datasets import Dataset
+from ragsweep.retrieval import Ranking
 from ragsweep.tasks.ranking.judging import Judged
 
 
-def run_lines(
-    judged: Judged,
-    passages: npt.NDArray[np.int64],
-    scores: npt.NDArray[np.float64],
-    dataset: Dataset,
-    tag: str,
-) -> Iterator[str]:
+def run_lines(judged: Judged, ranking: Ranking, dataset: Dataset, tag: str) -> Iterator[str]:
     """Lines `query Q0 unit rank score tag`.
 
     Later passages of the same unit are written as `unit@chunk_id`. These ids have no judgment, so they occupy a rank
@@ -28,13 +22,12 @@ def run_lines(
 
     Args:
         judged: The judged rankings.
-        passages: Passages in the order of the retriever, shape [all queries, depth].
-        scores: Scores of the passages, shape [all queries, depth].
+        ranking: What they were judged from, for all queries.
         dataset: The dataset, for the names of queries, units and passages.
         tag: Name of the run, one word.
     """
-    scores = np.take_along_axis(scores[judged.queries], judged.ranks, axis=1)
-    passages = np.take_along_axis(passages[judged.queries], judged.ranks, axis=1)
+    scores = np.take_along_axis(ranking.scores[judged.queries], judged.ranks, axis=1)
+    passages = np.take_along_axis(ranking.passages[judged.queries], judged.ranks, axis=1)
     falling = strictly_falling(scores.astype(np.float32))
     units = [identifier(unit) for unit in dataset.units]
     for row, query in enumerate(judged.queries):
