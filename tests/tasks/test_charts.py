@@ -34,15 +34,26 @@ def test_every_bar_and_number_is_within_the_axes(metric, values):
         assert 0 <= below < above <= 1.1
 
 
+def evaluation_of(metric, values):
+    """Values of recall and of another metric, shape [2, cutoffs, queries]."""
+    low, high = confidence_intervals(values[:, 4], resamples=200, seed=0)
+    metrics = (Metric("recall", "Recall"), metric)
+    return Evaluation(5, metrics, values, low, high, (None,) * 30, judged=None, resamples=200, seed=0)
+
+
 @pytest.mark.parametrize(("metric", "largest"), [(SHARE, 1), (COST, 900), (GAIN, -40)])
 def test_the_chart_of_a_ranking_has_room_for_the_curve_of_every_metric(metric, largest):
     values = np.random.default_rng(0).random((2, 20, 30)) * np.array([1, largest])[:, None, None]
-    low, high = confidence_intervals(values[:, 4], resamples=200, seed=0)
-    evaluation = Evaluation(
-        5, (Metric("recall", "Recall"), metric), values, low, high, (None,) * 30, judged=None, resamples=200, seed=0
-    )
-    drawn = dict(draw(evaluation))
+    drawn = dict(draw(evaluation_of(metric, values)))
     for drawing in drawn.values():
         below, above = drawing.axes[0].get_ylim()
         assert below <= min(0, *values.mean(axis=2).ravel())
         assert above >= max(1, *values.mean(axis=2).ravel())
+
+
+def test_no_curve_goes_on_where_a_ranking_ends_and_more_might_be_found():
+    values = np.random.default_rng(0).random((2, 20, 30))
+    [(_, drawing)] = draw(evaluation_of(SHARE, values), 7)
+    curves = [line.get_xdata() for line in drawing.axes[0].lines[:-1]]
+    assert [curve.tolist() for curve in curves] == [[*range(1, 8)]] * 2
+    assert "at most 7 results" in " ".join(text.get_text() for text in drawing.texts)

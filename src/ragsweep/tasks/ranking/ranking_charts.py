@@ -27,35 +27,40 @@ if TYPE_CHECKING:
 MOST_IN_A_PANEL = 7  # metrics
 
 
-def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
-    """Every chart with its file name."""
-    yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation)
+def draw(evaluation: Evaluation, ends_at: int | None = None) -> Iterator[tuple[str, Figure]]:
+    """Every chart with its file name; arguments as of `metrics_by_cutoff`."""
+    yield "metrics_by_cutoff.png", metrics_by_cutoff(evaluation, ends_at)
 
 
-def metrics_by_cutoff(evaluation: Evaluation) -> Figure:
-    """How do the metrics depend on the cutoff?"""
+def metrics_by_cutoff(evaluation: Evaluation, ends_at: int | None = None) -> Figure:
+    """How do the metrics depend on the cutoff?
+
+    Args:
+        evaluation: Their values.
+        ends_at: Beyond which cutoff it is not known what would follow; None if it is known everywhere.
+    """
     queries, groups = evaluation.per_query.shape[1], _groups(evaluation)
     drawing = figure(
         8,
         1.4 + (3.2 if len(groups) == 1 else 2.6) * len(groups),
         "How do the metrics depend on the cutoff?",
-        f"Mean over {queries} queries",
+        f"Mean over {queries} queries" + (f"; at most {ends_at} results are listed for a query" if ends_at else ""),
         right=1.3 if len(groups) == 1 else 2,
     )
     panels = drawing.subplots(len(groups), 1, squeeze=False, gridspec_kw={"hspace": 0.45})[:, 0]
     for axes, group in zip(panels, groups, strict=True):
-        _draw_curves(evaluation, group, axes)
+        _draw_curves(evaluation, group, axes, ends_at)
     return drawing
 
 
-def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes) -> None:
+def _draw_curves(evaluation: Evaluation, group: list[int], axes: Axes, ends_at: int | None) -> None:
     """Draw the means of some metrics over the cutoff."""
     curves = evaluation.curves[group]
     cutoffs = np.arange(1, curves.shape[1] + 1)
     for place, (position, curve) in enumerate(zip(group, curves, strict=True)):
         axes.plot(
-            cutoffs,
-            curve,
+            cutoffs[:ends_at],
+            curve[:ends_at],
             color=colour(place),
             marker=MARKERS[place % len(MARKERS)],
             markersize=4,

@@ -37,7 +37,7 @@ from ragsweep.tasks.ranking.aspect import Aspect, together
 from ragsweep.tasks.ranking.conventions import conventions
 from ragsweep.tasks.ranking.coverage import say_unusual
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
-from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.shown import Measuring, Shown
@@ -230,10 +230,10 @@ class RankingTask:
 
     def measured(self, items: Dataset, ranking: Ranking, shown: Shown) -> Measurement:
         """Everything that is recorded of a ranking."""
-        evaluation, tokens = shown.evaluation, shown.tokens
-        at_k = None if tokens is None else at_cutoff(tokens, evaluation.k, evaluation.ranks)
+        evaluation = shown.evaluation
         false_finds, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
         of_false_finds = false_finds.scores(self.evaluation.resamples, self.seed) if false_finds else []
+        of_threshold = (false_find_chart.draw, false_finds) if false_finds else ()
         with dealing(self._judgments(items)):
             texts = details_of(self._ranker, search_of(items))
             circumstances = self._circumstances(items, ranking, shown)
@@ -250,9 +250,9 @@ class RankingTask:
             scores=[*evaluation.scores, *of_false_finds],
             details={"retrieved": tables.retrieved(evaluation, shown.items)}
             | {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()},
-            curves=costs.curves(evaluation, tokens),
+            curves=costs.curves(evaluation, shown.tokens),
             measures=[
-                *costs.measures(ranking, at_k, items, self.evaluation.relevance_level, results.facts),
+                *costs.measures(ranking, shown.context, items, self.evaluation.relevance_level, results.facts),
                 *costs.indexed(items, (self.tokenizer, self.store)),
             ],
             cutoff=self.cutoff,
@@ -275,7 +275,7 @@ class RankingTask:
             },
             condition=f"{costs.condition(self.k, self.budget)}{asked}",
             cutoff_unit=costs.TOKENS.unit if self.budget else "",
-            charts=(*((false_find_chart.draw, false_finds) if false_finds else ()), charts.draw, evaluation),
+            charts=(*of_threshold, charts.draw, evaluation, said.facts.get("ends_at")),
         )
 
     def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Aspect:

@@ -13,7 +13,7 @@ from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking import learning
 from ragsweep.tasks.ranking import ranking_costs as costs
-from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, evaluate
+from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, at_cutoff, evaluate
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 
 
@@ -38,6 +38,11 @@ class Shown(NamedTuple):
     characters: float
     ranks_of: dict[tuple[int, int], tuple[int, ...]]
     ended: int
+
+    @property
+    def context(self) -> Array | None:
+        """The tokens of each judged query's context, shape [queries]; None if they cannot be counted."""
+        return None if self.tokens is None else at_cutoff(self.tokens, self.evaluation.k, self.evaluation.ranks)
 
 
 @dataclass(frozen=True)
