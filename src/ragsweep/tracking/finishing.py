@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, d
 from ragsweep.sweeps.decision_settings import RECORDED
 from ragsweep.tracking.description import Decided, describe
 from ragsweep.tracking.orphans import close_open
+from ragsweep.tracking.parent_answer import Answer, answer_across, answer_of
 from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
@@ -65,50 +66,89 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     close_open(sweep.job, sweep.parent)
     store = stored_sweep(sweep.job, sweep.parent)
     results = collect(sweep.job, sweep.parent, sweep.planned, store, sweep.settings)
-    datasets = decide_each(results)
-    across = AcrossDatasets(datasets, results.unfinished) if len(datasets) > 1 else None
-    origin = _origin(sweep, results, store)
-    folder = sweep.job.folder
-    written, answer = True, None
-    try:
-        answer = _answer_across(across) if across else _answer(datasets[0]) if datasets else None
-        if across:
-            folders = [folder / "datasets" / name for name in folder_names(across.names)]
-            text = report.write_across(folder, across, folders, origin)
-        else:
-            text = report.write_sweep(folder, datasets[0], origin) if datasets else "No run finished.\n"
-    except Exception as error:  # the runs are measured: the sweep is closed without its report
-        failed, written, text = True, False, f"The report could not be written: {first_line(error)}\n"
-        print(f"ragsweep: {text}", end="", file=sys.stderr)
-    failed = failed or bool(results.unfinished)
-    close_parent(sweep.parent, answer, text, "FAILED" if failed else "FINISHED")
+    decisions = decide_each(results)
+    across = AcrossDatasets(decisions, results.unfinished) if len(decisions) > 1 else None
+    written = _written(sweep, decisions, across, _origin(sweep, results, store))
+    failed = failed or not written.whole or bool(results.unfinished)
+    close_parent(sweep.parent, written.answer, written.text, "FAILED" if failed else "FINISHED")
     print(f"the sweep took {duration(time.time() - Process().create_time())}")
-    if across:  # last: a closed pipe would end the process
-        print("", *report.across_summary(across), sep="\n")
-    for place, each in enumerate(datasets):
-        heading = report.alone(across, place) if across else ""
-        print(heading, *report.summary(each, whole=sweep.verbose), sep="\n")
-    if datasets and written:
-        print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
+    _print_decisions(sweep, decisions, across)
+    if decisions and written.whole:
+        report_file = sweep.job.folder / "report.html"
+        print(f"report: {report_file} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
     missing = say_what_waits(sweep)
-    if run_id := sweep.parent.run_id:
-        if store is not None:
-            tag_runs(store, datasets, link_to_report(sweep.parent.experiment_id, run_id), across)
-        saved = store is not None and save_view(store, run_id, _cutoff_shown(datasets))
-        if store and answer:
-            decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
-            describe(store.client, sweep.parent.experiment_id, decided)
+    if sweep.parent.run_id:
+        saved = store is not None and _show_in_store(sweep, store, decisions, across, written.answer)
         decided_by = results.decided_by if results.outcomes else ""
-        tracking = sweep.job.tracking
-        own = [f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"] if across else []
-        of_each = [
-            f"{names}{sweep_address(tracking, experiment_id, run_id, decided_by, saved=saved)}"
-            for names, experiment_id in _experiments(sweep, across, store).items()
-        ]
-        print(*how_to_open(tracking), *own, *of_each, sep="\n")
+        print(*_addresses(sweep, across, store, decided_by, saved=saved), sep="\n")
     return not failed and not missing
+
+
+class _Written(NamedTuple):
+    """What was written of a sweep: its decision, its description, and whether it has its whole report."""
+
+    answer: Answer | None
+    text: str
+    whole: bool
+
+
+def _written(
+    sweep: OpenSweep, decisions: Sequence[Decision], across: AcrossDatasets | None, origin: report.Origin
+) -> _Written:
+    """Write the report. A sweep whose runs are measured is closed without it if that fails."""
+    folder, answer = sweep.job.folder, None
+    try:
+        if across:
+            answer = answer_across(across)
+            folders = [folder / "datasets" / name for name in folder_names(across.names)]
+            return _Written(answer, report.write_across(folder, across, folders, origin), whole=True)
+        if not decisions:
+            return _Written(None, "No run finished.\n", whole=True)
+        answer = answer_of(decisions[0])
+        return _Written(answer, report.write_sweep(folder, decisions[0], origin), whole=True)
+    except Exception as error:
+        text = f"The report could not be written: {first_line(error)}\n"
+        print(f"ragsweep: {text}", end="", file=sys.stderr)
+        return _Written(answer, text, whole=False)
+
+
+def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: AcrossDatasets | None) -> None:
+    """Print what was decided; after the parent run is closed, as a closed pipe ends the process."""
+    if across:
+        print("", *report.across_summary(across), sep="\n")
+    for place, each in enumerate(decisions):
+        heading = report.alone(across, place) if across else ""
+        print(heading, *report.summary(each, whole=sweep.verbose), sep="\n")
+
+
+def _show_in_store(
+    sweep: OpenSweep,
+    store: StoredSweep,
+    decisions: Sequence[Decision],
+    across: AcrossDatasets | None,
+    answer: Answer | None,
+) -> bool:
+    """Tag the runs, save the view, and describe the experiment. Returns whether the view was saved."""
+    run_id, experiment = sweep.parent.run_id or "", sweep.parent.experiment_id
+    tag_runs(store, decisions, link_to_report(experiment, run_id), across)
+    saved = save_view(store, run_id, _cutoff_shown(decisions))
+    if answer:
+        describe(store.client, experiment, Decided(run_id, answer.name, answer.sentence, datetime.now()))
+    return saved
+
+
+def _addresses(
+    sweep: OpenSweep, across: AcrossDatasets | None, store: StoredSweep | None, decided_by: str, *, saved: bool
+) -> Iterator[str]:
+    """How to see the sweep in MLflow; arguments as of `sweep_address`."""
+    tracking, run_id = sweep.job.tracking, sweep.parent.run_id or ""
+    yield from how_to_open(tracking)
+    if across:
+        yield f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"
+    for names, experiment_id in _experiments(sweep, across, store).items():
+        yield f"{names}{sweep_address(tracking, experiment_id, run_id, decided_by, saved=saved)}"
 
 
 def say_what_waits(sweep: OpenSweep) -> int:
@@ -159,22 +199,6 @@ def folder_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-class Answer(NamedTuple):
-    """A decision as the parent run shows it.
-
-    Attributes:
-        name: Such as `alpha x k: alpha 0.5`.
-        sentence: The first one of the headline.
-        tags: The settings of the choice, and how it stands.
-        numbers: Its metrics.
-    """
-
-    name: str
-    sentence: str
-    tags: Mapping[str, str]
-    numbers: Mapping[str, float]
-
-
 def close_parent(parent: RunRecord, answer: Answer | None, description: str, status: str) -> None:
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
     decided = {DECIDED: "true", HEADLINE: answer.sentence, **answer.tags} if answer else {}
@@ -190,53 +214,6 @@ def close_parent(parent: RunRecord, answer: Answer | None, description: str, sta
     parent.close(status)
 
 
-def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:
-    """The cutoff of the headline, if several configurations were measured at several; None shows all runs."""
-    if len(datasets) != 1 or len(datasets[0].choices) == 1 or datasets[0].is_interpolated:
-        return None
-    sweep, value = datasets[0].sweep, datasets[0].headline.cutoff
-    several = len(sweep.at(value).outcomes) > 1
-    return (sweep.cutoff, value) if sweep.cutoff and value is not None and several else None
-
-
-def _answer(decision: Decision) -> Answer:
-    sweep = decision.sweep
-    axes, label = [sweep.short(name) for name in sweep.axes], sweep.label(decision.named)
-    answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
-    name = f"{' x '.join(axes) or 'sweep'}: {answer}"
-    return Answer(name, report.headline(decision)[0], dict(_decided(decision)), dict(_numbers(decision)))
-
-
-def _answer_across(across: AcrossDatasets) -> Answer | None:
-    """The decision over all datasets; None if there is none."""
-    if across.problem:
-        return None
-    largest, mean = across.regrets.measured[:, across.place].max(), across.means[:, across.place].mean()
-    number = len(across.names)
-    numbers = {"datasets": number, "configurations": len(across.labels), "largest_regret": largest}
-    chosen = across.runs[across.named][0]
-    tags = {f"best.{name}": str(chosen.given[name]) for name in across.shown if name in chosen.given}
-    tags |= {"best.configuration": across.named, "best.largest_regret": f"{largest:.6f}"}
-    return Answer(
-        f"{' x '.join(across.shown.values()) or 'sweep'}: {across.named} on {number} datasets",
-        report.across_in_words(across)[0],
-        tags | {f"best.{across.metric}": f"{mean:.6f}"},
-        {name: float(value) for name, value in (numbers | {f"best/{across.metric}": mean}).items()},
-    )
-
-
-def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
-    """The metrics of the parent run: everything measured of the named configuration, and what to expect of it."""
-    yield "configurations", float(len(decision.sweep.outcomes))
-    yield "tied", float(len(decision.headline.others))
-    for name in decision.named.metrics:
-        value = decision.named.value(name)
-        if value is not None:
-            yield f"best/{name}", value
-    if decision.headline.expected is not None:
-        yield f"expected/{decision.sweep.decided_by}", decision.headline.expected
-
-
 def _note(text: str) -> str:
     """The report as the description of a run, cut at a line if it is longer than MLflow allows.
 
@@ -248,14 +225,10 @@ def _note(text: str) -> str:
     return text[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
 
 
-def _decided(decision: Decision) -> Iterator[tuple[str, str]]:
-    """Tags for the named configuration: its settings, its interval, how many are tied with it, its expected score."""
-    sweep, named = decision.sweep, decision.named
-    for name in sweep.swept:
-        yield f"best.{name}", str(named.paths.get(name, decision.best[name]))
-    yield "best.configuration", named.name
-    for end in ("", "_low", "_high"):
-        yield f"best.{sweep.decided_by}{end}", f"{sweep.statistic(named, sweep.decided_by, end):.6f}"
-    yield "best.tied", str(len(decision.headline.others))
-    if decision.headline.expected is not None:
-        yield "best.expected", f"{decision.headline.expected:.6f}"
+def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:
+    """The cutoff of the headline, if several configurations were measured at several; None shows all runs."""
+    if len(datasets) != 1 or len(datasets[0].choices) == 1 or datasets[0].is_interpolated:
+        return None
+    sweep, value = datasets[0].sweep, datasets[0].headline.cutoff
+    several = len(sweep.at(value).outcomes) > 1
+    return (sweep.cutoff, value) if sweep.cutoff and value is not None and several else None

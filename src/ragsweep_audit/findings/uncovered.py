@@ -28,7 +28,18 @@ def coverage(
         pictures: Those of the pages without text that have a picture.
         fonts: The fonts that documents need and do not contain, by the name of the document.
     """
-    unit = dataset.unit
+    yield from _absent(dataset, level)
+    yield from _empty_pages(dataset, pictures)
+    yield from _fonts_of_machine(dataset, fonts)
+    yield from _unjudged(dataset)
+    yield from _irrelevant(dataset, level)
+    yield from _unplaced(dataset)
+    yield from _left_out(dataset)
+    yield from _skipped(dataset)
+
+
+def _absent(dataset: Dataset, level: int) -> Iterator[Finding]:
+    """What is relevant and has no passage."""
     if absent := absent_units(dataset, level):
         _, shares = findable(dataset, level)
         judged = len(np.unique(relevant(dataset, level)[1]))
@@ -36,10 +47,11 @@ def coverage(
         ceiling = f"Recall can reach at most {_below_1(shares.mean())}"
         if unanswerable:
             ceiling += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
+        units = counted(len(absent), f"relevant {dataset.unit}")
         has, they = ("has", "it is") if len(absent) == 1 else ("have", "they are")
         yield Finding(
             "absent_units",
-            f"{counted(len(absent), f'relevant {unit}')} {has} no passage{named(absent)}, so {they} never found.",
+            f"{units} {has} no passage{named(absent)}, so {they} never found.",
             f"{ceiling}.",
             "Add the documents, run OCR on scanned pages, or remove the judgments.",
             len(absent),
@@ -47,6 +59,10 @@ def coverage(
             tuple(absent),
             {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable},
         )
+
+
+def _empty_pages(dataset: Dataset, pictures: Sequence[str]) -> Iterator[Finding]:
+    """Pages without text."""
     if empty := dataset.empty_pages:
         pages = {(passage.source, passage.page_number) for passage in dataset.passages}
         yield Finding(
@@ -60,7 +76,10 @@ def coverage(
             tuple(empty),
             {"with_picture": list(pictures)},
         )
-    yield from _fonts_of_machine(dataset, fonts)
+
+
+def _unjudged(dataset: Dataset) -> Iterator[Finding]:
+    """Queries without a judgment that need one."""
     judged_queries = {*dataset.qrels.query.tolist()}
     unjudged = [each for row, each in enumerate(dataset.queries) if row not in judged_queries and each.answerable]
     if unjudged:
@@ -73,11 +92,16 @@ def coverage(
             sum(each.answerable for each in dataset.queries),  # others need no judgment
             tuple(query.query_id for query in unjudged),
         )
+
+
+def _irrelevant(dataset: Dataset, level: int) -> Iterator[Finding]:
+    """Judged queries without anything relevant."""
+    judged_queries = {*dataset.qrels.query.tolist()}
     if rows := sorted(judged_queries - {*relevant(dataset, level)[0].tolist()}):
         irrelevant = [dataset.queries[row] for row in rows]
         yield Finding(
             "queries_without_relevant",
-            f"{counted(len(irrelevant), 'query')} without a relevant {unit}"
+            f"{counted(len(irrelevant), 'query')} without a relevant {dataset.unit}"
             f"{named([quoted(query.text) for query in irrelevant])}.",
             f"They score 0{but_graded(dataset, rows)}.",
             "Judge what answers them, lower evaluation.relevance_level, or remove them.",
@@ -85,6 +109,10 @@ def coverage(
             len(dataset.queries),
             tuple(query.query_id for query in irrelevant),
         )
+
+
+def _unplaced(dataset: Dataset) -> Iterator[Finding]:
+    """References that are not at exactly one place."""
     if unplaced := [each for each in dataset.references if not each.has_offsets]:
         yield Finding(
             "references_without_offsets",
@@ -96,11 +124,19 @@ def coverage(
             len(dataset.references),
             tuple(each.query_id for each in unplaced),
         )
+
+
+def _left_out(dataset: Dataset) -> Iterator[Finding]:
+    """Questions that were left out, and why."""
     asked = len({*dataset.qrels.query.tolist()})
     if left := about_left_out(dataset, asked):
         faulty = tuple(each.text for each in dataset.left_out.faulty)
         out = dataset.left_out.number
         yield Finding("questions_left_out", *left, count=out, out_of=out + asked, examples=faulty)
+
+
+def _skipped(dataset: Dataset) -> Iterator[Finding]:
+    """Documents that were left out."""
     if skipped := dataset.skipped:
         yield Finding(
             "skipped_documents",
