@@ -130,9 +130,12 @@ class RankingTask:
         chunker, ingest = (PageChunker(), None) if is_system else (self.chunker, self.ingest)
         least, keep = self.evaluation.fuzzy_threshold, self.returns is not None
         dataset = dataset_of(self.dataset, chunker, ingest, self.store, keep_documents=keep, fuzzy_threshold=least)
-        for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
-            if not len(found) and not (is_system and what == "documents"):
-                raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
+        answers = "so no ranking can be measured; use task=answers"
+        if not len(dataset.passages) and not is_system:
+            needs = "only a retriever that runs elsewhere needs none"
+            raise DatasetError(f"{dataset.name}: has no documents, {answers}, or name a corpus: {needs}")
+        if not len(dataset.qrels.grade):
+            raise DatasetError(f"{dataset.name}: has no judgments, {answers}")
         say_unusual(dataset, self.evaluation.relevance_level, brings_passages=is_system)
         return dataset
 
