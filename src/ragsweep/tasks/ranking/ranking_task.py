@@ -36,7 +36,7 @@ from ragsweep.tasks.ranking import ranking_false_finds as finds
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import HEADING, conventions, ended
-from ragsweep.tasks.ranking.coverage import say_unusual
+from ragsweep.tasks.ranking.coverage import check_measurable, say_unusual
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, at_cutoff
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
@@ -130,12 +130,7 @@ class RankingTask:
         chunker, ingest = (PageChunker(), None) if is_system else (self.chunker, self.ingest)
         least, keep = self.evaluation.fuzzy_threshold, self.returns is not None
         dataset = dataset_of(self.dataset, chunker, ingest, self.store, keep_documents=keep, fuzzy_threshold=least)
-        answers = "so no ranking can be measured; use task=answers"
-        if not len(dataset.passages) and not is_system:
-            needs = "only a retriever that runs elsewhere needs none"
-            raise DatasetError(f"{dataset.name}: has no documents, {answers}, or name a corpus: {needs}")
-        if not len(dataset.qrels.grade):
-            raise DatasetError(f"{dataset.name}: has no judgments, {answers}")
+        check_measurable(dataset, brings_passages=is_system)
         say_unusual(dataset, self.evaluation.relevance_level, brings_passages=is_system)
         return dataset
 
