@@ -463,6 +463,16 @@ def test_what_came_in_place_of_a_completion_is_shown(server, answerer, body, sai
     assert f"the response is no chat completion: {said}; 1 question" in failure(with_settings(answerer, retries=0))
 
 
+@pytest.mark.parametrize("finish", ["error", "stop", None])
+def test_an_error_within_a_choice_is_said_in_its_words(server, answerer, finish):
+    error = {"code": 502, "message": "Upstream failed", "metadata": {"error_type": "provider_unavailable"}}
+    choice = {"finish_reason": finish, "message": {"role": "assistant", "content": "It"}, "error": error}
+    server.reply = lambda prompt, times: Reply(json.dumps({"choices": [choice]}).encode())
+    line = failure(with_settings(answerer, retries=0))
+    assert "the response broke off at the server" in line
+    assert ": Upstream failed; 1 question" in line
+
+
 def test_a_byte_order_mark_is_no_part_of_a_response(server, answerer):
     server.reply = lambda prompt, times: Reply(b"\xef\xbb\xbf" + answer().body)
     assert letters(answerer.answer(questions(1))) == ["B"]

@@ -221,6 +221,12 @@ def test_topics_are_sgml_or_lines(tmp_path, text):
     assert asked.unit == "document"
 
 
+def test_judgments_of_documents_that_nobody_has_stand_as_they_are_written(tmp_path):
+    """Without a corpus, a system that runs elsewhere has the documents."""
+    asked = read_strictly(topics(tmp_path), ())
+    assert asked.judgments == (Judgment("1", "m", 2), Judgment("2", "n.txt", 1), Judgment("2", "absent", -1))
+
+
 def test_the_other_fields_of_a_topic_are_kept(tmp_path):
     first, second = read_strictly(topics(tmp_path), DOCUMENTS).queries
     assert (first.fields, second.fields) == ((("desc", "Does tea matter?"),), ())

@@ -166,6 +166,29 @@ def test_a_record_sends_no_key_to_a_server_that_only_it_names(today, name, value
     assert trusted(changed(recorded, name, value), today, {**given, name: value}, ())
 
 
+def test_all_that_has_to_be_named_is_named_at_once(today):
+    """A model at a server on this machine, with a key and a file elsewhere."""
+    named = {
+        "language_model.base_url": "http://127.0.0.1:11434/v1",
+        "language_model.api_key_env": "MY_KEY",
+        "language_model.model": "qwen3",
+    }
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        overrides = ["task=answers", "answerer=llm", "language_model=openai", "dataset=cases"]
+        overrides += ["dataset.cases=/my/cases.jsonl", "dataset.documents=null"]
+        asks = compose("config", [*overrides, *(f"{name}={value}" for name, value in named.items())])
+    recorded = yaml.safe_dump(portable(OmegaConf.to_container(asks, resolve=True)))
+    with pytest.raises(ConfigError) as caught:
+        trusted(recorded, today, {}, ())
+    said, _, given = str(caught.value).partition(": allow them by ")
+    assert sorted(given.split()) == sorted(
+        ["dataset.cases=PATH", "language_model.model=MODEL", *(f"{name}={named[name]}" for name in [*named][:2])]
+    )
+    assert "dataset.cases: found '/my/cases.jsonl', outside the project" in said
+    assert "language_model.model: found 'qwen3'; a record loads no model" in said
+    trusted(recorded, today, {**named, "dataset.cases": "/here"}, ())
+
+
 STAGES_OF_OURS = [
     ["retriever=three_way", "encoder=wordllama", "chunker.unit=tokens"],
     ["retriever=routed", "reranker=encoder", "dynamic_k=gap"],
@@ -308,9 +331,9 @@ def test_a_model_is_the_word_of_the_user_of_today(logged, today):
     recorded = changed(logged, "encoder.model", "evil/model").replace(
         "sentence-transformers/all-MiniLM-L6-v2", "evil/model"
     )
-    with pytest.raises(ConfigError, match=r"allow it by task\.tokenizer=MODEL$"):
+    with pytest.raises(ConfigError, match=r"allow them by task\.tokenizer=MODEL encoder\.model=MODEL chunker"):
         trusted(recorded, today, {}, ())
-    with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
+    with pytest.raises(ConfigError, match=r"allow them by encoder\.model=MODEL chunker\.tokenizer\.model=MODEL$"):
         trusted(recorded, today, {"task.tokenizer": "words"}, ())
     counting = {"task.tokenizer": "good/model", "chunker.tokenizer.model": "good/model"}
     with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from letters import LetterEncoder, numbered
 
 from ragsweep.core.arrays import NOTHING
+from ragsweep.core.errors import EncoderError
 from ragsweep.datasets.model.collection import Reading, Reference
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
@@ -73,6 +74,12 @@ def test_words_need_no_model():
 def test_a_model_that_is_not_here_is_said_and_counts_nothing(capsys, tmp_path):
     assert token_counts(TEXTS, str(tmp_path), NO_STORE) is None
     assert "tokenizer.json); decision.tokenizer=words counts words" in capsys.readouterr().err
+
+
+def test_a_tokenizer_that_cannot_be_read_is_named_with_its_setting(tmp_path):
+    (tmp_path / "tokenizer.json").write_text('{"version": 1')
+    with pytest.raises(EncoderError, match=r"^decision\.tokenizer: .*tokenizer\.json: cannot be read"):
+        token_counts(TEXTS, str(tmp_path), NO_STORE)
 
 
 def test_counts_are_kept(tmp_path):

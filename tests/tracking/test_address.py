@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragsweep
-from ragsweep.core.errors import RefusedError, TrackingError
+from ragsweep.app.commands import ui
+from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError
 from ragsweep.tracking.address import check_address, check_arguments
 from ragsweep.tracking.tracking_store import open_store
 
@@ -259,3 +260,11 @@ def test_a_relative_address_is_kept_in_full_and_files_beside_the_database_are_le
     journal = (application.home / "outputs" / "tracking.json").read_text()
     assert f"sqlite:///{application.home}/sub/mine.db" in journal
     assert [other.read_text() for other in others] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("kind", ["password", "token", "slash", "query", "unreadable"])
+def test_the_ui_does_not_repeat_the_password_of_a_server(monkeypatch, kind):
+    monkeypatch.setattr("sys.argv", ["ui", "--uri", SECRET[kind]])
+    with pytest.raises(RagsweepError, match=r"127\.0\.0\.1:9.* is a server; open it|has a user or password") as caught:
+        ui.main()
+    assert CANARY not in str(caught.value)

@@ -73,19 +73,32 @@ def referenced_groups() -> list[str]:
 
 
 @cache
-def option_of_class(group: str, kind: str) -> str:
+def option_of_class(group: str, kind: str, settings: frozenset[tuple[str, str]] = frozenset()) -> str:
     """The option of a group that makes a component of this class; the class itself if not exactly one does.
 
     Args:
         group: The group; another name has no options.
         kind: The name of the class, as `name_of` returns it.
+        settings: Those of the component, with their values as text: of several options, the one that has these counts.
     """
     if not group.isidentifier():  # a record may name any path
         return kind
     target = re.compile(rf"^_target_: *(?:\S+\.)?{re.escape(kind)}(?:\s|$)", re.MULTILINE)
     files = {name: option_file(group, name) for name in options_of(group)}
     found = [name for name, file in files.items() if file and target.search(file.read_text("utf-8", errors="replace"))]
+    if len(found) > 1:
+        found = [name for name in found if _may_have(Named("", {}, "", name, group, ""), dict(settings))]
     return found[0] if len(found) == 1 else kind
+
+
+def _may_have(option: Named, settings: Mapping[str, str]) -> bool:
+    """Whether the values in the file of an option are those of these settings, as far as they are given."""
+    try:
+        content = _content(option)
+    except ConfigError:
+        return False
+    plain = {key: value for key, value in (content or {}).items() if "$" not in str(value) and key in settings}
+    return bool(plain) and all(str(value) == settings[key] for key, value in plain.items())
 
 
 def named_components(nodes: Mapping[str, Any]) -> Iterator[Named]:

@@ -85,12 +85,17 @@ def without_timing() -> AbstractContextManager[None]:
     return set_within(_is_timing, False)
 
 
+def is_timing() -> bool:
+    """Whether this is outside of `without_timing`."""
+    return _is_timing.get()
+
+
 def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
     """Milliseconds of `call` for the row of each query of the sample, one at a time, after a warm-up call.
 
     Empty where nothing is timed.
     """
-    if not _is_timing.get():
+    if not is_timing():
         return UNTIMED
     times, loads, rows = [], [], sample(queries).tolist()
     first = time.time()

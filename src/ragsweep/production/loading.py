@@ -33,7 +33,8 @@ from ragsweep.production.export_folder import (
     settings_of,
 )
 from ragsweep.production.loaded_retriever import LoadedRetriever
-from ragsweep.replay.trusted_record import check_node, placed_node, refuse_paths, resolved_path, set_setting
+from ragsweep.replay.to_be_named import ToBeNamed
+from ragsweep.replay.trusted_record import check_node, placed_node, resolved_path, set_setting
 from ragsweep.retrieval import LearnsFromJudgments
 from ragsweep.retrieval.ingest.ingest import indexed, with_headings
 from ragsweep.retrieval.results import BringsPassages
@@ -163,10 +164,10 @@ def _first_difference(was: tuple[str, ...], is_: tuple[str, ...]) -> str:
 
 def _check(nodes: Mapping[str, Any], given: Sequence[str], allow: Sequence[str]) -> None:
     """Raise `ConfigError` for what may not be built, before anything is."""
-    outside: dict[str, str] = {}
+    unnamed = ToBeNamed()
     for name, node in nodes.items():
-        check_node(name, node, given, allow, outside)
-    refuse_paths(outside)
+        check_node(name, node, given, allow, unnamed)
+    unnamed.refuse()
     for name, node in nodes.items():
         check_component(name, node)
 

@@ -10,6 +10,7 @@ from typing import get_args
 from ragsweep.config.components import signature_of, target_of
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.limits import NamesCode, NamesOwnData
+from ragsweep.replay.to_be_named import ToBeNamed
 
 Mark = NamesCode | NamesOwnData
 
@@ -22,12 +23,12 @@ def mark_of(node: Mapping[str, object], setting: str) -> Mark | None:
     return next((each for each in marks if isinstance(each, NamesCode | NamesOwnData)), None)
 
 
-def check_marked(mark: Mark, name: str, value: str, modules: Sequence[str]) -> None:
-    """Raise `ConfigError` unless the user allows what a record has in a setting with this mark."""
+def check_marked(mark: Mark, name: str, value: str, modules: Sequence[str], unnamed: ToBeNamed) -> None:
+    """Raise `ConfigError` for code in a setting with this mark that is not allowed; note data of the user's."""
     if isinstance(mark, NamesCode):
         check_code(name, value, modules)
     else:
-        raise ConfigError(f"{name}: found {value!r}; a record names nothing of yours: allow it by {name}={value}")
+        unnamed.note(name, value, "a record names nothing of yours", value)
 
 
 def check_code(name: str, value: str, modules: Sequence[str]) -> None:

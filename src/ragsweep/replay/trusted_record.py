@@ -29,8 +29,8 @@ from ragsweep.core.project import CONF, conf_folders, placed, project, register_
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.replay.marked_settings import check_marked, mark_of
+from ragsweep.replay.to_be_named import OUTSIDE, ToBeNamed
 
-MOST_PATHS_NAMED = 10  # paths in a message
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 PARTIAL = "_partial_"
 KEY = "api_key_env"  # the environment variable with the key of an endpoint
@@ -112,8 +112,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     decision = recorded.get("decision")
     if not isinstance(decision, dict):
         raise ConfigError("decision: config.yaml of the run has no such group of settings")
-    outside: dict[str, str] = {}
-    check_node("task", task, given, modules, outside)  # first: what else is read depends on its class
+    unnamed = ToBeNamed()
+    check_node("task", task, given, modules, unnamed)  # first: what else is read depends on its class
     taken = parameters_of(task, recorded)
     recorded = {name: recorded[name] for name in ("task", *names, *taken) if name in recorded}
     recorded["decision"] = {**decision, "tokenizer": None}  # the task has it
@@ -122,8 +122,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         if needed and not isinstance(recorded.get(name), dict):
             raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
     for name in recorded:
-        check_node(name, recorded[name], given, modules, outside)
-    refuse_paths(outside)
+        check_node(name, recorded[name], given, modules, unnamed)
+    unnamed.refuse()
     recorded = placed_node(recorded, OmegaConf.to_container(today.store, resolve=True))
     recorded |= {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS}
     for each in named_components(recorded):  # an option of this machine need not be what was measured
@@ -150,15 +150,15 @@ def set_setting(recorded: dict[str, Any], name: str, value: object) -> None:
     node[last] = value
 
 
-def check_node(name: str, node: object, given: Sequence[str], modules: Sequence[str], outside: dict[str, str]) -> None:
-    """Raise `ConfigError` for the first thing in a node of the record that is not allowed, other than a path.
+def check_node(name: str, node: object, given: Sequence[str], modules: Sequence[str], unnamed: ToBeNamed) -> None:
+    """Raise `ConfigError` for the first thing in a node of the record that is not allowed, whoever names it.
 
     Args:
         name: The dotted name of the node.
         node: The node.
         given: Texts that the user has given, which are allowed.
         modules: Modules whose classes the user allows.
-        outside: Gets the paths outside the project, by the names of their settings.
+        unnamed: Gets what is allowed only if the user names it.
     """
     if _is_store(name, node):  # it is replaced by this machine's store
         return
@@ -168,20 +168,20 @@ def check_node(name: str, node: object, given: Sequence[str], modules: Sequence[
             inner = f"{name}.{key}"
             if not isinstance(key, str):
                 raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a string")
-            _note_path(inner, key, outside)
+            _note_path(inner, key, unnamed)
             if key.startswith("_") and not free:
                 _check_argument_of_hydra(inner, value)
             if isinstance(value, str) and value not in given and (mark := mark_of(node, key)):
-                check_marked(mark, inner, value, modules)
+                check_marked(mark, inner, value, modules, unnamed)
                 continue
             allowed = [*given, value] if key in ("model", KEY) and value in _choices(node, key) else given
-            check_node(inner, value, allowed, modules, outside)
+            check_node(inner, value, allowed, modules, unnamed)
     elif isinstance(node, list):
         for number, value in enumerate(node):
-            check_node(f"{name}.{number}", value, given, modules, outside)
+            check_node(f"{name}.{number}", value, given, modules, unnamed)
     elif isinstance(node, str):
         if node not in given:
-            _check_text(name, node, outside)
+            _note_text(name, node, unnamed)
     elif not isinstance(node, bool | int | float | None):
         raise ConfigError(f"{name}: found {node!r}, expected a plain value")
 
@@ -198,19 +198,19 @@ def _choices(node: Mapping[str, object], setting: str) -> tuple[object, ...]:
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
-def _check_text(name: str, value: str, outside: dict[str, str]) -> None:
-    _note_path(name, value, outside)
-    if name in outside:
+def _note_text(name: str, value: str, unnamed: ToBeNamed) -> None:
+    _note_path(name, value, unnamed)
+    if name in unnamed.found:
         return
     counts = name.endswith((".tokenizer", ".tokenizer.model")) and value == WORDLLAMA
     if name.endswith((".model", ".tokenizer")) and value not in (MINILM, BY_WORDS) and not counts:
-        raise ConfigError(f"{name}: found {value!r}; a record loads no model but {MINILM}: allow it by {name}=MODEL")
+        unnamed.note(name, value, f"a record loads no model but {MINILM}", "MODEL")
     in_header = any(f".{setting}." in name for setting in HEADER_SETTINGS)
     if "://" in value or in_header or name.endswith(f".{KEY}"):
-        raise ConfigError(f"{name}: found {value!r}; a record names no server and no key: allow it by {name}={value}")
+        unnamed.note(name, value, "a record names no server and no key", value)
 
 
-def _note_path(name: str, value: str, outside: dict[str, str]) -> None:
+def _note_path(name: str, value: str, unnamed: ToBeNamed) -> None:
     """Note a text that is a path outside the project. Raises `ConfigError` for an interpolation."""
     if "${" in value:
         raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
@@ -219,17 +219,7 @@ def _note_path(name: str, value: str, outside: dict[str, str]) -> None:
     except (OSError, ValueError):  # no file can have such a path
         inside = False
     if not inside or value.startswith("~") or ".." in Path(value).parts:
-        outside[name] = value
-
-
-def refuse_paths(outside: Mapping[str, str]) -> None:
-    """Raise `ConfigError` that names all paths outside the project, each by its shortest name."""
-    names = [name for name in outside if not any(name.endswith(f".{other}") for other in outside)][:MOST_PATHS_NAMED]
-    if names:
-        found = ", ".join(f"{name}: found {outside[name]!r}" for name in names)
-        where = " ".join(f"{name}=PATH" for name in names)
-        what = "it is" if len(names) == 1 else "they are"
-        raise ConfigError(f"{found}, outside the project; say where {what} here: {where}")
+        unnamed.note(name, value, OUTSIDE, "PATH")
 
 
 def _check_argument_of_hydra(name: str, value: object) -> None:

@@ -96,7 +96,7 @@ def _far_cheaper(decision: Decision) -> str:
         return ""
     for cost in sweep.settings.costs:
         price = choice.named.value(cost)
-        if price is None or sweep.metric_info[cost].higher_is_better or cost in (sweep.budgeted, choice.prefer):
+        if not price or sweep.metric_info[cost].higher_is_better or cost in (sweep.budgeted, choice.prefer):
             continue
         cheap = [
             run

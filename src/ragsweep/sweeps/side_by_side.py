@@ -53,10 +53,13 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     if len({tuple(outcome.settings.get(name) for name in telling) for outcome in outcomes}) == len(outcomes):
         differing = telling
     shortened = dict(zip(differing, short_names(differing), strict=True))
-    shown = {name: told_apart(_setting(name, text) for text in values[name]) for name in differing}
+    swept = [
+        {name: _setting(name, outcome.settings) for name in differing if name in outcome.settings}
+        for outcome in outcomes
+    ]
+    shown = {name: told_apart({own[name] for own in swept if name in own}) for name in differing}
     renamed = []
-    for outcome in outcomes:
-        own = {name: _setting(name, outcome.settings[name]) for name in differing if name in outcome.settings}
+    for outcome, own in zip(outcomes, swept, strict=True):
         name = (
             " ".join(f"{shortened[setting]}={shown[setting][as_text(value)]}" for setting, value in own.items())
             or outcome.name
@@ -65,6 +68,8 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return renamed
 
 
-def _setting(name: str, text: str) -> float | int | str | None:
+def _setting(name: str, settings: Mapping[str, str]) -> float | int | str | None:
     """The value of a setting as a configuration has it; of a component, the name of its option."""
-    return None if text == "None" else as_number(option_of_class(short(name), text))
+    text, path = settings[name], f"{name}."
+    own = frozenset((key.removeprefix(path), value) for key, value in settings.items() if key.startswith(path))
+    return None if text == "None" else as_number(option_of_class(short(name), text, own))

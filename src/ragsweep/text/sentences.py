@@ -13,7 +13,9 @@ LIBRARIES = ("nupunkt",)
 OTHER_STOPS = "\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u0589\u1362\u1367\u104b\u17d4\u17d5\u0f0d"
 FULL_STOPS = f".!?{OTHER_STOPS}"
 # Full stops of other scripts, and what closes behind them. A full stop of full width is none between digits.
-OTHER_END = rf"(?:[{OTHER_STOPS}]|\uff0e(?!\d))+[\u300d\u300f\u201d\u2019\uff09]*\s*"
+# Quotation marks that open as well close before white space.
+CLOSING = r"[\u300d\u300f\u201d\u2019\uff09\u00bb\u203a)\]]|[\"'\u201c](?=[\s)\]\u00bb]|$)"
+OTHER_END = rf"(?:[{OTHER_STOPS}]|\uff0e(?!\d))+(?:{CLOSING})*\s*"
 # What nupunkt, which is made for English, does not take for an end: a blank line, and the full stops of other scripts.
 OTHER_ENDS = re.compile(rf"\n[^\S\n]*\n\s*|{OTHER_END}")
 

@@ -43,6 +43,9 @@ def hand_out(journal: Journal, path: Path, rows: int) -> str:
         path.unlink(missing_ok=True)
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(f"--table: {path} cannot be written ({why})") from error
+    if not asked:
+        path.unlink()
+        return f"No question is left to hand out, so that {path} is not written."
     return f"{counted(len(asked), 'question')} handed out in {path}; --apply {path} takes the grades back."
 
 

@@ -20,6 +20,9 @@ SCALE = re.compile(
     r"\b(?:on\s+)?(?:an?\s+|the\s+)?scale\s+(?:of|from)\s+\d+\s*(?:to|-)\s*\d+|[(\[](?:from\s+)?\d+\s*(?:-|to)\s*\d+[)\]]|\([^()]{0,80}\d\s*=[^()]{0,80}\)",
     re.I,
 )
+NAMED_GRADE = re.compile(r"\d+(?=\s*=)")  # (1 = not relevant, 5 = perfect)
+OTHER_SCALE = "\0"  # stands for a scale other than the one that was asked for
+SENTENCE_END = re.compile(r"[.!?]\s|\n")
 NUMBER = (
     r"(?<![\w.,-])(?P<number>\d{1,3})(?:\.0+)?(?:\s*(?:/|(?:out\s+)?of)\s*(?P<whole>\d{1,3}))?(?![\w%/]|[.,-]\d|\s*%)"
 )
@@ -50,7 +53,9 @@ def grade_in(text: str, highest: int) -> int | None:
         except MalformedError:
             pass
     plain = MARKS.sub("", unicodedata.normalize("NFKC", text).replace("\u2013", "-"))
-    plain = SCALE.sub("", TAG.sub(lambda tag: "\n" if tag[1] else f"{tag[2]}: ", plain))
+    plain = SCALE.sub(
+        lambda scale: _mark(scale[0], highest), TAG.sub(lambda tag: "\n" if tag[1] else f"{tag[2]}: ", plain)
+    )
     plain = NUMBER_WORD.sub(lambda word: str(NUMBER_WORDS.index(word[0].lower())), plain)
     if IRRELEVANT.fullmatch(plain):
         return 0
@@ -61,8 +66,18 @@ def grade_in(text: str, highest: int) -> int | None:
     found = surely[-1:] or [match for match in [LEADING.match(plain)] if match] or stated[-1:]
     if not found or (found[0]["whole"] and int(found[0]["whole"]) != highest):
         return None
+    if OTHER_SCALE in SENTENCE_END.split(plain[: found[0].end()])[-1] + SENTENCE_END.split(plain[found[0].end() :])[0]:
+        return None
     grade = int(found[0]["number"])
     return grade if grade <= highest else None
+
+
+def _mark(scale: str, highest: int) -> str:
+    """What is read in place of a scale: nothing if it is the one that was asked for."""
+    named = [int(each) for each in NAMED_GRADE.findall(scale)]
+    bounds = [int(each) for each in re.findall(r"\d+", scale)]
+    is_asked = max(named) <= highest if named else sorted(bounds) == [0, highest]
+    return "" if is_asked else OTHER_SCALE
 
 
 def _of_value(value: Any, highest: int) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Set
+from collections.abc import AsyncIterable, Callable, Mapping, Set
 from functools import cache, partial
 from pkgutil import resolve_name
 from threading import Lock, Thread
@@ -180,12 +180,13 @@ def _of_pipeline(pipeline: Any) -> Callable[[str], Any]:
 
 
 def _awaited(answer: Any) -> Any:
-    """What was returned, after it was awaited if it can be."""
-    if not inspect.isawaitable(answer):
+    """What was returned, after it was awaited if it can be; of results that come one by one, a list."""
+    one_by_one = isinstance(answer, AsyncIterable)
+    if not one_by_one and not inspect.isawaitable(answer):
         return answer
 
     async def wait() -> Any:
-        return await answer
+        return [each async for each in answer] if one_by_one else await answer
 
     return asyncio.run_coroutine_threadsafe(wait(), _loop()).result()
 

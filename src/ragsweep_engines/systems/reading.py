@@ -128,7 +128,8 @@ def as_fields(value: object, levels: int = MOST_LEVELS) -> Any:
         return {str(key): as_fields(each, levels - 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [as_fields(each, levels - 1) for each in value] if len(value) <= MOST_IN_LIST else None
-    names = getattr(value, "__dict__", ()) or getattr(type(value), "__slots__", ())  # neither of a class written in C
+    slots = getattr(type(value), "__slots__", ())  # the name of a single one may stand alone
+    names = getattr(value, "__dict__", ()) or ((slots,) if isinstance(slots, str) else slots)
     own = {name: getattr(value, name, None) for name in names if not name.startswith("__")}
     return {name: as_fields(each, levels - 1) for name, each in own.items()} or None
 

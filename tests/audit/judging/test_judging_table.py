@@ -50,6 +50,13 @@ def filled(table, *grades, delimiter=",", **changed):
     return path
 
 
+def test_no_table_is_written_where_no_question_is_left(journal, table):
+    rest, empty = table.with_name("rest.csv"), table.with_name("empty.csv")
+    assert "1 question handed out" in hand_out(journal, rest, 100)
+    assert hand_out(journal, empty, 100) == f"No question is left to hand out, so that {empty} is not written."
+    assert not empty.exists()
+
+
 def test_a_table_is_safe_for_spreadsheets_and_cannot_be_overwritten(journal, table):
     rows = rows_of(table)
     assert len(rows) == 4

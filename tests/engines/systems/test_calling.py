@@ -24,6 +24,10 @@ def single_id(queries): return ["d1"]
 async def waits(query, k=2):
     await asyncio.sleep(0)
     return ("waits", query, k)
+async def one_by_one(query, k=2):
+    for each in ("streamed", query, k):
+        await asyncio.sleep(0)
+        yield each
 async def loop_of(query): return asyncio.get_running_loop()
 partial = functools.partial(plain, k=7)
 
@@ -99,6 +103,7 @@ def ask(name, **settings):
         ("listed", {}, [("why?", 0.5), ("of", 9)]),
         ("single_id", {}, ["d1"]),
         ("waits", {}, ("waits", "why?", 9)),
+        ("one_by_one", {}, ["streamed", "why?", 9]),
         ("partial", {}, ("plain", "why?", 9)),
         ("with_settings", {"colour": "blue"}, ("settings", "why?", 9, "blue")),
         ("retriever", {}, ("invoke", 5, "why?")),

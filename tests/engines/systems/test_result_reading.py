@@ -30,6 +30,13 @@ class Slotted:
     text: str
 
 
+class OneSlot:
+    __slots__ = "text"  # noqa: PLC0205 - which Python takes for the only name
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 class Named(NamedTuple):
     page: int
     source: str
@@ -143,6 +150,7 @@ def llama_like(text, score, **metadata):
         ([{"id": "a", "page": [3, 4]}], [Result(("a",))]),
         ((each for each in ["a#1"]), [Result(("a#1",), text="a#1")]),
         ([Slotted("a.pdf", 3, "t")], [Result((), "a.pdf", "3", "t")]),
+        ([OneSlot("t")], [Result((), text="t")]),
         ([Named(3, "a.pdf")], [Result((), "a.pdf", "3")]),
         ([Scored(Slotted("a.pdf", 3, "t"), 0.5)], [Result((), "a.pdf", "3", "t", 0.5)]),
         (

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -21,7 +22,8 @@ from question_server import KEY
 
 from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.project import SWEEP_ID
-from ragsweep.models.encoders.embeddings import embed
+from ragsweep.core.timing import without_timing
+from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -324,6 +326,19 @@ def test_a_cut_that_leaves_only_the_prompt_is_refused(encoder):
 def test_what_is_encoded_is_announced_with_its_prompt(encoder, store, capfd):
     embed(replace(encoder, prompts={"query": "q" * 400}), store, ["iron"], "query")
     assert "about 101 tokens" in capfd.readouterr().err
+
+
+def test_all_requests_are_announced_those_that_take_the_time_too(encoder, server, store, capfd):
+    queries = [f"query {number}" for number in range(9)]
+    embed(encoder, store, queries, "query")
+    encoding_ms(encoder, store, queries)
+    announced = [int(each) for each in re.findall(r"(\d+) requests? to", capfd.readouterr().err)]
+    assert announced == [3, 10]
+    assert sum(announced) == len(server.requests)
+    encoding_ms(encoder, store, queries)
+    with without_timing():
+        encoding_ms(encoder, store, queries[1:])
+    assert capfd.readouterr().err == ""
 
 
 def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):

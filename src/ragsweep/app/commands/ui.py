@@ -23,7 +23,7 @@ def main() -> int:
 
     from ragsweep.replay.trusted_record import composed_today
     from ragsweep.tracking import print_latest_sweep
-    from ragsweep.tracking.address import is_server, sqlite_file
+    from ragsweep.tracking.address import is_server, sqlite_file, without_secret
     from ragsweep.tracking.schema import check_version
     from ragsweep.tracking.ui_addresses import HOST, PORT, STORE, bind, usual_port
 
@@ -35,7 +35,8 @@ def main() -> int:
 
     uri = arguments.uri or str(composed_today([])[0].tracking.uri)
     if is_server(uri):
-        raise ConfigError(f"{'--uri' if arguments.uri else 'tracking.uri'}: {uri} is a server; open it in a browser")
+        setting = "--uri" if arguments.uri else "tracking.uri"
+        raise ConfigError(f"{setting}: {without_secret(uri)} is a server; open it in a browser")
     if database := sqlite_file(uri):
         if arguments.uri and not database.is_file():
             raise ConfigError(f"--uri: {database}: there is no such file")

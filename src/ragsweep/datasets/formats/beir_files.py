@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.fields import listed
-from ragsweep.datasets.readers.files import what_is
+from ragsweep.datasets.readers.files import SHARD, what_is
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
 QRELS_ENDINGS = (".tsv", ".tsv.gz", *ENDINGS, ".json", ".csv", ".csv.gz", ".txt", ".txt.gz")
 QRELS_FOLDERS = ("qrels", "default", "data")  # the configuration of the judgments is called default on the hub
-SHARD = re.compile(r"-\d{5}-of-(\d{5})(?=\.|$)")  # a part of a table that the hub has in several files
 
 
 def files_of(root: Path, part: str, split: str) -> list[Path]:

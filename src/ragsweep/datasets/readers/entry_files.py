@@ -12,6 +12,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines, read_text
 from ragsweep.datasets.readers.delimited_rows import Entry, rows_of
 from ragsweep.datasets.readers.fields import ROW_NUMBERS, flaw_of_name, flaw_of_text, shown_value, whole
+from ragsweep.datasets.readers.files import say_if_part
 from ragsweep.datasets.readers.json_objects import entries_of_object, is_table
 from ragsweep.datasets.readers.parquet_files import parquet_rows
 
@@ -79,6 +80,8 @@ def read_entries(
         DatasetError: The file cannot be read, is not in such a format, or is too large.
     """
     setting = setting or f"dataset.{contents}"
+    if contents != "judgments":  # a benchmark has all files of these read
+        say_if_part(path)
     if ending_of(path) == ".parquet":
         with reading(path, setting, f"{FORMATS} of {contents}", f"a Parquet file of {contents}"):
             yield from parquet_rows(path)

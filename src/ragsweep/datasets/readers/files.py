@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NoReturn
 
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import say_once
 
 NO_DOCUMENTS = ("._", ".DS_Store", "~$")  # begin the names of what macOS keeps beside files, and of what Word has open
+
+SHARD = re.compile(r"-\d{5}-of-(\d{5})(?=\.|$)")  # a part of a table that the hub has in several files
+
+
+def say_if_part(path: Path) -> None:
+    """Say that a file is one of several of a table, as its name tells, where nothing else reads the others."""
+    if (found := SHARD.search(path.name)) and int(found[1]) > 1:
+        others = f"one of {int(found[1])} files of a table, and the others are not read"
+        say_once(f"{path}: {others}; join them into one file to read them all")
 
 
 def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:

@@ -16,7 +16,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import sample, timed, with_circumstances
+from ragsweep.core.timing import is_timing, sample, timed, with_circumstances
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import AnnouncesTexts, EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
@@ -119,6 +119,8 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     encoder, texts = prompted_for(unreduced(encoder), "query"), [queries[row] for row in sample(len(queries))]
 
     def build() -> Arrays:
+        if isinstance(encoder, AnnouncesTexts) and is_timing():
+            encoder.announce([*texts[:1], *texts], "query", to_time=True)  # with the one that warms up
         return with_circumstances(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
 
     return get_timed(store, "encoding", [identity(encoder), digest_texts(texts)], build)["ms"]

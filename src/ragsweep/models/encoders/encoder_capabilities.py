@@ -31,8 +31,8 @@ class EncodesInPieces(Capability, Protocol):
 class AnnouncesTexts(Capability, Protocol):
     """An encoder that says what it is going to encode, for example what that costs."""
 
-    def announce(self, texts: Sequence[str], role: Role) -> None:
-        """Print what encoding these texts will cost."""
+    def announce(self, texts: Sequence[str], role: Role, *, to_time: bool = False) -> None:
+        """Print what encoding these texts will cost; `to_time`: one at a time, to measure how long that takes."""
 
 
 @offered_with("encode")

@@ -91,14 +91,16 @@ class OpenAIEncoder(EndpointUser, Prompted):
         """How many texts are encoded before they are kept."""
         return self.batch_size * self.concurrency
 
-    def announce(self, texts: Sequence[str], role: Role) -> None:
-        """Print what encoding these texts, with the prompt for the role, will cost."""
+    def announce(self, texts: Sequence[str], role: Role, *, to_time: bool = False) -> None:
+        """Print what encoding these texts, with the prompt for the role, will cost; `to_time`: one at a time."""
         prompt = self.prompt(role)
         read = None if self.truncate is None else self.truncate - len(prompt)  # of a text, in characters
         cut = sum(len(text) > (read or len(text)) for text in texts)
-        tokens, requests = sum(tokens_of(prompt + text[:read]) for text in texts), -(-len(texts) // self.batch_size)
+        tokens = sum(tokens_of(prompt + text[:read]) for text in texts)
+        requests = len(texts) if to_time else -(-len(texts) // self.batch_size)
         price = "" if self.price_in is None else f", at the given price {tokens * self.price_in / 1e6:.2f}"
-        asked = f"{counted(requests, 'request')} to {self.url} for {counted(len(texts), 'text')}"
+        why = "to measure what one takes" if to_time else f"for {counted(len(texts), 'text')}"
+        asked = f"{counted(requests, 'request')} to {self.url} {why}"
         begins = f"; of {counted(cut, 'text')} only the first {read:,} characters" if cut else ""
         print(f"{self.model}: {asked}, about {tokens:,} tokens{price}{begins}", file=sys.stderr)
 

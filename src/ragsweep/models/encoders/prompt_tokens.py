@@ -12,7 +12,7 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import say_once
 from ragsweep.models.encoders.model_files import digest_of_file
-from ragsweep.models.encoders.tokenizer import BY_WORDS, file_of, opened
+from ragsweep.models.encoders.tokenizer import BY_WORDS, file_of, naming, opened
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import word_spans
@@ -55,7 +55,8 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
         for start in range(0, len(texts), PROMPTS_AT_ONCE):
             piece = texts[start : start + PROMPTS_AT_ONCE]
             spaced = [text.replace("\f", " ") for text in piece]  # as the encoder reads them
-            encoded = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
+            with naming("decision.tokenizer"):
+                encoded = opened(file).encode_batch_fast(spaced, add_special_tokens=False)
             tokens[start : start + len(spaced)] = [len(each) for each in encoded]
             advance(len(spaced))
         return {"tokens": tokens}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,6 +29,7 @@ from ragsweep.text.tokens import word_spans
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+SETTING = "chunker.tokenizer.model"
 BY_WORDS = "words"  # counts words instead of tokens, and needs no model
 
 
@@ -44,7 +46,8 @@ class ModelTokenizer:
     @cached_property
     def file(self) -> Path:
         """The model's `tokenizer.json`. Raises `EncoderError` if there is none."""
-        return file_of(self.model)
+        with naming(SETTING):
+            return file_of(self.model)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -56,8 +59,23 @@ class ModelTokenizer:
         if self.model == BY_WORDS:
             found: Iterable[Sequence[tuple[int, int]]] = map(word_spans, texts)
         else:
-            found = (each.offsets for each in opened(self.file).encode_batch(list(texts), add_special_tokens=False))
+            found = (each.offsets for each in self._opened.encode_batch(list(texts), add_special_tokens=False))
         return [np.array(spans, dtype=np.int64).reshape(-1, 2) for spans in found]
+
+    @property
+    def _opened(self) -> Tokenizer:
+        file = self.file
+        with naming(SETTING):
+            return opened(file)
+
+
+@contextmanager
+def naming(setting: str) -> Iterator[None]:
+    """Name the setting in what is raised of a tokenizer within the block."""
+    try:
+        yield
+    except EncoderError as error:
+        raise EncoderError(f"{setting}: {error}") from error
 
 
 def file_of(model: str) -> Path:

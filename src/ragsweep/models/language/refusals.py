@@ -138,6 +138,9 @@ def read_error(body: bytes) -> Refusal | None:
         return read_refusal(body or b"it is empty")
     if isinstance(found, dict) and (found.get("error") or found.get("object") == "error"):
         return read_refusal(body)
+    match found:
+        case {"choices": [{"error": error}, *_]} if error:  # OpenRouter's, of a server behind it
+            return read_refusal(json.dumps({"error": error}).encode())
     is_result = isinstance(found, dict) and found.get("data")
     return None if is_result else Refusal(json.dumps(found), None, "")
 

@@ -72,7 +72,7 @@ def read_response(completion: Any) -> Response:
     try:
         choice = completion["choices"][0]
         reason = str(choice.get("finish_reason")).lower().partition(":")[0]  # content_filter: SAFETY
-        if reason in BROKEN_OFF:
+        if reason in BROKEN_OFF or choice.get("error"):
             raise MalformedError(f"broke off at the server (finish_reason {reason})")
         finish = FINISH_REASONS.get(reason)
         message = choice.get("message")

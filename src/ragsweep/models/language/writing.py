@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ragsweep.core.parsing import MalformedError
+from ragsweep.models.language.declining import declines
 from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, Message, Model
 from ragsweep.models.language.written_json import json_in
 
@@ -37,7 +38,8 @@ UNABLE = re.compile(
     re.IGNORECASE,
 )
 OFFERS_ANSWER = re.compile(  # I cannot give medical advice, but the answer is B
-    r"\banswers?\s*(?:is|are|:|would)|\b(?:but|however),?\s+(?!I\b)|\([A-Z]\)|\b[B-Z][).:]|\boption\s+[A-Z]\b|question:|[{\[]",
+    r"\banswers?\s*(?:is|are|:|would)|\b(?:but|however),?\s+(?!I\b|as an AI\b)|"
+    r"\([A-Z]\)|\b[B-Z][).:]|\boption\s+[A-Z]\b|question:|[{\[]",
     re.IGNORECASE,
 )
 LONGEST_REFUSAL = 400  # characters
@@ -75,15 +77,16 @@ def prose(text: str) -> str:
 def is_refusal(text: str) -> bool:
     """Whether a text does nothing but refuse, in words."""
     text = text.strip().replace("\u2019", "'")
-    refuses = REFUSAL.match(text) and UNABLE.search(text) and not OFFERS_ANSWER.search(text)
-    return len(text) <= LONGEST_REFUSAL and bool(refuses)
+    refuses = (REFUSAL.match(text) and UNABLE.search(text)) or declines(text)
+    return len(text) <= LONGEST_REFUSAL and bool(refuses) and not OFFERS_ANSWER.search(text)
 
 
 def _said(text: str, *, headings: bool = False) -> list[str]:
     """The lines of a text without those that are about it; none of a refusal."""
     lines = [each.strip() for each in TABLE_HEAD.sub("", text).splitlines() if each.strip()]
     lines = [each for each in lines if (headings and each.startswith("#")) or not OF_FORM.fullmatch(each)]
-    if not lines or REFUSAL.match(lines[0].replace("\u2019", "'")):
+    first = lines[0].replace("\u2019", "'") if lines else ""
+    if not lines or REFUSAL.match(first) or declines(first):
         return []
     if len(lines) > 1 and ANNOUNCED.match(lines[0]) and not lines[0].endswith("?"):
         lines = lines[1:]

@@ -98,6 +98,16 @@ def say_left_out(dataset: Dataset, asked: int) -> None:
     _notice(dataset.empty_pages, "pages without text, never retrieved")
 
 
+def check_measurable(dataset: Dataset, *, brings_passages: bool) -> None:
+    """Raise `DatasetError` where there is nothing to rank, or no judgment to measure a ranking by."""
+    task = "so no ranking can be measured; use task=answers"
+    if not len(dataset.passages) and not brings_passages:
+        corpus = "or name a corpus: only a retriever that runs elsewhere needs none"
+        raise DatasetError(f"{dataset.name}: has no documents, {task}, {corpus}")
+    if not len(dataset.qrels.grade):
+        raise DatasetError(f"{dataset.name}: has no judgments, {task}")
+
+
 def say_unusual(dataset: Dataset, level: int, *, brings_passages: bool) -> None:
     """Print what is left out, and what can never be found.
 

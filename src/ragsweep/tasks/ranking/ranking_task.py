@@ -35,7 +35,7 @@ from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.aspect import Aspect, together
 from ragsweep.tasks.ranking.conventions import conventions
-from ragsweep.tasks.ranking.coverage import say_unusual
+from ragsweep.tasks.ranking.coverage import check_measurable, say_unusual
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
@@ -129,9 +129,7 @@ class RankingTask:
         chunker, ingest = (PageChunker(), None) if is_system else (self.chunker, self.ingest)
         least, keep = self.evaluation.fuzzy_threshold, self.returns is not None
         dataset = dataset_of(self.dataset, chunker, ingest, self.store, keep_documents=keep, fuzzy_threshold=least)
-        for what, found in (("documents", dataset.passages), ("judgments", dataset.qrels.grade)):
-            if not len(found) and not (is_system and what == "documents"):
-                raise DatasetError(f"{dataset.name}: has no {what}, so no ranking can be measured; use task=answers")
+        check_measurable(dataset, brings_passages=is_system)
         say_unusual(dataset, self.evaluation.relevance_level, brings_passages=is_system)
         return dataset
 

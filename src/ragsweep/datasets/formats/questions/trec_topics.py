@@ -62,7 +62,7 @@ class TrecQuestions:
         judgments = tuple(read_trec_qrels(Path(self.qrels))) if self.qrels else ()
         queries = _as_judged(tuple(self._queries(faults)), {each.query_id for each in judgments})
         units = {composed(page.unit) for document in documents for page in document.pages}
-        if self.qrels and not any(composed(judgment.unit) in units for judgment in judgments):
+        if self.qrels and documents and not any(composed(judgment.unit) in units for judgment in judgments):
             example = f"{judgments[0].unit!r} is not" if judgments else "there are none"
             raise DatasetError(f"{self.qrels}: no judgment is of a {self.unit} in the corpus; for example, {example}")
         known = {composed(query.query_id) for query in queries}
