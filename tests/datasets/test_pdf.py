@@ -60,6 +60,22 @@ def test_a_word_hyphenated_at_a_line_end_is_joined(dataset):
     assert dataset({"a.pdf": ["signs of preg-\nnancy"]}).documents[0].text == "signs of pregnancy"
 
 
+@pytest.mark.parametrize(
+    ("broken", "read"),
+    [
+        ("per E-\nMail oder", "per E-Mail oder"),
+        ("die CT-\nUntersuchung", "die CT-Untersuchung"),
+        ("Vitamin-\nC und", "Vitamin-C und"),
+        ("nach COVID-\n19 im", "nach COVID-19 im"),
+        ("THE PRO-\nGRAM IS", "THE PROGRAM IS"),
+        ("ein Arbeits-\nplatz", "ein Arbeitsplatz"),
+    ],
+)
+def test_a_hyphen_of_the_word_itself_stays_at_a_line_end(dataset, broken, read):
+    """Nothing is hyphenated before a digit, nor before a capital, unless all is in capitals."""
+    assert dataset({"a.pdf": [broken]}).documents[0].text == read
+
+
 def test_cached_text_equals_the_text_that_was_read(dataset, store):
     pages = {"a.pdf": ["Iron tablets", "", "Fièvre: 38 °C"], "b.pdf": ["Birth plan"]}
     read, kept = dataset(pages, ["a.pdf#1"], store=store), dataset(pages, ["a.pdf#1"], store=store)
