@@ -228,8 +228,15 @@ def test_a_label_need_not_be_a_number(dataset):
     assert units(collection) == ["a.pdf#ii"]
 
 
-def test_a_page_without_a_label_has_its_physical_number(dataset):
-    assert units(dataset({"a.pdf": ["one", "two"]}, ["2"], page_numbers="label")) == ["a.pdf#2"]
+@pytest.mark.parametrize(("page_numbers", "said"), [("label", True), ("physical", False)])
+def test_a_page_without_a_label_has_its_physical_number_which_is_said(dataset, capsys, page_numbers, said):
+    assert units(dataset({"a.pdf": ["one", "two"]}, ["2"], page_numbers=page_numbers)) == ["a.pdf#2"]
+    assert ("1 document has no page labels other than 1, 2, 3, ...: 'a.pdf'" in capsys.readouterr().err) == said
+
+
+def test_nothing_is_said_of_documents_with_labels(dataset, capsys):
+    dataset({"a.pdf": ["i", "ii", "1"]}, ["ii"], labels=ROMAN_THEN_ARABIC, page_numbers="label")
+    assert "labels" not in capsys.readouterr().err
 
 
 def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
