@@ -9,7 +9,7 @@ import re
 # Nothing ends behind these. None is a word of English, and none often ends a sentence of its language, as "usw." does.
 # A dot is one with or without a space behind it, "_" is a space.
 ABBREVIATIONS = """
-    Abb Abschn bspw bzgl bzw d.h evtl ggf hrsg inkl einschl insb insbes i.d.R Kap o.g sog u.a u.U vgl z.B z.T zzgl
+    Abb Abschn bspw bzgl bzw d.h engl evtl ggf hrsg inkl einschl insb insbes i.d.R Kap o.g sog u.a u.U vgl z.B z.T zzgl
     Dipl chap éd p.ex Mme Mgr
     Sr Sra Sres Srta Dra Dres Ud Uds pág págs núm núms p.ej
     np tzn tzw tj m.in zob rys ul inż
@@ -24,7 +24,7 @@ BEFORE_NUMBERS = """
     Abs aprox av Bd ca cap excl lt max mind Nr pkt por poz str tab Ziff гл αρ
 """
 # These end sentences, but not before a lower-case letter.
-BEFORE_LOWER_CASE = "usw ff geb MwSt Mrd itd itp enz a.u.b г др млн млрд руб т.д т.п κ.λπ"
+BEFORE_LOWER_CASE = "usw ecc es ff geb MwSt Mrd itd itp enz a.u.b г др млн млрд руб т.д т.п κ.λπ"
 MONTHS = "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 LONGEST_ABBREVIATION = 20  # characters, with spaces behind its dots and behind it
 
