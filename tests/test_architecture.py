@@ -204,7 +204,7 @@ OF_OTHERS = {
     "config": {"model_running"},  # of a model of torch
     "vocab_size": {"model_running"},
     "own": {"backends"},  # of a thread
-    "unk_token": {"unknown_tokens"},  # of a model of tokenizers
+    "unk_token": {"tokenizer"},  # of a model of tokenizers
     "response": {"tracking_store"},  # of an error of requests
     "status_code": {"tracking_store"},
     "errors": {"terminal"},  # of a stream

@@ -253,7 +253,9 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
     """A finding for each model of an encoder that does not read all passages to their end."""
     encoders = {each.model: each for each in components_within(retriever) if isinstance(each, KnowsWindow)}
     for model, encoder in encoders.items():
-        if encoder.window is not None and (tokens := token_counts(items.indexed_texts, model, store)) is not None:
+        if encoder.window is None:
+            continue
+        if (tokens := token_counts(items.indexed_texts, model, store, as_read=True)) is not None:
             prompt = encoder.prompt("passage") if isinstance(encoder, Prompted) else ""
             yield from unread_text(items, tokens, room(model, encoder.window, prompt), model, settings.unread)
 

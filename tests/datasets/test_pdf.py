@@ -60,6 +60,22 @@ def test_a_word_hyphenated_at_a_line_end_is_joined(dataset):
     assert dataset({"a.pdf": ["signs of preg-\nnancy"]}).documents[0].text == "signs of pregnancy"
 
 
+@pytest.mark.parametrize(
+    ("broken", "read"),
+    [
+        ("per E-\nMail oder", "per E-Mail oder"),
+        ("die CT-\nUntersuchung", "die CT-Untersuchung"),
+        ("Vitamin-\nC und", "Vitamin-C und"),
+        ("nach COVID-\n19 im", "nach COVID-19 im"),
+        ("THE PRO-\nGRAM IS", "THE PROGRAM IS"),
+        ("ein Arbeits-\nplatz", "ein Arbeitsplatz"),
+    ],
+)
+def test_a_hyphen_of_the_word_itself_stays_at_a_line_end(dataset, broken, read):
+    """Nothing is hyphenated before a digit, nor before a capital, unless all is in capitals."""
+    assert dataset({"a.pdf": [broken]}).documents[0].text == read
+
+
 def test_cached_text_equals_the_text_that_was_read(dataset, store):
     pages = {"a.pdf": ["Iron tablets", "", "Fièvre: 38 °C"], "b.pdf": ["Birth plan"]}
     read, kept = dataset(pages, ["a.pdf#1"], store=store), dataset(pages, ["a.pdf#1"], store=store)
@@ -212,8 +228,15 @@ def test_a_label_need_not_be_a_number(dataset):
     assert units(collection) == ["a.pdf#ii"]
 
 
-def test_a_page_without_a_label_has_its_physical_number(dataset):
-    assert units(dataset({"a.pdf": ["one", "two"]}, ["2"], page_numbers="label")) == ["a.pdf#2"]
+@pytest.mark.parametrize(("page_numbers", "said"), [("label", True), ("physical", False)])
+def test_a_page_without_a_label_has_its_physical_number_which_is_said(dataset, capsys, page_numbers, said):
+    assert units(dataset({"a.pdf": ["one", "two"]}, ["2"], page_numbers=page_numbers)) == ["a.pdf#2"]
+    assert ("1 document has no page labels other than 1, 2, 3, ...: 'a.pdf'" in capsys.readouterr().err) == said
+
+
+def test_nothing_is_said_of_documents_with_labels(dataset, capsys):
+    dataset({"a.pdf": ["i", "ii", "1"]}, ["ii"], labels=ROMAN_THEN_ARABIC, page_numbers="label")
+    assert "labels" not in capsys.readouterr().err
 
 
 def test_every_passage_has_its_own_id_where_labels_repeat(dataset):

@@ -1,5 +1,7 @@
 """The charts that every task gets, for metrics of any range."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +41,20 @@ def evaluation_of(metric, values):
     low, high = confidence_intervals(values[:, 4], resamples=200, seed=0)
     metrics = (Metric("recall", "Recall"), metric)
     return Evaluation(5, metrics, values, low, high, (None,) * 30, judged=None, resamples=200, seed=0)
+
+
+@pytest.mark.parametrize("types", [["low", "high"], [*"abcdefgh"], [f"handbuch-{each}.de.pdf" for each in "abcdefghi"]])
+def test_the_names_of_query_types_are_within_the_chart_and_apart(types):
+    items = pd.DataFrame({"query_id": types, "query": "", "query_type": types})
+    [score] = mean_scores([SHARE], np.ones((1, len(types))), resamples=200, seed=0)
+    drawing = by_query_type(Measurement(items=items, scores=[score]), score, 200, 0)
+    drawing.canvas.draw()
+    labels = drawing.axes[0].get_xticklabels()
+    assert ["1 query" in label.get_text() for label in labels] == [True] * len(types)
+    places = [label.get_window_extent() for label in labels]
+    assert all(min(place.x0, place.y0) >= 0 and place.x1 <= drawing.bbox.x1 for place in places)
+    if labels[0].get_rotation() == 0:
+        assert all(one.x1 < other.x0 for one, other in pairwise(places))
 
 
 @pytest.mark.parametrize(("metric", "largest"), [(SHARE, 1), (COST, 900), (GAIN, -40)])

@@ -67,6 +67,14 @@ def test_a_page_break_is_between_two_tokens():
     assert token_counts(["iron\ftea", "iron\f", "iron tea"], MINILM, NO_STORE).tolist() == [2, 1, 2]
 
 
+def test_a_page_without_spaces_costs_more_than_one_token():
+    from ragsweep.models.encoders.model_files import MINILM
+
+    texts = ["iron", "กขค ab กข", "tea"]
+    assert token_counts(texts, MINILM, NO_STORE).tolist() == [1, 6, 1]
+    assert token_counts(texts, MINILM, NO_STORE, as_read=True).tolist() == [1, 3, 1]
+
+
 def test_words_need_no_model():
     assert token_counts(TEXTS, "words", NO_STORE).tolist() == [3, 0, 6, 3]
 

@@ -34,6 +34,44 @@ def test_where_a_sentence_ends(text, sentences):
 
 
 @pytest.mark.parametrize(
+    "sentences",
+    [
+        (
+            "Man gibt z. B. 5 mg bzw. 10 mg. ",
+            "Vgl. Kap. 3, d. h. Abb. 4 auf S. 12. ",
+            "Er kam um 8 Uhr. ",
+            "Dann usw. ",
+        ),
+        (
+            "Er sah sie am 3. Mai 2021. ",
+            "Am 1. Januar im 19. Jahrhundert. ",
+            "Er ist 65. ",
+            "Das EKG (engl. ECG) war gut.",
+        ),
+        ("Voir fig. 3, chap. 2, éd. 2010. ", "La dose max. est de 5 mg. ", "L’an 3 av. J.-C. était long."),
+        ("La Sra. López, véase la pág. 12. ", "Toma aprox. 5 mg, p. ej. por la mañana. ", "Ud. firma. ", "Gracias."),
+        ("Lek, np. aspirynę, tzn. ok. 5 mg. ", "Szpital przy ul. Długiej itd. robi to. ", "Zob. rys. 3 na str. 12."),
+        ("Il dott. Rossi, cfr. pag. 12. ", "Ad es. al mattino (es. presto), ecc. prima. ", "Poi ecc. ", "Basta."),
+        ("Geef bijv. 5 mg, d.w.z. één tablet. ", "Zie blz. 12, o.a. voor dhr. Jansen. ", "Dat is enz. ", "3 uur."),
+        ("Доза 5 мг, т. е. одна. ", "См. рис. 3 на стр. 12 и табл. 4. ", "Он жил на ул. Ленина."),
+        ("Είναι π.χ. 5 mg, δηλ. ένα. ", "Βλ. σελ. 12."),
+        (
+            "Take max. ",
+            "The min. dose is low. ",
+            "It has no tab. ",
+            "He is called Max. ",
+            "See you in art. ",
+            "The end.",
+        ),
+        ("Run dpkg-sig. ", "It signs.\n\n", "Siehe z. B.\n\n", "Das Ende."),
+    ],
+)
+def test_an_abbreviation_of_another_language_ends_no_sentence(sentences):
+    text = "".join(sentences)
+    assert [text[start:end] for start, end in sentences_of(text)] == list(sentences)
+
+
+@pytest.mark.parametrize(
     ("text", "count"),
     [("他来了。她走了。", 2), ("ខ្ញុំមក។ គាត់ទៅ។", 2), ("သူလာသည်။ သူမသွားသည်။", 2), ("価格は３．５円。終わり．次", 3)],
 )

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragsweep.core.style import BLUE, LONGEST_WORD, QUARTERS, dress, figure, plain_name, shown
+from ragsweep.core.terminal import counted
 from ragsweep.statistics import confidence_intervals
 from ragsweep.tasks.task import Measurement, Score
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+CHARACTERS_ACROSS = 80  # that fit below the bars of query types
 
 
 def draw(measurement: Measurement, decide_by: str, resamples: int, seed: int) -> Iterator[tuple[str, Figure]]:
@@ -42,17 +45,25 @@ def by_query_type(measurement: Measurement, score: Score, resamples: int, seed: 
     assert score.per_item is not None
     query_types = measurement.items["query_type"]
     values, title = score.per_item, shown(score.metric.title, LONGEST_WORD)
-    drawing = figure(
-        7,
-        4,
-        f"Which kinds of questions are hard? {title} {measurement.condition}",
-        "Bars: mean over the queries of a type; whiskers: 95 % bootstrap interval; line: all queries",
-        bottom=0.75,
-    )
-    axes = drawing.subplots()
     types = types_of(query_types)
     kinds = np.array(query_types, dtype=object)
     groups = [values[kinds == kind] for kind in types]
+    labels = [
+        f"{shown(kind, LONGEST_WORD)}\n({counted(len(group), 'query')})"
+        for kind, group in zip(types, groups, strict=True)
+    ]
+    slanted = sum(max(map(len, label.split("\n"))) + 2 for label in labels) > CHARACTERS_ACROSS
+    longest = max(map(len, labels)) if slanted else 0
+    below = max(0.75, 0.4 + 0.04 * longest)
+    drawing = figure(
+        7,
+        3.25 + below,
+        f"Which kinds of questions are hard? {title} {measurement.condition}",
+        "Bars: mean over the queries of a type; whiskers: 95 % bootstrap interval; line: all queries",
+        left=max(0.75, 0.07 * longest - 0.3),  # slanted names begin left of their bars
+        bottom=below,
+    )
+    axes = drawing.subplots()
     means = np.array([group.mean() for group in groups])
     intervals = [
         confidence_intervals(
@@ -75,8 +86,11 @@ def by_query_type(measurement: Measurement, score: Score, resamples: int, seed: 
         place = (position, max(float(high), float(mean), 0.0))
         axes.annotate(f"{mean:.3f}", place, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=9)
     axes.axhline(values.mean(), color="#444444", linewidth=1, linestyle=":")
-    labels = [f"{shown(kind, LONGEST_WORD)}\n({len(group)} queries)" for kind, group in zip(types, groups, strict=True)]
-    axes.set_xticks(range(len(labels)), labels)
+    if slanted:
+        names = [label.replace("\n", " ") for label in labels]
+        axes.set_xticks(range(len(labels)), names, rotation=30, ha="right", rotation_mode="anchor")
+    else:
+        axes.set_xticks(range(len(labels)), labels)
     axes.set_ylabel(f"mean {title}")
     if (score.metric.low, score.metric.high) == (0, 1):
         axes.set_ylim(0, 1)

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 from ragsweep.text.tokens import Span, stripped
+from ragsweep.text.within_sentences import goes_on_at
 
 LIBRARIES = ("nupunkt",)
 
@@ -38,12 +39,13 @@ def sentences_of(text: str) -> list[Span]:
     """Adjacent spans of the sentences. Each ends with the white space behind it, and is more than white space.
 
     A sentence ends where nupunkt's Punkt model says so (Kiss and Strunk, 2006, "Unsupervised Multilingual Sentence
-    Boundary Detection"), at a blank line, and behind a full stop of some other scripts. A line break is no end, since
-    lines of a PDF break anywhere.
+    Boundary Detection"), but not behind an abbreviation of another language; at a blank line, and behind a full stop of
+    some other scripts. A line break is no end, since lines of a PDF break anywhere.
     """
     import nupunkt
 
-    ends = {end for _, end in nupunkt.sent_spans(text)} | {found.end() for found in OTHER_ENDS.finditer(text)}
+    ends = {end for _, end in nupunkt.sent_spans(text) if not goes_on_at(text, end)}
+    ends |= {found.end() for found in OTHER_ENDS.finditer(text)}
     spans: list[Span] = []
     start = 0
     for end in sorted({*ends, len(text)}):

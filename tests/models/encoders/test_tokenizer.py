@@ -22,6 +22,13 @@ def test_offsets_are_those_of_transformers(models):
     assert [each.tolist() for each in found] == [[list(pair) for pair in each] for each in expected]
 
 
+def test_an_unknown_token_of_a_script_without_spaces_is_its_letters():
+    """MiniLM has one token for a page of Thai, with which no size would cut it. An unknown word is one token."""
+    texts = ["กขค ab กข", "🙂 ab", "图书"]
+    expected = [[[0, 1], [1, 2], [2, 3], [4, 6], [7, 8], [8, 9]], [[0, 1], [2, 4]], [[0, 1], [1, 2]]]
+    assert [each.tolist() for each in ModelTokenizer().offsets(texts)] == expected
+
+
 def test_words_need_no_model():
     assert [each.tolist() for each in ModelTokenizer("words").offsets(["é, ab", "."])] == [[[0, 1], [3, 5]], []]
 

@@ -90,6 +90,8 @@ class PdfDocuments:
         if failed:
             raise self._error(failed, f"{group}.skip", alone=len(files) == 1)
         self._say_what_is_no_pdf()
+        if self.page_numbers == "label":
+            self._say_what_has_no_labels(documents)
         return tuple(documents)
 
     def _say_what_is_no_pdf(self) -> None:
@@ -100,6 +102,12 @@ class PdfDocuments:
         ]:
             found = f"{counted(len(texts), 'document')} that {'is' if len(texts) == 1 else 'are'} no PDF, not read"
             say_once(f"{root}: {found}: {some_of(texts)}; corpus=text reads {'it' if len(texts) == 1 else 'them'}")
+
+    def _say_what_has_no_labels(self, documents: Sequence[Document]) -> None:
+        numbers = {each.source: [page.page_number for page in each.pages] for each in documents}
+        if bare := [source for source, found in numbers.items() if found == [str(n + 1) for n in range(len(found))]]:
+            have = f"{counted(len(bare), 'document')} {'has' if len(bare) == 1 else 'have'} no page labels"
+            say_once(f"{self.path}: {have} other than 1, 2, 3, ...: {some_of(bare)}; pages are counted from 1 there")
 
     def texts(self, parser: str | None = None) -> dict[str, list[str]]:
         """The texts of the pages of each document, as a parser reads them; None is the one that is set."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from ragsweep.core.terminal import counted
 Parser = Literal["pdfium", "pypdf", "pdfplumber", "pymupdf"]
 
 MARK = b"%PDF"  # near the beginning of every PDF
-HYPHEN = "\ufffe"  # written by pdfium for a hyphen that breaks a word at the end of a line
+LINE_END_HYPHEN = re.compile("\ufffe\n?")  # what pdfium writes for a hyphen between letters or digits at a line end
 INSTALL = {  # by the module that is missing
     "pymupdf": "'ragsweep[pymupdf]' (its licence is the AGPL 3.0, or a commercial one of Artifex)",
 }
@@ -51,7 +52,14 @@ class Pdfium:
             pdf.init_forms()
             for index in range(len(pdf)):
                 text = with_unix_lines(_filled_in(pdf, index).get_textpage().get_text_range())
-                yield text.replace(f"{HYPHEN}\n", "").replace(HYPHEN, "")
+                yield LINE_END_HYPHEN.sub(_own_hyphen, text)
+
+
+def _own_hyphen(found: re.Match[str]) -> str:
+    """The hyphen of a word itself. None is put in before a digit, nor before a capital, unless all is in capitals."""
+    text, end = found.string, found.end()
+    in_capitals = text[found.start() - 1 : found.start()].isupper() and text[end + 1 : end + 2].isupper()
+    return "-" if text[end : end + 1].isdigit() or (text[end : end + 1].isupper() and not in_capitals) else ""
 
 
 def _filled_in(pdf: Any, index: int) -> Any:

@@ -15,6 +15,7 @@ from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.core.limits import Text
+from ragsweep.core.parsing import from_json
 from ragsweep.models.encoders.model_files import (
     MINILM,
     TOKENIZER,
@@ -24,13 +25,14 @@ from ragsweep.models.encoders.model_files import (
     tokenizer_in,
     wordllama_file,
 )
-from ragsweep.text.tokens import word_spans
+from ragsweep.text.tokens import Span, word_spans
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SETTING = "chunker.tokenizer.model"
 BY_WORDS = "words"  # counts words instead of tokens, and needs no model
+NO_TOKEN = -1
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,10 @@ class ModelTokenizer:
         if self.model == BY_WORDS:
             found: Iterable[Sequence[tuple[int, int]]] = map(word_spans, texts)
         else:
-            found = (each.offsets for each in self._opened.encode_batch(list(texts), add_special_tokens=False))
+            file = self.file  # names the setting itself
+            with naming(SETTING):
+                found = [*token_spans(texts, file)]
         return [np.array(spans, dtype=np.int64).reshape(-1, 2) for spans in found]
-
-    @property
-    def _opened(self) -> Tokenizer:
-        file = self.file
-        with naming(SETTING):
-            return opened(file)
 
 
 @contextmanager
@@ -114,3 +112,27 @@ def opened(file: Path) -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+def token_spans(texts: Sequence[str], file: Path) -> Iterator[list[Span]]:
+    """Where each token of each text is. An unknown token in a script without spaces, maybe a page, is its letters."""
+    unknown = unknown_token(file)
+    for text, each in zip(texts, opened(file).encode_batch(list(texts), add_special_tokens=False), strict=True):
+        pairs = zip(each.ids, each.offsets, strict=True)
+        yield [span for id, whole in pairs for span in (letters_of(text, *whole) if id == unknown else [whole])]
+
+
+def letters_of(text: str, start: int, end: int) -> list[Span]:
+    """The letters of an unknown token in a script without spaces; else the token itself."""
+    return [(start + first, start + last) for first, last in word_spans(text[start:end])] or [(start, end)]
+
+
+@cache
+def unknown_token(file: Path) -> int:
+    """The id of the unknown token, or `NO_TOKEN`."""
+    tokenizer = opened(file)
+    if hasattr(tokenizer.model, "unk_token"):
+        found = tokenizer.token_to_id(tokenizer.model.unk_token or "")
+    else:  # SentencePiece's Unigram
+        found = from_json(tokenizer.to_str())["model"].get("unk_id")
+    return NO_TOKEN if found is None else int(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -11,16 +10,13 @@ import numpy as np
 
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest_texts, version
-from ragsweep.core.parsing import from_json
 from ragsweep.core.timing import sample
 from ragsweep.models.encoders.model_files import digest_of_file
-from ragsweep.models.encoders.tokenizer import opened
+from ragsweep.models.encoders.tokenizer import letters_of, opened, unknown_token
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
-from ragsweep.text.tokens import word_spans
 
 TEXTS_SAMPLED = 10_000  # texts whose tokens are counted, which takes seconds; of more, so many that are evenly spread
-NO_TOKEN = -1
 TOKENIZED_AT_ONCE = 1_000  # texts whose tokens are in memory
 
 
@@ -73,22 +69,11 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
         for start in range(0, len(some), TOKENIZED_AT_ONCE):
             piece = some[start : start + TOKENIZED_AT_ONCE]
             for text, each in zip(piece, opened(file).encode_batch(piece, add_special_tokens=False), strict=True):
-                spans = [span for id, span in zip(each.ids, each.offsets, strict=True) if id == _unknown(file)]
-                unknown = sum(max(len(word_spans(text[slice(*span)])), 1) for span in spans)
+                spans = [span for id, span in zip(each.ids, each.offsets, strict=True) if id == unknown_token(file)]
+                unknown = sum(len(letters_of(text, *span)) for span in spans)
                 counts += unknown, len(each) - len(spans) + unknown
         return {"counts": counts}
 
     inputs = [digest_of_module(__name__), digest_of_file(file), version("tokenizers"), digest_texts(some)]
     unknown, tokens = store.get("unknown-tokens", inputs, build)["counts"].tolist()
     return Counted(unknown, tokens, len(some))
-
-
-@cache
-def _unknown(file: Path) -> int:
-    """The id of the unknown token, or `NO_TOKEN`."""
-    tokenizer = opened(file)
-    if hasattr(tokenizer.model, "unk_token"):
-        found = tokenizer.token_to_id(tokenizer.model.unk_token or "")
-    else:  # SentencePiece's Unigram
-        found = from_json(tokenizer.to_str())["model"].get("unk_id")
-    return NO_TOKEN if found is None else int(found)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ragsweep.core.capability import Capability
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
 from ragsweep.tasks.ranking.judging import Judged
@@ -56,10 +57,11 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
         tokens = inspect.signature(function).parameters.get("token")
         if unplaced and tokens and tokens.default == "character":
             raise ConfigError(
-                f"evaluation.metrics.{name}: compares characters, and {len(unplaced)} references of {dataset.name} "
-                f"have no offsets (the first: query {unplaced[0].query_id}, "
+                f"evaluation.metrics.{name}: compares characters, and offsets of {counted(len(unplaced), 'reference')} "
+                f"are not known (the first: query {unplaced[0].query_id}, "
                 f"{unplaced[0].text[:LONGEST_REFERENCE_SHOWN]!r}); "
-                "expected evaluation.token=word or ordered_word"
+                "expected questions.similarity=0.9, which places what is written a little otherwise, or "
+                "evaluation.token=word or ordered_word"
             )
 
 
