@@ -292,6 +292,22 @@ def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_sa
     assert "not read for 2 rows with several judgments" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("relevant", "rows"),
+    [
+        ('[["1", "2"], ["3"]]', 1),
+        ("\"[['1', '2']]\"", 1),
+        ('[["1"], ["3"]]', 0),
+        ('["1", "2"]', 0),
+        ('"1; 2"', 0),
+    ],
+)
+def test_alternatives_of_autorag_are_said_to_count_each(tmp_path, capsys, relevant, rows):
+    """Its retrieval_recall counts a list within a list as found if any of its ids is."""
+    judged(tmp_path, f'[{{"query": "a", "relevant_docs": {relevant}}}]', name="q.json")
+    assert (f"in {rows} row: recall needs all of them" in capsys.readouterr().err) == bool(rows)
+
+
 def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_named(tmp_path, capsys):
     (tmp_path / "q.csv").write_text("query,relevant_docs,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n")
     [query] = read_strictly(TableQuestions(str(tmp_path / "q.csv")), (BOOK,)).queries

@@ -35,6 +35,7 @@ from ragsweep.datasets.readers.judgment_fields import (
     graded_by_row,
     grades_in,
     grades_of_row,
+    has_alternatives,
     is_grade_unread,
     is_graded,
     judgment_columns,
@@ -171,6 +172,7 @@ class TableQuestions:
         questions: dict[tuple[str, str | None], RowsOfQuestion] = {}
         nameless = 0  # rows of which not even the question can be read
         ungraded = 0  # rows whose grade is not read
+        alternatives = 0  # rows with a list of several judgments within a list
         differing: dict[str, None] = {}
         some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
         blank = self._without_grade(rows)
@@ -194,6 +196,7 @@ class TableQuestions:
                 question.rows += 1
                 ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
                 grades = {} if where in blank else self._grades(row, where, sources, endings)
+                alternatives += relevant is not None and has_alternatives(row, relevant)
                 _expect_document(grades if relevant is None and some_named else {}, row, where)
                 differing |= question.add(query, grades, where)
             except DatasetError as error:
@@ -215,6 +218,11 @@ class TableQuestions:
             (judging, f"judgments are taken from {listed(judging)}{other}"),
             (read > len(questions), f"{read:,} rows are {counted(len(questions), 'question')}, some with several rows"),
             (ungraded, f"the grade in a column of its own is not read for {several}"),
+            (
+                alternatives,
+                f"each id in a list within a list is relevant by itself, in {counted(alternatives, 'row')}: "
+                "recall needs all of them, where to AutoRAG any one is enough",
+            ),
             (blank, f"{counted(len(blank), 'row')} without a grade, where others have one, are no judgment"),
             (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
         ):
