@@ -41,6 +41,10 @@ def test_columns_may_have_the_names_of_other_libraries(query, document, kind, nu
     assert rows(frame, kind) == [("7", "a", 2.0)]
 
 
+def test_the_qrels_of_ranx_are_read():
+    assert rows(pd.DataFrame({"q_id": ["q1"], "doc_id": ["a"], "score": [2]}), QRELS) == [("q1", "a", 2)]
+
+
 def test_a_table_of_another_library_is_read_as_one_of_pandas():
     table = pyarrow.table({"query_id": [7, 7], "doc_id": ["b", "a"], "score": [0.5, 1.0]})
     assert rows(table) == [("7", "b", 0.5), ("7", "a", 1.0)]

@@ -168,7 +168,7 @@ def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Itera
 
 def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
     names = []
-    numbers = (*kind.columns, HEADER[2]) if HEADER[1] in frame.columns else kind.columns
+    numbers = (*kind.columns, HEADER[2]) if {HEADER[1], "q_id"} & {*frame.columns} else kind.columns
     for known in (QUERY, DOCUMENT, numbers):
         name = next((name for name in known if name in frame.columns), None)
         if name is None:
