@@ -10,7 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion
+from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion, expect_no_grade
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
@@ -171,8 +171,7 @@ class TableQuestions:
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], RowsOfQuestion] = {}
         nameless = 0  # rows of which not even the question can be read
-        ungraded = 0  # rows whose grade is not read
-        alternatives = 0  # rows with a list of several judgments within a list
+        ungraded = alternatives = 0  # rows whose grade is not read; rows with a list of several judgments in a list
         differing: dict[str, None] = {}
         some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
         blank = self._without_grade(rows)
@@ -210,6 +209,7 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
+        expect_no_grade(self.path, [row for _, row in rows], differing)
         other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
         read = sum(each.rows for each in questions.values())
         several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
