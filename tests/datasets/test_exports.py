@@ -1,6 +1,7 @@
 """Judgments and questions as other programs export them: pandas, spreadsheets, LangChain, LlamaIndex, ranx, MTEB."""
 
 import json
+from contextlib import nullcontext
 
 import pandas as pd
 import pytest
@@ -290,6 +291,44 @@ def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_sa
     found = read_strictly(TableQuestions(str(tmp_path / "q.csv")), (BOOK,))
     assert [each.grade for each in found.judgments] == [2, 1, 1, 2, 1, 1]
     assert "not read for 2 rows with several judgments" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("values", "is_refused"),
+    [
+        (("1", "0"), True),
+        (("2", "0"), True),
+        (("True", "False"), True),
+        (("Relevant", "Not relevant"), True),
+        (("1", "2"), False),
+        (("0", "7"), False),
+        (("a", "b"), False),
+        (("0", "0"), False),
+    ],
+)
+def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path, values, is_refused):
+    """Left out, a page that it says is not relevant would count as relevant."""
+    table = "query,page,label\nwhat,1,{}\nwhat,2,{}\n".format(*values)
+    with pytest.raises(DatasetError, match="call it 'grade'") if is_refused else nullcontext():
+        judged(tmp_path, table)
+    graded = table.replace("label", "grade,other").replace(",1,", ",1,1,").replace(",2,", ",2,0,")
+    assert [each[2] for each in judged(tmp_path, graded)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("relevant", "rows"),
+    [
+        ('[["1", "2"], ["3"]]', 1),
+        ("\"[['1', '2']]\"", 1),
+        ('[["1"], ["3"]]', 0),
+        ('["1", "2"]', 0),
+        ('"1; 2"', 0),
+    ],
+)
+def test_alternatives_of_autorag_are_said_to_count_each(tmp_path, capsys, relevant, rows):
+    """Its retrieval_recall counts a list within a list as found if any of its ids is."""
+    judged(tmp_path, f'[{{"query": "a", "relevant_docs": {relevant}}}]', name="q.json")
+    assert (f"in {rows} row: recall needs all of them" in capsys.readouterr().err) == bool(rows)
 
 
 def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_named(tmp_path, capsys):

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,13 +32,22 @@ def test_a_query_without_documents_is_named():
     assert read({"q1": [], "q2": ["a"]}, RANKINGS, 0).named == ["q1", "q2"]
 
 
-@pytest.mark.parametrize(("query", "document"), [("query_id", "doc_id"), ("qid", "docno")])
+@pytest.mark.parametrize(("query", "document"), [("query_id", "doc_id"), ("qid", "docno"), ("q_id", "doc_id")])
 @pytest.mark.parametrize(
     ("kind", "number"), [(RANKINGS, "score"), (QRELS, "grade"), (QRELS, "relevance"), (QRELS, "label")]
 )
 def test_columns_may_have_the_names_of_other_libraries(query, document, kind, number):
     frame = pd.DataFrame({"rank": [0], number: [2], document: ["a"], query: [7]}, index=["x"])
     assert rows(frame, kind) == [("7", "a", 2.0)]
+
+
+def test_the_qrels_of_ranx_are_read():
+    assert rows(pd.DataFrame({"q_id": ["q1"], "doc_id": ["a"], "score": [2]}), QRELS) == [("q1", "a", 2)]
+
+
+def test_a_table_of_another_library_is_read_as_one_of_pandas():
+    table = pyarrow.table({"query_id": [7, 7], "doc_id": ["b", "a"], "score": [0.5, 1.0]})
+    assert rows(table) == [("7", "b", 0.5), ("7", "a", 1.0)]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -100,7 +110,7 @@ def test_a_qrels_file_is_read(tmp_path):
         ),
         (
             pd.DataFrame(columns=["query", "doc_id", "score"]),
-            "rankings: found the columns query, doc_id, score; expected one called query_id or qid or query-id",
+            "rankings: found the columns query, doc_id, score; expected one called query_id or qid or query-id or q_id",
         ),
     ],
     ids=range(16),

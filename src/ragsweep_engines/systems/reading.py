@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from math import isfinite, isnan
 from numbers import Real
 from typing import Any, NamedTuple
@@ -125,7 +126,8 @@ def as_fields(value: object, levels: int = MOST_LEVELS) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):  # a named one
         value = dict(zip(value._fields, value, strict=True))
     if isinstance(value, Mapping):
-        return {str(key): as_fields(each, levels - 1) for key, each in value.items()}
+        named = ((key.value if isinstance(key, Enum) else key, each) for key, each in value.items())
+        return {str(key): as_fields(each, levels - 1) for key, each in named}
     if isinstance(value, list | tuple):
         return [as_fields(each, levels - 1) for each in value] if len(value) <= MOST_IN_LIST else None
     slots = getattr(type(value), "__slots__", ())  # the name of a single one may stand alone
@@ -174,11 +176,12 @@ def _listed_in(answer: Mapping[Any, Any]) -> Iterable[object]:
     for name in LISTS:
         if isinstance(found := answer.get(name), list | tuple):
             return found
-    for inner in answer.values():  # such as that of each component of a pipeline
-        if isinstance(inner, Mapping):
-            with_list = [name for name in LISTS if isinstance(inner.get(name), list | tuple)]
-            if with_list:
-                return _listed_in(inner)
+    inner = {str(name): each for name, each in answer.items() if isinstance(each, Mapping)}  # of each component
+    inner = {name: each for name, each in inner.items() if any(isinstance(each.get(n), list | tuple) for n in LISTS)}
+    if len(inner) > 1:
+        raise RetrieverError(f"returned lists of results in {some_of(inner)}; expected one, by a function that chooses")
+    if inner:
+        return _listed_in(next(iter(inner.values())))
     if answer and all(isinstance(each, Real) for each in answer.values()):  # scores by id
         return _by_score(answer.items())
     raise RetrieverError(f"returned fields without a list of results ({some_of(map(str, answer)) or 'none'})")
@@ -206,7 +209,7 @@ def _result(found: object, fields: Fields) -> Result:
     usual = {name for field, names in NAMES.items() if field != "score" for name in names}
     plainly = (isinstance(getattr(found, name), str | int) for name in getattr(found, "_fields", ()) if name in usual)
     if isinstance(found, list | tuple) and len(found) == 2 and not any(plainly):  # not a tuple whose fields are named
-        scores = [isinstance(each, Real) for each in found]
+        scores = [each is None or isinstance(each, Real) for each in found]
         if scores in ([False, True], [True, False]) or all(scores):
             thing, score = found if scores[1] else found[::-1]
             return _result(thing, fields)._replace(score=_number(score))

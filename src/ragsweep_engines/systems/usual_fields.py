@@ -17,6 +17,7 @@ NAMES = {
     "id": (
         *("id", "_id", "docno", "doc_id", "docid", "document_id", "chunk_id", "passage_id", "id_", "node_id", "pk"),
         "objectID",  # of Algolia
+        *("ref_doc_id", "relationships.1.node_id"),  # of the document of a node, in LlamaIndex
     ),
     "source": (
         *("source", "file_path", "file_name", "filename", "filepath", "file", "path", "document", "doc", "url"),

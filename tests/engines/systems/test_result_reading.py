@@ -1,6 +1,7 @@
 """Reading what retrievers of any framework return."""
 
 from dataclasses import dataclass
+from enum import Enum
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -65,6 +66,7 @@ def llama_like(text, score, **metadata):
             [Result(("a#1",), text="a#1", score=0.5), Result(("a#2",), "", "", "a#2", 0.25)],
         ),
         ([(0.5, "a#1")], [Result(("a#1",), text="a#1", score=0.5)]),
+        ([("a#1", None), (None, "a#2")], [Result(("a#1",), text="a#1"), Result(("a#2",), text="a#2")]),
         ([7, np.int64(8)], [Result(("7",)), Result(("8",))]),
         ([(7, 0.5)], [Result(("7",), score=0.5)]),
         ({"d1": 0.2, "d2": 0.9}, [Result(("d2",), text="d2", score=0.9), Result(("d1",), text="d1", score=0.2)]),
@@ -176,6 +178,10 @@ def test_results_are_read_whatever_their_shape(answer, expected):
         ({"a#1", "a#2"}, "returned a set, which has no order"),
         (frozenset(["a#1"]), "returned a frozenset, which has no order"),
         ({"answer": "42"}, r"without a list of results \('answer'\)"),
+        (
+            {"dense": {"documents": ["a#1"]}, "words": {"documents": ["a#2"]}, "prompt": {"text": "t"}},
+            "returned lists of results in 'dense', 'words'; expected one",
+        ),
         ([None], "a result of type NoneType"),
         ([{}], "a result of type dict"),
         ([True], "a result of type bool"),
@@ -188,6 +194,18 @@ def test_results_are_read_whatever_their_shape(answer, expected):
 def test_what_is_no_list_of_results_is_named(answer, said):
     with pytest.raises(RetrieverError, match=said):
         results_of(answer, USUAL)
+
+
+class Relationship(Enum):
+    SOURCE = "1"
+    PREVIOUS = "2"
+
+
+@pytest.mark.parametrize("key", [Relationship, str], ids=["object", "written"])
+def test_a_node_of_llama_index_has_the_id_of_its_document(key):
+    related = {key("2"): {"node_id": "n0"}, key("1"): {"node_id": "d1"}}
+    found = SimpleNamespace(node=SimpleNamespace(id_="n1", text="t", relationships=related), score=0.5)
+    assert results_of([found], USUAL) == [Result(("n1", "d1"), text="t", score=0.5)]
 
 
 def test_a_field_that_is_set_is_the_one_that_is_read():

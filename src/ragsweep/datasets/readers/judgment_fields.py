@@ -55,6 +55,14 @@ def grades_in(entry: Entry, field: str | None, where: str) -> dict[str, int]:
     return _grades((_judgment(item, where) for item in items), where)
 
 
+def has_alternatives(row: Mapping[str, object], field: str) -> bool:
+    """Whether a field has a list of several keys within a list; to AutoRAG, any of them is enough."""
+    found = row.get(field)
+    if isinstance(found, str) and found.lstrip().startswith("[") and found.count("[") > 1:
+        found = _of_text(found.strip(), field)
+    return isinstance(found, list) and any(isinstance(each, list) and len(each) > 1 for each in found)
+
+
 def grade_columns(row: Mapping[str, object]) -> list[str]:
     """The columns of a row that have a grade."""
     return [name for name in GRADE if name in row]

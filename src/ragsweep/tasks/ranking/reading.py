@@ -9,7 +9,7 @@ from itertools import repeat
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -25,10 +25,20 @@ from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.statistics.intervals import Array
 from ragsweep.text.normalisation import Spellings
 
-Source = Mapping[Any, Any] | pd.DataFrame | str | PathLike[str]
+
+@runtime_checkable
+class TurnsIntoPandas(Protocol):
+    """A table of another library, such as polars, Arrow or datasets."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same table in pandas."""
+        ...
+
+
+Source = Mapping[Any, Any] | pd.DataFrame | TurnsIntoPandas | str | PathLike[str]
 Row = tuple[object, object, object, object]  # query, document, number, name of the system
 
-QUERY = ("query_id", "qid", "query-id")  # column names of ragsweep, PyTerrier and BEIR
+QUERY = ("query_id", "qid", "query-id", "q_id")  # column names of ragsweep, PyTerrier, BEIR and ranx
 DOCUMENT = ("doc_id", "docno", "corpus-id")
 LARGEST_ID = 10**100
 
@@ -107,6 +117,7 @@ def read(source: Source, kind: InputKind, listed: float) -> Entries:
         DatasetError: The form is not supported, a document has no id or number, or a number is invalid.
     """
     where, named, lines = kind.name, list[str](), list[int]()
+    source = source.to_pandas() if isinstance(source, TurnsIntoPandas) else source
     if isinstance(source, pd.DataFrame):
         rows = list(_frame(source, kind))
     elif isinstance(source, Mapping):
@@ -157,7 +168,7 @@ def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Itera
 
 def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
     names = []
-    numbers = (*kind.columns, HEADER[2]) if HEADER[1] in frame.columns else kind.columns
+    numbers = (*kind.columns, HEADER[2]) if {HEADER[1], "q_id"} & {*frame.columns} else kind.columns
     for known in (QUERY, DOCUMENT, numbers):
         name = next((name for name in known if name in frame.columns), None)
         if name is None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.collection import Query
 from ragsweep.datasets.readers.entry_files import ANSWERABLE
+from ragsweep.datasets.readers.judgment_fields import grade_columns
+
+NOT_RELEVANT = {"0", "0.0", "false", "no", "irrelevant", "not relevant"}
+LIKE_GRADES = {
+    *NOT_RELEVANT,
+    *(f"{grade}{end}" for grade in (1, 2, 3) for end in ("", ".0")),
+    "true",
+    "yes",
+    "relevant",
+}
 
 
 @dataclass
@@ -47,3 +57,15 @@ class RowsOfQuestion:
             return {}
         first, further = dict(self.query.fields), dict(query.fields)
         return dict.fromkeys(name for name in {**first, **further} if first.get(name) != further.get(name))
+
+
+def expect_no_grade(path: str, rows: Sequence[Mapping[str, object]], differing: Iterable[str]) -> None:
+    """Raise `DatasetError` if a field that differs between the rows of a question looks like the grade of each.
+
+    Left out, it would leave all judgments relevant, also those of which it says that they are not.
+    """
+    for name in differing if not any(map(grade_columns, rows)) else ():
+        texts = {str(row[name]).strip().lower() for row in rows if row.get(name) not in (None, "")}
+        if texts & NOT_RELEVANT and texts - NOT_RELEVANT and texts <= LIKE_GRADES:
+            found = f"the column {name!r} has {', '.join(sorted(texts))}, which differ between the rows of a question"
+            raise DatasetError(f"{path}: {found}: call it 'grade', with whole numbers, if it is one, or leave it out")

@@ -10,7 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion
+from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion, expect_no_grade
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
@@ -35,6 +35,7 @@ from ragsweep.datasets.readers.judgment_fields import (
     graded_by_row,
     grades_in,
     grades_of_row,
+    has_alternatives,
     is_grade_unread,
     is_graded,
     judgment_columns,
@@ -170,7 +171,7 @@ class TableQuestions:
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], RowsOfQuestion] = {}
         nameless = 0  # rows of which not even the question can be read
-        ungraded = 0  # rows whose grade is not read
+        ungraded = alternatives = 0  # rows whose grade is not read; rows with a list of several judgments in a list
         differing: dict[str, None] = {}
         some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
         blank = self._without_grade(rows)
@@ -194,6 +195,7 @@ class TableQuestions:
                 question.rows += 1
                 ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
                 grades = {} if where in blank else self._grades(row, where, sources, endings)
+                alternatives += relevant is not None and has_alternatives(row, relevant)
                 _expect_document(grades if relevant is None and some_named else {}, row, where)
                 differing |= question.add(query, grades, where)
             except DatasetError as error:
@@ -207,6 +209,7 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
+        expect_no_grade(self.path, [row for _, row in rows], differing)
         other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
         read = sum(each.rows for each in questions.values())
         several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
@@ -215,6 +218,11 @@ class TableQuestions:
             (judging, f"judgments are taken from {listed(judging)}{other}"),
             (read > len(questions), f"{read:,} rows are {counted(len(questions), 'question')}, some with several rows"),
             (ungraded, f"the grade in a column of its own is not read for {several}"),
+            (
+                alternatives,
+                f"each id in a list within a list is relevant by itself, in {counted(alternatives, 'row')}: "
+                "recall needs all of them, where to AutoRAG any one is enough",
+            ),
             (blank, f"{counted(len(blank), 'row')} without a grade, where others have one, are no judgment"),
             (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
         ):
