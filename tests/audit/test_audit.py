@@ -375,6 +375,15 @@ def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     assert not list(copied_queries(dataset, 1.0, 1))
 
 
+@pytest.mark.parametrize(
+    ("query", "copied"), [("พาราเซตามอล", False), ("抗生物質の投与", False), ("ผู้ป่วยควรได้รับยาพาราเซตามอล", True)]
+)
+def test_one_term_in_a_script_without_spaces_is_no_copied_question(query, copied):
+    """A word of six letters has five bigrams there: six of them are not six words."""
+    page = "ผู้ป่วยควรได้รับยาพาราเซตามอลขนาดห้าร้อยมิลลิกรัม 抗生物質の投与"
+    assert bool(list(copied_queries(dataset_of({"a.pdf": [page]}, [query]), 0.8, 1))) == copied
+
+
 def peak_memory(words):
     """Bytes that looking for a copied query of so many words takes; the answer has all but every tenth word of it."""
     query = [f"w{number}" for number in range(words)]

@@ -89,9 +89,9 @@ def _ties(decision: Decision) -> str:
     best = f"{sweep.label(choice.best)} has the best {sweep.metric_title}{at(sweep, choice)}"
     if len(choice.tied) == 1:
         return f"{best}; every other configuration is worse."
-    return (
-        f"{best}; {len(choice.tied) - 1} of the other {len(choice.allowed.outcomes) - 1} cannot be told apart from it."
-    )
+    tied, others = len(choice.tied) - 1, len(choice.allowed.outcomes) - 1
+    some = f"{tied} of the other {others}" if tied < others else f"the other {'one' if others == 1 else others}"
+    return f"{best}; {some} cannot be told apart from it."
 
 
 def _against(decision: Decision) -> str:

@@ -12,10 +12,11 @@ from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.text.dependent_questions import flaw_of_context
-from ragsweep.text.tokens import words
+from ragsweep.text.tokens import has_spaceless, words
 from ragsweep_audit.findings.finding import Finding
 
 FEWEST_COPIED = 6  # words in a row
+BIGRAMS_A_WORD = 2  # about so many has a word in a script without spaces
 BASE = 0x9E3779B97F4A7C15  # of the digests of runs of words; odd, so that it can be divided by
 
 
@@ -23,7 +24,7 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
     """A finding about queries whose words are copied from the text that answers them.
 
     A query is copied if at least `share` of its words, and at least six, stand in the same order, without a gap, in a
-    unit that is relevant for it.
+    unit that is relevant for it. In scripts without spaces, two bigrams count as a word.
 
     Args:
         dataset: The dataset.
@@ -41,7 +42,8 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
     copied = []
     for row, units in sorted(of_query.items()):
         asked = words(dataset.queries[row].text)
-        length = max(FEWEST_COPIED, ceil(share * len(asked) - 1e-9))
+        fewest = FEWEST_COPIED * (BIGRAMS_A_WORD if has_spaceless(dataset.queries[row].text) else 1)
+        length = max(fewest, ceil(share * len(asked) - 1e-9))
         if any(_share_a_run(asked, text, length) for unit in units for text in texts.get(unit, ())):
             copied.append(dataset.queries[row])
     if copied:
