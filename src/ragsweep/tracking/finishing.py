@@ -27,7 +27,7 @@ from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
 from ragsweep.tracking.tracked_job import DECIDED, Job
 from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address
 from ragsweep.tracking.uploads import push_command, waiting
-from ragsweep.tracking.verdicts import tag_runs
+from ragsweep.tracking.verdicts import note_verdicts, tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
 
 ROOM = "&emsp;" * 3
@@ -92,10 +92,13 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"report: {folder / 'report.html'} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
-    missing = say_what_waits(sweep)
     if run_id := sweep.parent.run_id:
+        link = link_to_report(sweep.parent.experiment_id, run_id)
+        note_verdicts(folder.parent, datasets, link, across, all_runs=store is None)
         if store is not None:
-            tag_runs(store, datasets, link_to_report(sweep.parent.experiment_id, run_id), across)
+            tag_runs(store, datasets, link, across)
+    missing = say_what_waits(sweep)
+    if run_id:
         saved = store is not None and save_view(store, run_id, _cutoff_shown(datasets))
         if store and answer:
             decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
