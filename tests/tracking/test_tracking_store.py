@@ -103,6 +103,29 @@ def test_only_what_is_known_to_stay_so_is_a_refusal(error, final):
     assert store.is_refusal(error) is final
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "advice"),
+    [
+        (401, "You are not authenticated. Please see https://mlflow.org", "MLFLOW_TRACKING_USERNAME"),
+        (403, "Permission denied", "the user may not do this, or the address lacks the path"),
+        (403, "Invalid Host header - possible DNS rebinding attack detected", "--allowed-hosts"),
+        (403, "Forbidden by the proxy", ""),
+    ],
+)
+def test_what_to_do_is_said_where_a_server_says_only_that_it_refuses(monkeypatch, status, body, advice):
+    said = f"API request to endpoint /api/2.0 failed with error code {status} != 200. Response body: '{body}'"
+
+    def refuse(*_, **__):
+        raise MlflowException(said)
+
+    monkeypatch.setattr(store, "_check_answers", lambda uri: None)
+    monkeypatch.setattr(MlflowClient, "search_experiments", refuse)
+    with pytest.raises(TrackingError) as caught:
+        store.check_uri("http://127.0.0.1:5000", None)
+    _, _, after = str(caught.value).partition(said)
+    assert after.startswith("; ") and advice in after if advice else after == ")"
+
+
 def test_an_experiment_that_another_worker_has_just_made_is_used(application, monkeypatch):
     create = Client.create_experiment
 

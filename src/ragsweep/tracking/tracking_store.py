@@ -31,7 +31,7 @@ from sqlalchemy.exc import DataError, SQLAlchemyError
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.progress import progress
 from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
-from ragsweep.tracking.client import Client, absolute_artifacts
+from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
 from ragsweep.tracking.process import UNLOCKABLE, locks
 from ragsweep.tracking.schema import check_version
@@ -161,7 +161,7 @@ def _check_place(uri: str, artifacts: str | None) -> None:
 
 def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
     kind = RefusedError if is_refusal(error) else TrackingError
-    return kind(f"tracking.uri: {uri} cannot be opened ({first_line(error)})")
+    return kind(f"tracking.uri: {uri} cannot be opened ({reason(error)})")
 
 
 def is_refusal(error: BaseException) -> bool:
