@@ -138,6 +138,17 @@ def test_an_experiment_that_another_worker_has_just_made_is_used(application, mo
     assert client.get_experiment(experiment).name == "new"
 
 
+def test_that_a_deleted_experiment_is_back_with_its_runs_is_said(application, capsys):
+    _, experiment = store.open_store(application.uri, "deleted", str(application.home / "artifacts"))
+    run = application.client().create_run(experiment)
+    application.client().delete_experiment(experiment)
+    capsys.readouterr()
+    client, again = store.open_store(application.uri, "deleted", None)
+    assert (again, client.get_run(run.info.run_id).info.lifecycle_stage) == (experiment, "active")
+    said = "had been deleted, and is restored with all its runs, also for tracking.resume"
+    assert capsys.readouterr().err == f"ragsweep: the experiment deleted {said}\n"
+
+
 def test_the_lock_of_a_database_is_not_executable(application):
     store.open_store(application.uri, "new", str(application.home / "artifacts"))
     assert (application.home / "mlflow.db.lock").stat().st_mode & 0o111 == 0

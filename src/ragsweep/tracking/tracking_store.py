@@ -30,6 +30,7 @@ from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.progress import progress
+from ragsweep.core.terminal import one_line, say_once
 from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
@@ -238,6 +239,8 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
     client.check_experiment(experiment)
     if experiment.lifecycle_stage == "deleted":
         client.restore_experiment(experiment.experiment_id)
+        back = "had been deleted, and is restored with all its runs, also for tracking.resume"
+        say_once(f"ragsweep: the experiment {one_line(name)} {back}")
     return client, experiment
 
 
