@@ -215,6 +215,18 @@ def test_that_nothing_can_be_told_apart_at_any_cutoff_comes_first():
     assert first.startswith("Your 40 queries cannot tell the 2 configurations apart at any k. Ship ")
 
 
+def test_a_cutoff_at_which_one_run_alone_is_left_is_neither_the_headline_s_nor_said_to_be_a_tie():
+    """The job of alpha 0.3 at k 3 was killed. Its rival there has won nothing."""
+    rng = np.random.default_rng(4)
+    scores = rng.normal(0.5, 0.05, (2, 40))
+    left = [(0.3, 5, scores[0]), (0.5, 3, scores[1]), (0.5, 5, scores[1])]
+    decision = decided(
+        *(of_scores(f"{alpha} {k}", values, {"retriever.alpha": alpha, "k": k}, k=str(k)) for alpha, k, values in left)
+    )
+    assert decision.headline.cutoff == 5
+    assert headline(decision)[0].startswith("Your 40 queries cannot tell the 2 configurations apart at k 5. Ship ")
+
+
 def with_tokens(tokens, scores, settings=SETTINGS):
     """The decision of a sweep over alpha with these tokens for each configuration."""
     runs = over_alpha(scores, [0.3, 0.5, 0.7][: len(scores)]).outcomes

@@ -292,6 +292,28 @@ def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(applica
     assert all("f1" in run.data.metrics for run in measured)
 
 
+def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(application, dataset):
+    """The store takes the sweep's own run alone, at first, and without its new name."""
+    rules = {
+        "full": "INSERT ON runs WHEN new.name NOT LIKE 'sweep%'",
+        "name": "UPDATE ON runs WHEN new.name <> old.name",
+    }
+    with closing(sqlite3.connect(application.home / "mlflow.db")) as store:
+        for name, when in rules.items():
+            store.execute(f"CREATE TRIGGER {name} BEFORE {when} BEGIN SELECT RAISE(ABORT, 'away'); END")
+    assert application.run("-m", "retriever.b=0.5,0.75", *dataset, "retriever=sparse").returncode == 1
+    assert len(application.runs()) == 1
+    with closing(sqlite3.connect(application.home / "mlflow.db")) as store:
+        for name in rules:
+            store.execute(f"DROP TRIGGER {name}")
+    assert application.push().returncode == 0
+    *measured, parent = sorted(application.runs(), key=lambda run: "mlflow.parentRunId" not in run.data.tags)
+    verdicts = sorted(run.data.tags.get("decision", "") for run in measured)
+    assert verdicts in (["chosen", "tied"], ["chosen", "worse"])
+    assert all("The report of the sweep" in run.data.tags["mlflow.note.content"] for run in measured)
+    assert parent.info.run_name.startswith("b: ")
+
+
 @pytest.fixture
 def small_disk(application, request):
     """A file system that has room for little more than an empty store, which is in it."""

@@ -103,6 +103,29 @@ def test_only_what_is_known_to_stay_so_is_a_refusal(error, final):
     assert store.is_refusal(error) is final
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "advice"),
+    [
+        (401, "You are not authenticated. Please see https://mlflow.org", "MLFLOW_TRACKING_USERNAME"),
+        (403, "Permission denied", "the user may not do this, or the address lacks the path"),
+        (403, "Invalid Host header - possible DNS rebinding attack detected", "--allowed-hosts"),
+        (403, "Forbidden by the proxy", ""),
+    ],
+)
+def test_what_to_do_is_said_where_a_server_says_only_that_it_refuses(monkeypatch, status, body, advice):
+    said = f"API request to endpoint /api/2.0 failed with error code {status} != 200. Response body: '{body}'"
+
+    def refuse(*_, **__):
+        raise MlflowException(said)
+
+    monkeypatch.setattr(store, "_check_answers", lambda uri: None)
+    monkeypatch.setattr(MlflowClient, "search_experiments", refuse)
+    with pytest.raises(TrackingError) as caught:
+        store.check_uri("http://127.0.0.1:5000", None)
+    _, _, after = str(caught.value).partition(said)
+    assert after.startswith("; ") and advice in after if advice else after == ")"
+
+
 def test_an_experiment_that_another_worker_has_just_made_is_used(application, monkeypatch):
     create = Client.create_experiment
 
@@ -113,6 +136,17 @@ def test_an_experiment_that_another_worker_has_just_made_is_used(application, mo
     monkeypatch.setattr(Client, "create_experiment", too_late)
     client, experiment = store.open_store(application.uri, "new", str(application.home / "artifacts"))
     assert client.get_experiment(experiment).name == "new"
+
+
+def test_that_a_deleted_experiment_is_back_with_its_runs_is_said(application, capsys):
+    _, experiment = store.open_store(application.uri, "deleted", str(application.home / "artifacts"))
+    run = application.client().create_run(experiment)
+    application.client().delete_experiment(experiment)
+    capsys.readouterr()
+    client, again = store.open_store(application.uri, "deleted", None)
+    assert (again, client.get_run(run.info.run_id).info.lifecycle_stage) == (experiment, "active")
+    said = "had been deleted, and is restored with all its runs, also for tracking.resume"
+    assert capsys.readouterr().err == f"ragsweep: the experiment deleted {said}\n"
 
 
 def test_the_lock_of_a_database_is_not_executable(application):

@@ -38,7 +38,8 @@ def no_winner(decision: Decision) -> str:
         return (
             f"No winner: {which} configurations{those} measure the same, {value}. {effect} {only_k} {nowhere}".strip()
         )
-    some = cutoffs_in_words(sweep, *meeting) if none else f"any {sweep.cutoff}"
+    compared = [cutoff for cutoff, each in meeting.items() if len(each.allowed.outcomes) > 1]
+    some = f"any {sweep.cutoff}" if len(compared) == len(decision.choices) else cutoffs_in_words(sweep, *compared)
     anywhere = f" at {some}" if several else ""
     apart = f"Your {queries_in_words(sweep)} cannot tell the {number} configurations{those} apart{anywhere}."
     sentences = (apart, _shipped(decision, choice), nowhere, queries_for_more(choice.allowed))

@@ -102,13 +102,16 @@ class Decision:
     def headline(self) -> Choice:
         """The choice that the headline is about: at the configured cutoff, or at the middle one of those swept.
 
-        Only cutoffs at which a configuration meets the requirements count, if there are any.
+        Only cutoffs at which a configuration meets the requirements count, if there are any, and of these those at
+        which most configurations were measured: where jobs have failed, what is left has won nothing.
         """
         asked = self.sweep.settings.at
         if asked is not None and asked in self.choices:
             return self.choices[asked]
         meeting = [choice for choice in self.choices.values() if choice.meets] or list(self.choices.values())
-        return meeting[(len(meeting) - 1) // 2]
+        measured = [len(self.sweep.at(choice.cutoff).outcomes) for choice in meeting]
+        fullest = [choice for choice, number in zip(meeting, measured, strict=True) if number == max(measured)]
+        return fullest[(len(fullest) - 1) // 2]
 
     @property
     def named(self) -> Outcome:

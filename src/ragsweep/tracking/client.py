@@ -35,6 +35,19 @@ PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*
 LARGEST_ARTIFACT = 500 * 10**6  # bytes of an artifact
 SECONDS_TO_FETCH = 600  # seconds to fetch an artifact
 CHUNK = 2**20
+WHAT_TO_DO = {  # where a server's answer says only that it refuses
+    "error code 401": "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD in the environment",
+    "'Permission denied'": "the user may not do this, or the address lacks the path below which the server is",
+    "'Invalid Host header": "the --allowed-hosts of the server must name this host",
+}
+
+
+def reason(error: BaseException) -> str:
+    """Why a tracking store did not do something, and what to do where its answer does not say so."""
+    line = first_line(error)
+    if not isinstance(error, MlflowException):
+        return line
+    return next((f"{line}; {what}" for answer, what in WHAT_TO_DO.items() if answer in line), line)
 
 
 class Client(MlflowClient):  # type: ignore[misc]

@@ -28,7 +28,7 @@ from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
 from ragsweep.tracking.tracked_job import DECIDED, Job
 from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address
 from ragsweep.tracking.uploads import push_command, waiting
-from ragsweep.tracking.verdicts import tag_runs
+from ragsweep.tracking.verdicts import note_verdicts, tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
 
 ROOM = "&emsp;" * 3
@@ -78,9 +78,17 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"report: {report_file} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
+    if run_id := sweep.parent.run_id:
+        link = link_to_report(sweep.parent.experiment_id, run_id)
+        note_verdicts(sweep.job.folder.parent, decisions, link, across, all_runs=store is None)
+        if store is not None:
+            tag_runs(store, decisions, link, across)
     missing = say_what_waits(sweep)
-    if sweep.parent.run_id:
-        saved = store is not None and _show_in_store(sweep, store, decisions, across, written.answer)
+    if run_id:
+        saved = store is not None and save_view(store, run_id, _cutoff_shown(decisions))
+        if store and (answer := written.answer):
+            decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
+            describe(store.client, sweep.parent.experiment_id, decided)
         decided_by = results.decided_by if results.outcomes else ""
         print(*_addresses(sweep, across, store, decided_by, saved=saved), sep="\n")
     return not failed and not missing
@@ -121,22 +129,6 @@ def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: Ac
     for place, each in enumerate(decisions):
         heading = report.alone(across, place) if across else ""
         print(heading, *report.summary(each, whole=sweep.verbose), sep="\n")
-
-
-def _show_in_store(
-    sweep: OpenSweep,
-    store: StoredSweep,
-    decisions: Sequence[Decision],
-    across: AcrossDatasets | None,
-    answer: Answer | None,
-) -> bool:
-    """Tag the runs, save the view, and describe the experiment. Returns whether the view was saved."""
-    run_id, experiment = sweep.parent.run_id or "", sweep.parent.experiment_id
-    tag_runs(store, decisions, link_to_report(experiment, run_id), across)
-    saved = save_view(store, run_id, _cutoff_shown(decisions))
-    if answer:
-        describe(store.client, experiment, Decided(run_id, answer.name, answer.sentence, datetime.now()))
-    return saved
 
 
 def _addresses(

@@ -174,6 +174,8 @@ def upload(journal: Journal, folder: Path) -> None:
         journal.run_id = _run_of(client, experiment_id, journal)
     elif client.get_run(journal.run_id).data.tags.get(KEY) != journal.key:
         raise TrackingError(f"run {journal.run_id} of the store is another one")
+    else:  # a sweep is named by its decision when it ends
+        client.update_run(journal.run_id, name=journal.name)
     try:
         send_tags(client, journal.run_id, journal.tags)
         send_numbers(client, journal)

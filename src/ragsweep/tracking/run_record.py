@@ -17,7 +17,7 @@ from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, UnusableError, first_line
 from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking.address import absolute
-from ragsweep.tracking.client import Client, absolute_artifacts
+from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.journal import FILE, KEY, Journal, create_run, send_files, send_numbers, send_tags, upload
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, params_of, tagged, tags_of
 from ragsweep.tracking.numbers import dataset_input, metrics_of
@@ -171,7 +171,7 @@ class RunRecord:
         except (TrackingError, *UNREACHABLE) as error:
             if is_refusal(error):
                 raise self._refused(error) from error
-            self.trouble = first_line(error)
+            self.trouble = reason(error)
             self._keep()
 
     def _refused(self, error: Exception) -> RefusedError:

@@ -30,8 +30,9 @@ from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.progress import progress
+from ragsweep.core.terminal import one_line, say_once
 from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
-from ragsweep.tracking.client import Client, absolute_artifacts
+from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
 from ragsweep.tracking.process import UNLOCKABLE, locks
 from ragsweep.tracking.schema import check_version
@@ -161,7 +162,7 @@ def _check_place(uri: str, artifacts: str | None) -> None:
 
 def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
     kind = RefusedError if is_refusal(error) else TrackingError
-    return kind(f"tracking.uri: {uri} cannot be opened ({first_line(error)})")
+    return kind(f"tracking.uri: {uri} cannot be opened ({reason(error)})")
 
 
 def is_refusal(error: BaseException) -> bool:
@@ -238,6 +239,8 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
     client.check_experiment(experiment)
     if experiment.lifecycle_stage == "deleted":
         client.restore_experiment(experiment.experiment_id)
+        back = "had been deleted, and is restored with all its runs, also for tracking.resume"
+        say_once(f"ragsweep: the experiment {one_line(name)} {back}")
     return client, experiment
 
 

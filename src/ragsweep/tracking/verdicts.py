@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from mlflow.entities import RunTag
 
@@ -12,6 +13,7 @@ from ragsweep.report.markup import markdown
 from ragsweep.report.value_words import at, p_value
 from ragsweep.sweeps import SHIPPED, AcrossDatasets, Choice, Decision, Outcome, not_shipped
 from ragsweep.tracking.description import NOTE
+from ragsweep.tracking.journal import journals_below
 from ragsweep.tracking.sweep_runs import StoredSweep
 from ragsweep.tracking.tracking_store import UNREACHABLE
 
@@ -38,6 +40,31 @@ def tag_runs(sweep: StoredSweep, decisions: Sequence[Decision], report: str, acr
                     kept = {NOTE} if NOTE in own and DECISION not in own else set()  # somebody else has written it
                     some = [RunTag(name, value) for name, value in tags.items() if name not in kept]
                     sweep.client.log_batch(outcome.run_id, tags=some)
+
+
+def note_verdicts(
+    folder: Path, decisions: Sequence[Decision], report: str, across: AcrossDatasets | None, *, all_runs: bool
+) -> None:
+    """Put what was decided of each run into its journal, so that the tags are uploaded with it.
+
+    Args:
+        folder: Of the sweep.
+        decisions: One for each dataset.
+        report: The address of the sweep's report within the UI.
+        across: The decision over several datasets.
+        all_runs: Whether the store does not answer; otherwise, only runs that wait for their upload are concerned.
+    """
+    with suppress(ValueError, OSError):  # as in `tag_runs`
+        verdicts = {
+            outcome.run_id or outcome.name: tags
+            for decision in decisions
+            for outcome, tags in _verdicts(decision, report, across)
+        }
+        for place, journal in journals_below(folder):
+            tags = verdicts.get(journal.run_id or journal.name)
+            if tags and (all_runs or not journal.uploaded):
+                journal.tags, journal.uploaded = tags | journal.tags, False
+                journal.write(place)
 
 
 def _verdicts(
