@@ -46,7 +46,7 @@ def find_again(quote: str, text: str, near: int | None, least: float) -> list[Sp
         The place that is nearest, or all places of the same words; nothing if the text does not have it.
     """
     exact = places_of(quote, text, MOST_PLACES)
-    sought, known = _letters(quote), _letters(text)
+    sought, known = letters_of(quote), letters_of(text)
     if not exact and sought.text:
         exact = [known.span(start, start + len(sought.text)) for start in _starts(sought.text, known.text)]
     if exact and near is not None:
@@ -91,7 +91,8 @@ def _most_alike(sought: str, known: Letters, near: int, least: float) -> list[Sp
 
 
 @lru_cache(maxsize=16)  # the references of a document follow each other
-def _letters(text: str) -> Letters:
+def letters_of(text: str) -> Letters:
+    """The letters and digits of a text, and where they are."""
     letters: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):

@@ -14,6 +14,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.formats.own import Asked
+from ragsweep.datasets.formats.questions.reference_texts import HOP, NAMES, Whereabouts, with_usual_names
 from ragsweep.datasets.model.collection import Document, FoundAgain, Query, Reference
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.readers.delimited_rows import Entry
@@ -56,6 +57,9 @@ class SpanQuestions:
     of ranking; what is found for it is a false find. `query_type` is the group by which results are broken down;
     without it, it is the document. All further columns are in the table of queries.
 
+    Without `corpus_id`, references are texts, and the document of each is the only one that has it. So test sets of
+    RAGAS (`user_input`, `reference_contexts`) and of LlamaIndex (`query`, `reference_contexts`) are read.
+
     A JSON file of SQuAD has such questions, with their ids, about its paragraphs, which are the documents that a table
     reads from the same file. So have its rows on the Hugging Face hub, as JSON lines or Parquet.
 
@@ -87,30 +91,35 @@ class SpanQuestions:
         references: list[Reference] = []
         searched: list[_Searched] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
-        rows = with_columns(with_squad_rows(rows, "queries", Path(self.path)), (*USED, ANSWERABLE))
+        rows = with_columns(with_squad_rows(rows, "queries", Path(self.path)), (*USED, *NAMES, ANSWERABLE))
+        corpus = _Corpus(by_name, by_stem, Whereabouts(documents, self.similarity))
         faults = Faults(self.path)
         for number, (where, row) in enumerate(rows, start=1):
             name = str(row["id"]).strip() if isinstance(row, Named) else str(number)
             try:
-                query, document, written = _question(row, name, by_name, by_stem, where)
+                query, written = _question(with_usual_names(row), name, corpus, where)
                 if self.similarity is None:
-                    spans = [_span(each, document, where) for each in written]
+                    spans = [(document.source, *_span(each, document, where)) for document, each in written if document]
                 else:
-                    its = [_searched(each, query, document, where, self.similarity) for each in written]
-                    spans = [span for each in its for span in each.spans] if all(each.spans for each in its) else []
+                    its = [_searched(each, query, document, where, self.similarity) for document, each in written]
+                    places = [(each.source, *span) for each in its for span in each.spans]
+                    spans = places if all(each.spans for each in its) else []
                     searched += its
             except DatasetError as error:
                 faults.add(error, name)
                 continue
             queries.append(query)
-            ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:2])  # without offsets, in the file's order
-            references += [Reference(query.query_id, document.source, *span) for span in ordered]
+            ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:3])  # without offsets, in the file's order
+            references += [Reference(query.query_id, *span) for span in ordered]
         if not references and not faults.found:
             lost = f"of {counted(len(searched), 'reference')}, all questions lose some" if searched else ""
             found = lost or "contains no references; expected at least one question with one"
             raise DatasetError(f"{self.path}: {found}")
         again = None if self.similarity is None else _found_again(searched)
         return Asked("passage", documents, tuple(queries), references=tuple(references), faults=faults, again=again)
+
+
+_Written = tuple[Document | None, Any]  # a reference as it is written, and its document; None if that has to be lost
 
 
 class _Searched(NamedTuple):
@@ -124,9 +133,19 @@ class _Searched(NamedTuple):
     spans: Sequence[tuple[int, int, str]]
 
 
-def _searched(reference: object, query: Query, document: Document, where: str, least: float) -> _Searched:
+class _Corpus(NamedTuple):
+    """The documents, by their names with and without an ending, and in which a text is looked for."""
+
+    by_name: Mapping[str, Document]
+    by_stem: Mapping[str, list[Document]]
+    whereabouts: Whereabouts
+
+
+def _searched(reference: object, query: Query, document: Document | None, where: str, least: float) -> _Searched:
     """Look for a reference. At several places without offsets, the words of the text at the first one are compared."""
     content, start, end = _written(reference, where)
+    if document is None:
+        return _Searched(query.query_id, "", 0, 0, content, [])
     places = find_again(content, document.text, start, least)
     spans = [(*place, "") for place in places]
     if len(places) > 1:
@@ -139,31 +158,34 @@ def _found_again(searched: Sequence[_Searched]) -> FoundAgain:
     return FoundAgain(digest([each[:-1] for each in searched]), Counter(each[0] for each in searched), tuple(lost))
 
 
-def _question(
-    row: Entry, query_id: str, by_name: Mapping[str, Document], by_stem: Mapping[str, list[Document]], where: str
-) -> tuple[Query, Document, list[Any]]:
-    """A question, its document, and its references as they are written."""
+def _question(row: Entry, query_id: str, corpus: _Corpus, where: str) -> tuple[Query, list[_Written]]:
+    """A question, and its references as they are written, each with its document."""
     if flaw := flaw_of_name(query_id):
         raise DatasetError(f"{where}: the id of the question {flaw}")
     text = text_of(row, "question", where)
     if not text:
         raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
-    name = composed(id_of(row, "corpus_id", where))
-    named = [by_name[name]] if name in by_name else by_stem.get(name, [])
-    if len(named) != 1:
-        known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(by_name)}"
-        raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
-    query_type = type_in(row, QUERY_TYPE, where) or (name if len(by_name) > 1 else None)
     answerable = answerable_in(row, where)
-    is_named = isinstance(row, Named)
-    query = Query(
-        query_id,
-        text,
-        query_type,
-        further_fields(row, (*USED, "id") if is_named else USED, where),
-        answerable=answerable,
-    )
-    return query, named[0], _references(row, where, answerable=answerable)
+    found = _references(row, where, answerable=answerable) if "references" in row else None
+    if found is not None and "corpus_id" not in row and all(isinstance(each, str) for each in found):
+        texts = [HOP.sub("", each, count=1) for each in found]
+        written: list[_Written] = [(corpus.whereabouts.document_of(each, where), each) for each in texts]
+        name = written[0][0].source if written and written[0][0] and len({each for each, _ in written}) == 1 else None
+    else:
+        name = composed(id_of(row, "corpus_id", where))
+        document = _named(name, corpus, where)
+        written = [(document, each) for each in _references(row, where, answerable=answerable)]
+    query_type = type_in(row, QUERY_TYPE, where) or (name if len(corpus.by_name) > 1 else None)
+    used = (*USED, "id") if isinstance(row, Named) else USED
+    return Query(query_id, text, query_type, further_fields(row, used, where), answerable=answerable), written
+
+
+def _named(name: str, corpus: _Corpus, where: str) -> Document:
+    named = [corpus.by_name[name]] if name in corpus.by_name else corpus.by_stem.get(name, [])
+    if len(named) != 1:
+        known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(corpus.by_name)}"
+        raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
+    return named[0]
 
 
 def _references(row: Entry, where: str, *, answerable: bool) -> list[Any]:

@@ -1,0 +1,71 @@
+"""Finds the document of a reference that is a text alone, as in the test sets of RAGAS and LlamaIndex."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import some_of
+from ragsweep.datasets.model.collection import Document
+from ragsweep.datasets.readers.delimited_rows import Entry
+from ragsweep.text.quotes import places_of
+from ragsweep.text.similar_quotes import find_again, letters_of
+
+NAMES = {"user_input": "question", "query": "question", "reference_contexts": "references"}
+HOP = re.compile(r"<\d+-hop>\s*")  # how RAGAS begins a context of a question that needs several
+LONGEST_TEXT_SHOWN = 60  # characters
+PIECE = 12  # letters; documents that share none with a text are not compared
+COMPARED = 3  # documents
+
+
+def with_usual_names(row: Entry) -> Entry:
+    """A row of RAGAS or LlamaIndex with the names that the columns have in Chroma's evaluation; others as they are."""
+    renamed = {name: usual for name, usual in NAMES.items() if name in row and usual not in row}
+    return type(row)({renamed.get(name, name): value for name, value in row.items()}) if renamed else row
+
+
+class Whereabouts:
+    """The documents of a corpus, in which references are looked for that name none."""
+
+    def __init__(self, documents: Sequence[Document], similarity: float | None) -> None:
+        self._documents, self._similarity = documents, similarity
+
+    def document_of(self, content: str, where: str) -> Document | None:
+        """The only document that has this text: as it is written, else by the same letters, else alike enough.
+
+        Returns:
+            None if no document has it, where `similarity` counts such references.
+
+        Raises:
+            DatasetError: Several documents have it, or none as it is written and there is no `similarity`.
+        """
+        found = [each for each in self._documents if places_of(content, each.text, 1)]
+        if not found and self._similarity is not None:
+            found = self._by_letters(content) or self._alike(content, self._similarity)
+        if len(found) == 1:
+            return found[0]
+        shown = f"{where}: the reference {content[:LONGEST_TEXT_SHOWN]!r}"
+        if found:
+            names = some_of([each.source for each in found])
+            raise DatasetError(f"{shown} is in {len(found)} documents ({names}); expected its document in corpus_id")
+        if self._similarity is None:
+            raise DatasetError(f"{shown} is in no document as it is written; questions.similarity=0.9 allows for less")
+        return None
+
+    def _by_letters(self, content: str) -> list[Document]:
+        sought = letters_of(content).text
+        return [each for each, letters in self._with_letters if sought and sought in letters]
+
+    def _alike(self, content: str, least: float) -> list[Document]:
+        """Of the documents that share most pieces with a text, those that have something alike enough."""
+        sought = letters_of(content).text
+        pieces = [sought[place : place + PIECE] for place in range(0, len(sought) - PIECE + 1, PIECE)]
+        shared = [(sum(piece in letters for piece in pieces), each) for each, letters in self._with_letters]
+        likely = sorted((pair for pair in shared if pair[0]), key=lambda pair: -pair[0])[:COMPARED]
+        return [each for _, each in likely if find_again(content, each.text, None, least)]
+
+    @cached_property
+    def _with_letters(self) -> list[tuple[Document, str]]:
+        return [(each, letters_of(each.text).text) for each in self._documents]

@@ -1,0 +1,129 @@
+"""Test sets whose judgments are texts without a document, as RAGAS and LlamaIndex write them."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from read_strictly import read_strictly
+
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import Document, SpanQuestions
+
+ANAEMIA = "Iron tablets treat anaemia. Take one a day, with food.\nTea keeps iron from being absorbed."
+FEVER = "A fever above 38 °C needs a\nvisit. Drink enough. Take one a day."
+DOCUMENTS = (
+    Document.from_pages("anaemia.txt", [("1", "anaemia.txt#1", ANAEMIA)]),
+    Document.from_pages("fever.txt", [("1", "fever.txt#1", FEVER)]),
+)
+ROWS = [  # columns and marks of ragas.testset.Testset.to_pandas()
+    {
+        "user_input": "What treats anaemia?",
+        "reference_contexts": ["Iron tablets treat anaemia."],
+        "reference": "Iron tablets.",
+        "synthesizer_name": "single_hop_specific_query_synthesizer",
+    },
+    {
+        "user_input": "What goes with iron, and what with fever?",
+        "reference_contexts": ["<1-hop>\n\nTea keeps iron from being absorbed.", "<2-hop>\n\nDrink enough."],
+        "reference": "No tea, and much to drink.",
+        "synthesizer_name": "multi_hop_abstract_query_synthesizer",
+    },
+]
+FOUND = {
+    ("1", "anaemia.txt", "Iron tablets treat anaemia."),
+    ("2", "anaemia.txt", "Tea keeps iron from being absorbed."),
+    ("2", "fever.txt", "Drink enough."),
+}
+
+
+def spans(asked):
+    """The query, the document and the text of each reference."""
+    texts = {each.source: each.text for each in DOCUMENTS}
+    return {(each.query_id, each.source, texts[each.source][each.start : each.end]) for each in asked.references}
+
+
+def read(path, **settings):
+    return read_strictly(SpanQuestions(str(path), **settings), DOCUMENTS)
+
+
+def of_contexts(folder, *contexts):
+    path = folder / "questions.json"
+    path.write_text(json.dumps([{"user_input": "What?", "reference_contexts": [*contexts]}]))
+    return path
+
+
+def as_csv(path):
+    pd.DataFrame(ROWS).to_csv(path, index=False)
+
+
+def as_lines(path):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+
+
+def as_parquet(path):
+    pd.DataFrame(ROWS).to_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("testset.csv", as_csv), ("testset.jsonl", as_lines), ("testset.parquet", as_parquet)]
+)
+def test_a_test_set_of_ragas_is_read(tmp_path, name, write):
+    write(tmp_path / name)
+    asked = read(tmp_path / name)
+    assert spans(asked) == FOUND
+    assert [query.text for query in asked.queries] == [row["user_input"] for row in ROWS]
+    assert [query.query_type for query in asked.queries] == ["anaemia.txt", None]  # the second is about both
+    assert dict(asked.queries[0].fields)["reference"] == "Iron tablets."
+
+
+def test_a_test_set_of_llama_index_is_read(tmp_path):
+    by = {"model_name": "", "type": "human"}
+    examples = [  # as LabelledRagDataset.save_json writes them
+        {
+            "query": row["user_input"],
+            "query_by": by,
+            "reference_contexts": [text.removeprefix("<1-hop>\n\n").removeprefix("<2-hop>\n\n") for text in contexts],
+            "reference_answer": row["reference"],
+            "reference_answer_by": by,
+        }
+        for row in ROWS
+        for contexts in [row["reference_contexts"]]
+    ]
+    (tmp_path / "dataset.json").write_text(json.dumps({"examples": examples}))
+    assert spans(read(tmp_path / "dataset.json")) == FOUND
+
+
+def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
+    path = of_contexts(tmp_path, "Take one a day")
+    with pytest.raises(DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); expected .* corpus_id"):
+        read(path)
+
+
+def test_a_text_that_no_document_has_as_written_says_what_finds_more(tmp_path):
+    with pytest.raises(DatasetError, match=r"is in no document as it is written; questions\.similarity=0\.9"):
+        read(of_contexts(tmp_path, "A fever above 38 °C needs a visit."))
+
+
+@pytest.mark.parametrize("text", ["A fever above 38°C needs a visit.", "A fever over 38 °C needs a visit. Drink"])
+def test_a_text_that_another_program_has_read_is_found_with_a_similarity(tmp_path, text):
+    [(_, source, found)] = spans(read(of_contexts(tmp_path, text), similarity=0.9))
+    assert source == "fever.txt"
+    assert found.startswith("A fever above 38 °C needs a\nvisit")
+
+
+def test_a_text_that_no_document_has_is_lost_with_a_similarity(tmp_path):
+    path = of_contexts(tmp_path, "Iron tablets treat anaemia.")
+    rows = [*json.loads(path.read_text()), {"user_input": "Else?", "reference_contexts": ["Sunlight gives vitamin D."]}]
+    path.write_text(json.dumps(rows))
+    asked = read(path, similarity=0.9)
+    assert spans(asked) == {("1", "anaemia.txt", "Iron tablets treat anaemia.")}
+    assert [(each.query_id, each.text) for each in asked.again.lost] == [("2", "Sunlight gives vitamin D.")]
+
+
+def test_references_with_offsets_need_their_document(tmp_path):
+    path = Path(tmp_path / "questions.json")
+    reference = {"content": "Iron", "start_index": 0, "end_index": 4}
+    path.write_text(json.dumps([{"question": "What?", "references": [reference]}]))
+    with pytest.raises(DatasetError, match="the field 'corpus_id' is missing"):
+        read(path)
