@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ragsweep.core.terminal import one_line
 from ragsweep.report.bought_words import what_a_cutoff_buys
+from ragsweep.report.cheaper_words import beaten, far_cheaper
 from ragsweep.report.doubt_words import doubted, missing, news, not_shown
 from ragsweep.report.equal_cost_words import settled
 from ragsweep.report.no_winner_words import no_winner
 from ragsweep.report.power_words import few_queries
-from ragsweep.report.report_tables import number
 from ragsweep.report.settings_words import in_words, tied_in_words, values_in_words
 from ragsweep.report.threshold_words import threshold_in_words
 from ragsweep.report.timing_words import doubts, latency_decides
@@ -30,7 +30,6 @@ from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, alone_mee
 from ragsweep.sweeps.threshold_promise import threshold_promise
 
 NO_WINNER = ("same values", "tied")
-NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
 
 
 def headline(decision: Decision) -> list[str]:
@@ -50,8 +49,8 @@ def headline(decision: Decision) -> list[str]:
     choice = (which, guessing) if better or not_shipped(decision) in NO_WINNER else (guessing, which)
     rest = (
         " ".join(not_shown(decision)),
-        _beaten(decision),
-        _far_cheaper(decision),
+        beaten(decision),
+        far_cheaper(decision),
         _better_control(decision),
         unread,
         few,
@@ -59,65 +58,6 @@ def headline(decision: Decision) -> list[str]:
     )
     sentences = (caution, news(decision), *choice, *rest, what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
-
-
-def _beaten(decision: Decision) -> str:
-    """That the choice is shown to be beaten in quality and cost, mostly by a configuration at another cutoff."""
-    prefer = decision.headline.prefer or decision.cost
-    front = next((front for front in decision.fronts if front.cost == prefer), None)
-    other = front.beats(decision.named) if front else None
-    if front is None or other is None or other.configuration == decision.named.configuration:
-        return ""
-    if any(other.name in choice.excluded for choice in decision.choices.values()):
-        return ""
-    sweep, cost = front.sweep, front.sweep.metric_info[front.cost]
-    unit = cost.unit or in_sentence(cost.title)
-    (value, price), (value_there, price_there) = (
-        [each.value(name) or 0 for name in (front.quality, front.cost)] for each in (decision.named, other)
-    )
-    beating, named = (
-        " at ".join(
-            [decision.sweep.label(each), *([cutoffs_in_words(sweep, each.cutoff)] if each.cutoff is not None else [])]
-        )
-        for each in (other, decision.named)
-    )
-    title = in_sentence(sweep.title(front.quality))
-    return (
-        f"But {beating} beats {named}: {title} {value_there:.3f} for {price_there:,.4g} {unit}, "
-        f"against {value:.3f} for {price:,.4g}."
-    )
-
-
-def _far_cheaper(decision: Decision) -> str:
-    """What measures nearly as well as the choice, for a fraction of one of its costs."""
-    sweep, choice = decision.sweep, decision.headline
-    value = choice.named.value(sweep.decided_by)
-    if value is None or not sweep.higher_is_better or not choice.meets:
-        return ""
-    for cost in sweep.settings.costs:
-        price = choice.named.value(cost)
-        if not price or sweep.metric_info[cost].higher_is_better or cost in (sweep.budgeted, choice.prefer):
-            continue
-        cheap = [
-            run
-            for run in choice.allowed.outcomes
-            if (run.value(sweep.decided_by) or 0) >= NEARLY * value
-            and (price_there := run.value(cost)) is not None
-            and price_there <= FRACTION * price
-            and not (_is_one_time(choice.named, cost) and _is_one_time(run, cost))
-        ]
-        if cheap:
-            other = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
-            title, there = in_sentence(sweep.title(cost)), other.value(cost)
-            return (
-                f"Its {title} is {number(sweep, cost, price)}: {sweep.label(other)} has {number(sweep, cost, there)}, "
-                f"and {sweep.metric_title} {other.value(sweep.decided_by):.3f}."
-            )
-    return ""
-
-
-def _is_one_time(run: Outcome, cost: str) -> bool:
-    return cost in run.facts.measures and run.facts.measures[cost].is_one_time
 
 
 def _better_control(decision: Decision) -> str:
