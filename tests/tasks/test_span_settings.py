@@ -85,7 +85,8 @@ def test_the_threshold_also_decides_which_passages_are_relevant_without_offsets(
 
 @pytest.mark.usefixtures("long_work")
 def test_offsets_that_are_missing_are_told_before_anything_is_measured(measured):
-    with pytest.raises(ConfigError, match=r"^evaluation\.metrics\.token/iou: compares characters, and 1 references"):
+    message = r"^evaluation\.metrics\.token/iou: compares characters, and offsets of 1 reference are not known"
+    with pytest.raises(ConfigError, match=message):
         measured(spans=UNPLACED)
 
 
@@ -110,7 +111,7 @@ def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
 
 @pytest.mark.usefixtures("long_work")
 def test_many_metrics_get_a_panel_for_each_kind_and_one_for_counts(measured):
-    draw, evaluation = measured().charts
-    [(_, chart)] = draw(evaluation)
+    draw, *given = measured().charts
+    [(_, chart)] = draw(*given)
     shown = [axes.get_ylim()[1] > 2 for axes in chart.axes]
     assert shown == [False, False, False, True, False]  # token, passage, document, its count, the ranking's
