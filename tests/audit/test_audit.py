@@ -343,6 +343,13 @@ def test_copies_on_one_page_have_names_of_their_own():
     assert first != second
 
 
+def test_two_pages_with_several_copies_are_named_once():
+    pages = {"a.pdf": [f"{LONG} {LONG.upper()}"], "b.pdf": [f"{LONG} {LONG.upper()}"]}
+    [finding] = duplicate_passages(dataset_of(pages, chunker=FixedChunker(len(LONG), 0, "characters")), 0.7, 1)
+    assert finding.details["pairs"] > 1
+    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+
+
 def test_a_ceiling_below_1_is_not_shown_as_1():
     judgments = [Judgment(f"q{n}", unit, 1) for n in range(1, 3001) for unit in ("a.pdf#1", *["a.pdf#9"][: n == 1])]
     [absent, *_] = coverage(dataset_of({"a.pdf": [LONG]}, [f"What {n}?" for n in range(3000)], tuple(judgments)), 1)

@@ -88,7 +88,7 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
     affected = set().union(*(answered[one] ^ answered[other] for one, other in pairs.tolist()))
     count = len(np.unique(pairs))
     name = {row: _name(dataset, dataset.passages[row]) for row in pairs.ravel().tolist()}
-    names = [" and ".join(name[row] for row in pair) for pair in pairs.tolist()]
+    names = [*dict.fromkeys(" and ".join(name[row] for row in pair) for pair in pairs.tolist())]
     cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
     if affected:
         cost = (
