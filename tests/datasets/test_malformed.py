@@ -163,7 +163,12 @@ SPANS = [
     ("s.csv", "question,references,corpus_id\nq,{},m\n", "line 2: the field 'references' is an object"),
     ("s.csv", "question,references,corpus_id\nq,Iron,m\n", "line 2: the field 'references': not JSON"),
     ("s.csv", "question,references\nq,[]\n", "line 2: the field 'references' is an empty list"),
-    ("s.csv", "question\nq\n", "line 2: the field 'corpus_id' is missing"),
+    (
+        "s.csv",
+        "question,contexts\nq,['Iron']\n",
+        "line 2: the field 'references' is missing; found 'question', 'contexts'",
+    ),
+    ("s.csv", 'question,references\nq,"[{""content"": ""Iron""}]"\n', "line 2: the field 'corpus_id' is missing"),
 ]
 TOP = "<top><num>1<title>q</top>\n"
 TOPICS = [  # topics, qrels, what is said

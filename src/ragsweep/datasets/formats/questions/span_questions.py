@@ -166,15 +166,17 @@ def _question(row: Entry, query_id: str, corpus: _Corpus, where: str) -> tuple[Q
     if not text:
         raise DatasetError(f"{where}: the field 'question' is empty; expected the text of the query")
     answerable = answerable_in(row, where)
-    found = _references(row, where, answerable=answerable) if "references" in row else None
-    if found is not None and "corpus_id" not in row and all(isinstance(each, str) for each in found):
-        texts = [HOP.sub("", each, count=1) for each in found]
-        written: list[_Written] = [(corpus.whereabouts.document_of(each, where), each) for each in texts]
-        name = written[0][0].source if written and written[0][0] and len({each for each, _ in written}) == 1 else None
-    else:
+    found = _references(row, where, answerable=answerable)
+    name: str | None = None
+    if "corpus_id" in row or not all(isinstance(each, str) for each in found):
         name = composed(id_of(row, "corpus_id", where))
         document = _named(name, corpus, where)
-        written = [(document, each) for each in _references(row, where, answerable=answerable)]
+        written: list[_Written] = [(document, each) for each in found]
+    else:
+        texts = [HOP.sub("", each, count=1) for each in found]
+        written = [(corpus.whereabouts.document_of(each, where), each) for each in texts]
+        sources = {each.source if each else None for each, _ in written}
+        name = sources.pop() if len(sources) == 1 else None
     query_type = type_in(row, QUERY_TYPE, where) or (name if len(corpus.by_name) > 1 else None)
     used = (*USED, "id") if isinstance(row, Named) else USED
     return Query(query_id, text, query_type, further_fields(row, used, where), answerable=answerable), written
