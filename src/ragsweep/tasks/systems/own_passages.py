@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -11,10 +10,9 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import counted, one_line, say_once, some_of
+from ragsweep.core.terminal import counted, some_of
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.other_passages import only_asked, with_passages
 from ragsweep.retrieval import Ranking, Rewriter, Search
@@ -27,10 +25,9 @@ from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
-from ragsweep.tasks.systems.places import Place, Places, passage_of
+from ragsweep.tasks.systems.places import Places
+from ragsweep.tasks.systems.result_passages import ResultPassages
 from ragsweep.tasks.systems.shifted import misnamed_pages, opposite_order, shifted_pages
-
-LONGEST_NAME = 80  # characters of the text that names a result without an id
 
 
 class Returned(NamedTuple):
@@ -112,51 +109,71 @@ def returned(
         ConfigError: The ids of results name several things that the dataset knows.
         DatasetError: Nothing of what came back is anything that the dataset knows, or it was never asked any query.
     """
+    asked = _asked(retriever, rewriter, items, depth)
+    items, results = only_asked(items, [*asked.found]), [*asked.found.values()]
+    places, found = Places(items, retriever.matching), ResultPassages(items)
+    ranked = [found.rows([(each, places.of(each)) for each in of_query]) for of_query in results]
+    found.expect_known(items)
+    found.expect_clear_ids()
+    ranking = _ranking(dict(zip(asked.found, zip(ranked, results, strict=True), strict=True)), len(asked.texts))
+    never = [asked.texts[row] for row in asked.never]
+    said, files = only_some(items, [*asked.found], never, asked.answers.others)
+    method, judged = method_of(retriever), ([*asked.judged], [*asked.judged.values()])
+    sentences = (
+        *asked.answers.notices,
+        *said,
+        *_unordered(results),
+        *found.sentences(),
+        *too_few(judged[1], k),
+        *(misnamed_pages(results, places) or shifted_pages(items, *judged, places)),
+        *opposite_order(items, *judged, places),
+    )
+    lines = [
+        *lines_of([asked.texts[row] for row in asked.found], asked.answers._replace(results=results)),
+        *lines_of(never, Answers([None] * len(never), np.empty(0))),
+    ]
+    ranking = replace(ranking, latency_ms=asked.answers.latency_ms)
+    return Returned(
+        with_passages(items, found.passages, found.units, fuzzy_threshold),
+        ReturnedRanking(ranking, sentences, method, {**files, FILE: lines}, asked.never),
+        about(method.name, found.by, len(asked.found), asked.answers.kept),
+    )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a system was asked, and what came back.
+
+    Attributes:
+        texts: All queries of the dataset, as they are asked.
+        answers: Those to the measured ones.
+        found: The results of the measured queries that were asked, by their positions.
+        judged: Those of queries with judgments.
+        never: Positions of the measured queries that were not asked.
+    """
+
+    texts: Sequence[str]
+    answers: Answers
+    found: Mapping[int, Sequence[Result]]
+    judged: Mapping[int, Sequence[Result]]
+    never: Sequence[int]
+
+
+def _asked(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset, depth: int) -> _Asked:
     if isinstance(rewriter, Expander):
         raise ConfigError(f"query: {name_of(rewriter)} needs passages to search, which a system keeps to itself")
     texts = tuple(query.text for query in items.queries)
     texts = rewrite(rewriter, texts).queries if rewriter is not None else texts
     measured, judged = _measured(items), np.unique(items.qrels.query).tolist()
     answers = retriever.answers([texts[row] for row in measured], depth)
-    answered = {row: found for row, found in zip(measured, answers.results, strict=True) if found is not None}
-    rows, results = [*answered], [*answered.values()]
-    of_judged = {row: answered[row] for row in judged if row in answered}
-    never = [row for row in measured if row not in answered]
+    found = {row: results for row, results in zip(measured, answers.results, strict=True) if results is not None}
+    of_judged = {row: found[row] for row in judged if row in found}
     if not of_judged:
-        there_is = some_of(answers.others) or "none"
         raise DatasetError(
             f"{items.name}: none of its {counted(len(judged), 'judged question')} was asked (such as "
-            f"{some_of(texts[row] for row in judged)}); questions that were: {there_is}"
+            f"{some_of(texts[row] for row in judged)}); questions that were: {some_of(answers.others) or 'none'}"
         )
-    items = only_asked(items, rows)
-    places = Places(items, retriever.matching)
-    found = _Passages(items)
-    ranked = [found.rows([(each, places.of(each)) for each in of_query]) for of_query in results]
-    if found.by and not found.known:
-        known = some_of(items.units)
-        raise DatasetError(
-            f"nothing of what came back is anything that {items.name} knows ({some_of(found.strangers)}); expected "
-            f"what is judged, such as {known}: set retriever.id, retriever.source and retriever.page to its fields"
-        )
-    found.expect_clear_ids()
-    dataset = with_passages(items, found.passages, found.units, fuzzy_threshold)
-    ranking = _ranking(dict(zip(rows, zip(ranked, results, strict=True), strict=True)), len(texts))
-    shifted = misnamed_pages(results, places) or shifted_pages(items, [*of_judged], [*of_judged.values()], places)
-    opposite = opposite_order(items, [*of_judged], [*of_judged.values()], places)
-    said, files = only_some(items, rows, [texts[row] for row in never], answers.others)
-    method = method_of(retriever)
-    if unordered := _unordered(results):
-        of = f"of {unordered:,} of {counted(len(results), 'query')}"
-        said.append(f"The scores {of} are in no order: the order in which the results came counts.")
-        say_once(f"{method.name or 'the system'}: {said[-1]}")
-    sentences = [*answers.notices, *said, *found.sentences(), *too_few([*of_judged.values()], k), *shifted, *opposite]
-    files[FILE] = [
-        *lines_of([texts[row] for row in rows], answers._replace(results=results)),
-        *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
-    ]
-    ranking = replace(ranking, latency_ms=answers.latency_ms)
-    said_of = about(method.name, found.by, len(rows), answers.kept)
-    return Returned(dataset, ReturnedRanking(ranking, tuple(sentences), method, files, never), said_of)
+    return _Asked(texts, answers, found, of_judged, [row for row in measured if row not in found])
 
 
 def needs_nothing(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset) -> bool:
@@ -170,108 +187,15 @@ def _measured(items: Dataset) -> list[int]:
     return [*map(int, np.union1d(items.qrels.query, unanswerable(items)))]
 
 
-class _Passages:
-    """Collects results as passages: each once, but a result that a query got twice takes two ranks."""
-
-    def __init__(self, items: Dataset) -> None:
-        self.passages: list[Passage] = []
-        self.units: list[tuple[str, ...]] = []
-        self.by: Counter[str] = Counter()
-        self.strangers: Counter[str] = Counter()
-        self._unit = items.unit
-        self._unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
-        self._repeated = 0
-        self._ambiguous: Counter[str] = Counter()
-        self._unclear: list[tuple[str, ...]] = []
-        self._which_id: dict[int, tuple[str, ...]] = {}
-        self._numbers: dict[tuple[object, ...], int] = {}
-        self._names: Counter[str] = Counter()
-
-    @property
-    def known(self) -> int:
-        """How many results were matched."""
-        return self.by.total() - self.by["nothing"]
-
-    def rows(self, results: Sequence[tuple[Result, Place]]) -> list[int]:
-        """The positions of the passages of a query."""
-        seen: Counter[tuple[object, ...]] = Counter()
-        found = []
-        for result, place in results:
-            self.by[place.by] += 1
-            if place.by == "nothing":
-                self.strangers[_name(result)] += 1
-            numbers = result.ids if all(map(str.isdecimal, result.ids)) else ()
-            if place.rivals:
-                self._unclear.append((place.units[0], *place.rivals))
-            elif place.by == "id" and len(numbers) > 1 and place.units[0] in numbers:  # else its source is judged
-                self._which_id[numbers.index(place.units[0])] = numbers
-            if place.others:
-                self._ambiguous[place.units[0]] += 1
-            key = (result._replace(score=None), place)
-            seen[key] += 1
-            same_text = result.text not in ("", *result.ids)  # chunks of a page, or of a document, can share its id
-            self._repeated += same_text and seen[key] > 1
-            found.append(self._number(result, place, seen[key]))
-        return found
-
-    def expect_clear_ids(self) -> None:
-        """Raise `ConfigError` if results have two ids that are known, or numbers of which now one, now another is."""
-        unclear = [*self._unclear, *(self._which_id.values() if len(self._which_id) > 1 else ())]
-        if unclear:
-            raise ConfigError(
-                f"a result has several ids ({some_of(unclear[0])}), and more than one can be what is judged: "
-                "set retriever.id to the field that is"
-            )
-
-    def _number(self, result: Result, place: Place, time: int) -> int:
-        key = (result._replace(score=None), place, time)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.passages)
-            name = next(iter(result.ids), "") or (place.units[0] if place.units else _name(result))
-            self._names[name] += 1
-            number = self._names[name]
-            passage = passage_of(result, place, f"{name}/{number}" if number > 1 else name)
-            self.passages.append(passage)
-            self.units.append((passage.chunk_id,) if self._unit == "passage" else place.units or (_name(result),))
-        return self._numbers[key]
-
-    def sentences(self) -> list[str]:
-        """What is unusual about the results."""
-        said = []
-        if strangers := self.by["nothing"]:
-            said.append(
-                f"{strangers:,} of {counted(self.by.total(), 'result')} are {self._unknown} "
-                f"({some_of(self.strangers)}): they count as not relevant."
-            )
-        if self._ambiguous:
-            where = "places" if self._unit == "passage" else f"{self._unit}s"
-            said.append(
-                f"{counted(self._ambiguous.total(), 'result')} without a known id or page have a text that stands in "
-                f"several {where}, of which the first counts ({some_of(self._ambiguous)}): set retriever.id, or "
-                "retriever.source and retriever.page, if there are fields that say which one it is."
-            )
-        if self._repeated:
-            said.append(f"{counted(self._repeated, 'result')} came back twice for a query: each takes a rank.")
-        return said
-
-
-def _name(result: Result) -> str:
-    """What a result is called that nothing knows."""
-    named = [
-        *result.ids[:1],
-        "#".join(filter(None, (result.source, result.page))),
-        one_line(result.text)[:LONGEST_NAME],
-    ]
-    return next(filter(None, named), "a result without id, source and text")
-
-
-def _unordered(results: Sequence[Sequence[Result]]) -> int:
-    """How many queries have scores that do not fall, or do not rise where those of more queries rise, as distances."""
+def _unordered(results: Sequence[Sequence[Result]]) -> list[str]:
+    """For how many queries scores do not fall, or do not rise where those of more queries rise, as distances."""
     scores = [[each.score for each in of_query if each.score is not None] for of_query in results]
     steps = [np.diff(of_query) for of_query in scores if len(of_query) > 1]
-    return len(steps) - max(
+    unordered = len(steps) - max(
         sum(bool((each <= 0).all()) for each in steps), sum(bool((each >= 0).all()) for each in steps)
     )
+    of = f"of {unordered:,} of {counted(len(results), 'query')}"
+    return [f"The scores {of} are in no order: the order in which the results came counts."] if unordered else []
 
 
 def _ranking(rows: Mapping[int, tuple[Sequence[int], Sequence[Result]]], queries: int) -> Ranking:
