@@ -155,18 +155,20 @@ def ending_of(path: Path) -> str:
 def value_of(entry: Entry, field: str | None, where: str) -> Any:
     """The value of a field; None for the field None. Raises `DatasetError` if the entry lacks the field."""
     if field is not None and field not in entry:
-        found = ", ".join(map(repr, entry))[:FIELDS_SHOWN] or "none"
-        raise DatasetError(f"{where}: the field {field!r} is missing; found {found}")
+        raise DatasetError(_missing(entry, field, where))
     return None if field is None else entry[field]
+
+
+def _missing(entry: Entry, field: str, where: str) -> str:
+    found = ", ".join(map(repr, entry))[:FIELDS_SHOWN] or "none"
+    return f"{where}: the field {field!r} is missing; found {found}"
 
 
 def expect_fields(entry: Entry, fields: Mapping[str, str | None], where: str) -> None:
     """Raise `DatasetError` unless an entry has these fields, each under the setting that names it (None: no field)."""
     for setting, field in fields.items():
-        try:
-            value_of(entry, field, where)
-        except DatasetError as error:
-            raise DatasetError(f"{error} ({setting}=FIELD takes another)") from error
+        if field is not None and field not in entry:
+            raise DatasetError(f"{_missing(entry, field, where)} ({setting}=FIELD takes another)")
 
 
 def text_of(entry: Entry, field: str | None, where: str) -> str | None:
