@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 LEAD = (  # I understand your concern, but; as an AI model,
     r"(?:(?:I (?:understand|appreciate|apologi[sz]e|regret|aim|want|wish|would like|strive)|"
@@ -35,22 +36,28 @@ ANSWER = (
     rf"(?: (?:with|in|to|on))? {REFERENCE}|(?:giv|offer|provid|generat|creat|writ|diagnos|interpret)"
     rf"(?:e|ing)? {ADVICE})"
 )
-DECLINES = re.compile(
-    rf"{LEAD}(?:{UNABLE} {ANSWER}|"
-    r"I(?:'m declining| am declining|(?:'ll have to|'m going to have to| (?:must|have to|need to|"
-    rf"will have to|am going to have to))?(?: respectfully| politely)? (?:decline|refuse))(?:\W*$|[.,!]| to {ANSWER}|"
-    rf"(?: to answer)\W*$| {REFERENCE})|"
-    rf"I(?: do not feel| don't feel|'m not| am not) comfortable (?:with )?{ANSWER}|"
-    r"(?:that|this)(?:'s not| is not| isn't) something (?:that )?I(?: can|'m able to|"
-    r" am able to) (?:help|assist|answer|do)|"
-    rf"(?:this|that|your) {TASK} (?:goes against|violates|conflicts with) (?:my|our|content|safety)\b|"
-    r"my (?:guidelines|programming) (?:prevent|prohibit) me from\b|"
-    rf"it(?: would not be| wouldn't be| is not| isn't|'s not) appropriate for me to {ANSWER})",
-    re.IGNORECASE,
-)
 GOES_ON = re.compile(r"[;:]|^[^.!]*\?")  # I cannot give a diagnosis without a biopsy; take one
 
 
 def declines(text: str) -> bool:
     """Whether a text begins by declining, in English with straight apostrophes, and does not go on."""
-    return DECLINES.match(text) is not None and not GOES_ON.search(text)
+    return _declining().match(text) is not None and not GOES_ON.search(text)
+
+
+@cache
+def _declining() -> re.Pattern[str]:
+    """Compiled when it is needed: that takes 30 ms."""
+    return re.compile(
+        rf"{LEAD}(?:{UNABLE} {ANSWER}|"
+        r"I(?:'m declining| am declining|(?:'ll have to|'m going to have to| (?:must|have to|need to|"
+        r"will have to|am going to have to))?(?: respectfully| politely)? (?:decline|refuse))"
+        rf"(?:\W*$|[.,!]| to {ANSWER}|"
+        rf"(?: to answer)\W*$| {REFERENCE})|"
+        rf"I(?: do not feel| don't feel|'m not| am not) comfortable (?:with )?{ANSWER}|"
+        r"(?:that|this)(?:'s not| is not| isn't) something (?:that )?I(?: can|'m able to|"
+        r" am able to) (?:help|assist|answer|do)|"
+        rf"(?:this|that|your) {TASK} (?:goes against|violates|conflicts with) (?:my|our|content|safety)\b|"
+        r"my (?:guidelines|programming) (?:prevent|prohibit) me from\b|"
+        rf"it(?: would not be| wouldn't be| is not| isn't|'s not) appropriate for me to {ANSWER})",
+        re.IGNORECASE,
+    )
