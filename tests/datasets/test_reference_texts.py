@@ -100,6 +100,12 @@ def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize("text", ["", " \n", "<1-hop>\n\n"])
+def test_a_reference_without_a_text_is_refused_as_such(tmp_path, text):
+    with pytest.raises(DatasetError, match="found the reference .*, expected an object with the fields"):
+        read(of_contexts(tmp_path, text))
+
+
 def test_a_text_that_no_document_has_as_written_says_what_finds_more(tmp_path):
     with pytest.raises(DatasetError, match=r"is in no document as it is written; questions\.similarity=0\.9"):
         read(of_contexts(tmp_path, "A fever above 38 °C needs a visit."))

@@ -119,7 +119,7 @@ class SpanQuestions:
         return Asked("passage", documents, tuple(queries), references=tuple(references), faults=faults, again=again)
 
 
-_Written = tuple[Document | None, Any]  # a reference as it is written, and its document; None if that has to be lost
+_Placed = tuple[Document | None, Any]  # the document of a reference, None if none has it; the reference as written
 
 
 class _Searched(NamedTuple):
@@ -158,7 +158,7 @@ def _found_again(searched: Sequence[_Searched]) -> FoundAgain:
     return FoundAgain(digest([each[:-1] for each in searched]), Counter(each[0] for each in searched), tuple(lost))
 
 
-def _question(row: Entry, query_id: str, corpus: _Corpus, where: str) -> tuple[Query, list[_Written]]:
+def _question(row: Entry, query_id: str, corpus: _Corpus, where: str) -> tuple[Query, list[_Placed]]:
     """A question, and its references as they are written, each with its document."""
     if flaw := flaw_of_name(query_id):
         raise DatasetError(f"{where}: the id of the question {flaw}")
@@ -171,9 +171,9 @@ def _question(row: Entry, query_id: str, corpus: _Corpus, where: str) -> tuple[Q
     if "corpus_id" in row or not all(isinstance(each, str) for each in found):
         name = composed(id_of(row, "corpus_id", where))
         document = _named(name, corpus, where)
-        written: list[_Written] = [(document, each) for each in found]
+        written: list[_Placed] = [(document, each) for each in found]
     else:
-        texts = [HOP.sub("", each, count=1) for each in found]
+        texts = [_written(HOP.sub("", each, count=1), where)[0] for each in found]
         written = [(corpus.whereabouts.document_of(each, where), each) for each in texts]
         sources = {each.source if each else None for each, _ in written}
         name = sources.pop() if len(sources) == 1 else None
