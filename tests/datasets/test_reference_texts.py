@@ -102,7 +102,7 @@ def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
 
 @pytest.mark.parametrize("text", ["", " \n", "<1-hop>\n\n"])
 def test_a_reference_without_a_text_is_refused_as_such(tmp_path, text):
-    with pytest.raises(DatasetError, match="found the reference .*, expected an object with the fields"):
+    with pytest.raises(DatasetError, match=r"found the reference .*, expected an object with the fields"):
         read(of_contexts(tmp_path, text))
 
 

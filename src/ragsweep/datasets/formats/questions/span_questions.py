@@ -119,7 +119,7 @@ class SpanQuestions:
         return Asked("passage", documents, tuple(queries), references=tuple(references), faults=faults, again=again)
 
 
-_Placed = tuple[Document | None, Any]  # the document of a reference, None if none has it; the reference as written
+_Placed = tuple[Document | None, Any]  # a reference as it is written, after its document, if there is one
 
 
 class _Searched(NamedTuple):
