@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from functools import cache
 from typing import NoReturn
 
 import hydra
@@ -51,7 +52,7 @@ def main() -> NoReturn:
         check_options(sys.argv[1:])
         sys.argv[1:] = expanded(sys.argv[1:])
         if HELP & {*sys.argv}:  # Hydra asks for them for every command
-            register_resolver("choices", choices)
+            register_resolver("choices", cache(choices))
         share_config_store()
         hydra.main(config_path=str(CONF), config_name="config", **VERSION_BASE)(job)()
         end_if_signalled()

@@ -16,10 +16,7 @@ from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.datasets.readers.files import what_is
 from ragsweep.text.normalisation import composed
-from ragsweep_answers.answering.answer_table import AnswerTable
 from ragsweep_answers.answering.confidence_scale import Scale
-from ragsweep_answers.answering.harness_log import SAMPLE, HarnessLog
-from ragsweep_answers.answering.inspect_log import InspectLog
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.rows import UnknownCaseError, read_rows
 
@@ -156,13 +153,22 @@ class RecordedAnswerer:
         if not name.endswith((".jsonl", ".json")):
             expected = ".jsonl, .json, .csv, .tsv, .parquet and .eval"
             raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
+        from ragsweep_answers.answering.harness_log import SAMPLE
+
         first = next(read_rows(self._file), None)
         return "lm_eval" if first and all(field in first.fields for field in SAMPLE) else "table"
 
     @cached_property
     def _log(self) -> _Log:
+        # Each loads what reads answers, whose patterns are compiled for a fifth of a second, which no help waits for.
         if self._kind == "inspect":
+            from ragsweep_answers.answering.inspect_log import InspectLog
+
             return InspectLog.read(self._file, self.filter)
         if self._kind == "lm_eval":
+            from ragsweep_answers.answering.harness_log import HarnessLog
+
             return HarnessLog.read(self._file, self.filter)
+        from ragsweep_answers.answering.answer_table import AnswerTable
+
         return AnswerTable.read(self._file, self.confidence_scale)
