@@ -5,6 +5,8 @@ LISTS = (  # fields that have the results
     *("passages", "chunks", "contexts", "context", "retrieved_contexts", "items", "data", "value", "ids"),
     "objects",  # of Weaviate
     *("result", "records", "retrieval_nodes", "retrievalResults", "output", "sources", "citations"),
+    *("search_results", "scored_chunks", "top_documents", "rows"),  # of Vectara, Ragie, Onyx, Turbopuffer
+    *("chunk_search_results", "snippets", "ResultItems"),  # of R2R, Pinecone's assistant, Kendra
 )
 WITHIN = (
     *("", "node", "metadata", "meta", "node.metadata", "payload", "_source", "properties", "entity", "fields"),
@@ -12,6 +14,8 @@ WITHIN = (
     *("document", "kwargs", "node.extra_info"),  # of Typesense, LangServe, LlamaCloud
     *(f"{outer}.metadata" for outer in ("payload", "_source", "properties", "fields", "document", "kwargs")),
     "payload.meta",  # of Haystack in Qdrant
+    *("segment", "document.doc_metadata", "document_metadata"),  # of Dify, PrivateGPT, Vectara
+    *("derivedStructData", "document.derivedStructData"),  # of Vertex AI Search
 )
 NAMES = {
     "id": (
@@ -22,6 +26,8 @@ NAMES = {
     "source": (
         *("source", "file_path", "file_name", "filename", "filepath", "file", "path", "document", "doc", "url"),
         *("doc_uri", "fileName"),  # of MLflow's documents, and of programs in JavaScript
+        *("document_name", "document_keyword"),  # of Ragie, RAGFlow
+        *("sourceUri", "link", "location.s3Location.uri", "DocumentURI"),  # of Google's and of Amazon's services
     ),
     "page": (
         *("page", "page_number", "page_label", "page_no", "page_num"),
@@ -29,7 +35,7 @@ NAMES = {
     ),
     "text": (
         *("page_content", "content", "text", "chunk", "passage", "body", "document", "text_resource.text"),
-        *("pageContent", "chunk_text", "title"),
+        *("pageContent", "chunk_text", "Content", "blurb", "title"),
     ),
     "score": ("score", "_score", "similarity", "relevance_score", "@search.score"),
 }

@@ -57,6 +57,106 @@ def llama_like(text, score, **metadata):
     return SimpleNamespace(node=node, score=score)
 
 
+# What the public references of hosted services show, without the fields that say nothing of a result.
+HOSTED = {
+    "Amazon Bedrock": (
+        {
+            "retrievalResults": [
+                {
+                    "content": {"text": "t", "type": "TEXT"},
+                    "location": {"s3Location": {"uri": "s3://b/docs/a.pdf"}, "type": "S3"},
+                    "score": 0.5,
+                }
+            ]
+        },
+        Result((), "s3://b/docs/a.pdf", "", "t", 0.5),
+    ),
+    "Amazon Kendra": (
+        {"QueryId": "q", "ResultItems": [{"Id": "7", "Content": "t", "DocumentURI": "https://b/a.pdf"}]},
+        Result((), "https://b/a.pdf", "", "t"),
+    ),
+    "Dify": (
+        {"query": {"content": "q"}, "records": [{"segment": {"id": "s", "content": "t"}, "score": 0.5}]},
+        Result(("s",), "", "", "t", 0.5),
+    ),
+    "OpenAI": (
+        {"data": [{"file_id": "f", "filename": "a.pdf", "score": 0.5, "content": [{"type": "text", "text": "t"}]}]},
+        Result((), "a.pdf", "", "t", 0.5),
+    ),
+    "Pinecone's assistant": (
+        {"snippets": [{"type": "text", "content": "t", "score": 0.5, "reference": {"type": "pdf"}}]},
+        Result((), "", "", "t", 0.5),
+    ),
+    "PrivateGPT": (
+        {
+            "data": [
+                {
+                    "score": 0.5,
+                    "document": {"doc_id": "d", "doc_metadata": {"file_name": "a.pdf", "page_label": "3"}},
+                    "text": "t",
+                }
+            ]
+        },
+        Result(("d",), "a.pdf", "3", "t", 0.5),
+    ),
+    "R2R": (
+        {
+            "results": {
+                "chunk_search_results": [{"id": "c", "document_id": "d", "text": "t", "score": 0.5}],
+                "graph_search_results": [],
+            }
+        },
+        Result(("c", "d"), "", "", "t", 0.5),
+    ),
+    "Ragie": (
+        {"scored_chunks": [{"id": "c", "document_id": "d", "document_name": "a.pdf", "text": "t", "score": 0.5}]},
+        Result(("c", "d"), "a.pdf", "", "t", 0.5),
+    ),
+    "RAGFlow": (
+        {
+            "code": 0,
+            "data": {
+                "chunks": [
+                    {
+                        "id": "c",
+                        "document_id": "d",
+                        "document_keyword": "a.pdf",
+                        "content": "t",
+                        "similarity": 0.5,
+                    }
+                ]
+            },
+        },
+        Result(("c", "d"), "a.pdf", "", "t", 0.5),
+    ),
+    "Turbopuffer": (
+        {"rows": [{"$dist": 0.5, "id": 8, "text": "t"}], "performance": {}},
+        Result(("8",), "", "", "t"),
+    ),
+    "Vectara": (
+        {"search_results": [{"document_id": "d", "document_metadata": {"page": 3}, "text": "t", "score": 0.5}]},
+        Result(("d",), "", "3", "t", 0.5),
+    ),
+    "Vertex AI's RAG engine": (
+        {"contexts": {"contexts": [{"sourceUri": "gs://b/a.pdf", "text": "t", "score": 0.5}]}},
+        Result((), "gs://b/a.pdf", "", "t", 0.5),
+    ),
+    "Vertex AI Search": (
+        {
+            "results": [
+                {"id": "d", "document": {"name": "projects/1/d", "derivedStructData": {"link": "gs://b/a.pdf"}}},
+            ]
+        },
+        Result(("d",), "gs://b/a.pdf"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "expected"), HOSTED.values(), ids=HOSTED)
+def test_answers_of_hosted_services_are_read(answer, expected):
+    assert results_of(answer, USUAL) == [expected]
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
