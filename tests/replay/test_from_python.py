@@ -97,7 +97,8 @@ def test_a_finished_sweep_is_decided_again(swept):
     assert again.record["choices"][0]["cutoff"] == 5
 
 
-def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset):
+def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset, monkeypatch):
+    monkeypatch.setenv("PYTHONWARNINGS", "nonsense")  # of which the interpreter says so first
     with pytest.raises(ConfigError, match=r"^k: found 0, expected a whole number from 1 to 1000$"):
         ragsweep.sweep(["k=0,3", *dataset])
 

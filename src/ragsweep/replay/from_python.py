@@ -20,6 +20,7 @@ from ragsweep.report.notebook import SweepDecision
 from ragsweep.sweeps import DecisionSettings
 
 LARGEST_SUMMARY_MB = 100
+OURS = "ragsweep: "  # begins the line that refuses arguments
 SUMMARY = "the sweep took "  # begins the first line of it
 
 
@@ -77,7 +78,8 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
             raise
     stderr = "".join(failures).strip()
     if process.returncode == BAD_INPUT:
-        raise ConfigError(stderr.removeprefix("ragsweep: "))
+        refused = (line for line in reversed(stderr.splitlines()) if line.startswith(OURS))  # others may warn before
+        raise ConfigError(next(refused, stderr).removeprefix(OURS))
     try:
         record = from_json(read_text(folder / "summary" / "decision.json", LARGEST_SUMMARY_MB))
         if "across_datasets" in record:
