@@ -67,7 +67,8 @@ def test_a_room_imports_only_rooms_below_it():
     for name in IN_KERNEL:
         above = ROOMS[: ROOMS.index(room(name))] if room(name) not in PUBLIC else ()
         imported = {room(each) for each in imports(MODULES[name]) & {*IN_KERNEL}}
-        assert not imported & {*above, *(() if room(name) in PUBLIC else PUBLIC)}, name
+        refused = imported & {*above, *(() if room(name) in PUBLIC else PUBLIC)}
+        assert not refused, f"{name} imports {refused}: import from a room below, not names for users"
 
 
 def test_the_kernel_imports_and_names_no_plugin():

@@ -453,7 +453,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep.datasets import Collection, Document, Judgment, Query
+from ragsweep.datasets import Collection, Document, Judgment, Query, Selecting
 from ragsweep.models.language.language_model import Completion
 from ragsweep.retrieval import SparseRetriever, ranked
 from ragsweep.tasks.metric import metric
@@ -552,6 +552,18 @@ class TestElsewhere(DatasetContract):
     component = Elsewhere
 
 
+@dataclass(frozen=True)
+class NotSelecting(Selecting):
+    def load(self):
+        document = Document.from_pages("a", [("1", "a#1", "Iron.")])
+        queries = (Query("1", "iron?"), Query("2", "tea?"))
+        return Collection("two", "page", (document,), queries, (Judgment("1", "a#1", 1), Judgment("2", "a#1", 1)))
+
+
+class TestNotSelecting(DatasetContract):
+    component = NotSelecting
+
+
 class Hopeful(YesNoTask):
     def measure(self, items):
         measured = super().measure(items)
@@ -607,6 +619,7 @@ CAUGHT = {
     ("TestPercent", "test_a_query_has_one_value_within_the_bounds"),
     ("TestPercent", "test_what_stands_behind_the_cutoff_does_not_count"),
     ("TestElsewhere", "test_a_judged_unit_is_in_the_corpus"),
+    ("TestNotSelecting", "test_it_selects_questions_by_their_ids"),
     ("TestHopeful", "test_every_value_is_within_its_bounds"),
     ("TestLocal", "test_it_can_be_drawn_in_another_process"),
     ("TestHopeful", "test_a_score_is_the_mean_of_its_items_or_has_resamples"),

@@ -40,6 +40,7 @@ BAD_SETTINGS = {
     "k=3,,5": "k=3,,5: cannot be read as name=value; an item of the list is empty",
     "k=3,5": "k=3,5: several values are a sweep, ragsweep run -m",
     "retriever=null": "retriever=null: found null, expected one of ",
+    "reranker=1.5": "reranker=1.5: found 1.5, expected one of ",
     "dataset.name=${nosuch}": "dataset.name: Interpolation key 'nosuch' not found",
     f"k={'9' * 5000}": "an argument has a number of thousands of digits",
     "hydra.run.dir=/proc/outputs": "/proc/outputs cannot be made (No such file or directory)",

@@ -242,8 +242,12 @@ def test_a_signal_ends_the_process_also_within_a_retriever(ending):
             lambda letters, store: DenseRetriever(letters, store, store),
             "index: ragsweep.store.stage_store.Store has no",
         ),
+        (
+            lambda letters, store: HybridRetriever(SimpleNamespace(answers=print), SparseRetriever(store)),
+            r"retriever\.dense: types\.SimpleNamespace has 'answers', but no 'matching'",
+        ),
     ],
-    ids=["part", "encoder", "index"],
+    ids=["part", "encoder", "index", "system"],
 )
 def test_a_part_that_lacks_its_method_is_refused_when_it_is_built(letters, store, build, expected):
     with pytest.raises(ConfigError, match=expected):

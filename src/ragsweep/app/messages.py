@@ -161,12 +161,12 @@ def _options_with(group: str, setting: str, value: str = "") -> list[str]:
 
 
 def _group_without_option() -> str:
-    """The message for a group that is set to null, of which Hydra says only that the override is wrong."""
-    groups = {argument.partition("=")[0].lstrip("+"): argument for argument in sys.argv[1:] if "null" in argument}
-    for group, argument in groups.items():
-        if options := options_of(group):
-            return f"{argument}: found null, expected one of {', '.join(options)}"
-    return f"{', '.join(groups.values())}: a group cannot be null"
+    """The message for an option that is null or a number, of which Hydra says only that the override is wrong."""
+    for argument in sys.argv[1:]:
+        group, _, value = argument.lstrip("+").partition("=")
+        if (options := options_of(group)) and (absent := [each for each in value.split(",") if each not in options]):
+            return f"{argument}: found {absent[0]}, expected one of {', '.join(options)}"
+    return "the name of an option is read as null or as a number: name its file otherwise"
 
 
 def _known_settings(unknown: str, primary: str) -> list[str]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import NOTHING, Indices, Scores
+from ragsweep.core.arrays import NOTHING, Indices, Milliseconds, Scores
+from ragsweep.core.capability import members
 from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.terminal import some_of
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import Ranking, Search
-from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.results import Answers, BringsPassages, Result
 from ragsweep.store.code import kind_of
 
 LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
@@ -46,8 +50,12 @@ def expect_ranker(thing: object, setting: str) -> None:
         raise ConfigError(
             f"{setting}: {kind_of(thing)} has passages of its own, so it stands alone: choose it as retriever"
         )
-    if not isinstance(thing, LearnsFromJudgments):
-        expect_method(thing, "rank", setting, "search", "depth")
+    if isinstance(thing, LearnsFromJudgments):
+        return
+    has, of_own = {*dir(thing)}, members(BringsPassages)
+    if has & of_own and "rank" not in has:
+        raise ConfigError(f"{setting}: {kind_of(thing)} has {some_of(has & of_own)}, but no {some_of(of_own - has)}")
+    expect_method(thing, "rank", setting, "search", "depth")
 
 
 def expect_encoder(encoder: Encoder) -> None:
@@ -79,9 +87,7 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
         raise RetrieverError(f"{name}: scores: found shape {[*scores.shape]}, expected {expected}")
     _check_passages(passages, len(search.passages), name)
     _check_scores(passages, scores, name)
-    latency_ms = _array(ranking.latency_ms, "float64", f"{name}: latency_ms")
-    if latency_ms.ndim != 1 or len(latency_ms) > queries or not (np.isfinite(latency_ms) & (latency_ms >= 0)).all():
-        raise RetrieverError(f"{name}: latency_ms: expected a row of at most {queries} numbers of at least 0")
+    latency_ms = _latency(ranking.latency_ms, queries, name)
     recall = _array(ranking.recall_of_exact, "float64", f"{name}: recall_of_exact")
     if recall.shape not in ((0,), (queries,)) or not ((recall >= 0) & (recall <= 1)).all():
         raise RetrieverError(f"{name}: recall_of_exact: expected none or {queries} numbers from 0 to 1")
@@ -104,6 +110,45 @@ def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
         at, place = _first(strange)
         expected = "expected one of the passages to rerank"
         raise RetrieverError(f"{name}: passages{place}: found {reranked.passages[at]}, {expected}")
+
+
+def checked_answers(answers: object, queries: int, name: str) -> Answers:
+    """The answers that a system of a class of this name returned for so many queries.
+
+    Raises:
+        RetrieverError: They have another form: names the class, the first entry that is wrong and what it should be.
+    """
+    if not isinstance(answers, Answers):
+        raise RetrieverError(f"{name}: returned {type(answers).__name__}, expected Answers")
+    found: object = answers.results
+    if not isinstance(found, Sequence):
+        raise RetrieverError(f"{name}: results: found {type(found).__name__}, expected a sequence for each query")
+    if len(found) != queries:
+        raise RetrieverError(f"{name}: results: found those of {len(found)} queries, expected those of {queries}")
+    for query, results in enumerate(found):
+        for rank, result in enumerate(results or ()):
+            if flaw := _flaw_of_result(result):
+                place = f"[{query}][{rank}] (query {query}, rank {rank + 1})"
+                raise RetrieverError(f"{name}: results{place}: {flaw}")
+    return answers._replace(latency_ms=_latency(answers.latency_ms, queries, name))
+
+
+def _flaw_of_result(result: object) -> str | None:
+    if not isinstance(result, Result):
+        return f"found {type(result).__name__}, expected a Result"
+    texts = (*result.ids, result.source, result.page, result.text)
+    if not isinstance(result.ids, tuple) or not all(isinstance(text, str) for text in texts):
+        return f"found {result!r:.200}, expected ids as a tuple, and ids, source, page and text as strings"
+    if not isinstance(result.score, Real | None):
+        return f"found the score {result.score!r}, expected a number or None"
+    return None
+
+
+def _latency(value: object, queries: int, name: str) -> Milliseconds:
+    latency_ms: Milliseconds = _array(value, "float64", f"{name}: latency_ms")
+    if latency_ms.ndim != 1 or len(latency_ms) > queries or not (np.isfinite(latency_ms) & (latency_ms >= 0)).all():
+        raise RetrieverError(f"{name}: latency_ms: expected a row of at most {queries} numbers of at least 0")
+    return latency_ms
 
 
 def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import pytest
 
 from ragsweep.core.capability import Capability
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, OwnDataset, PageChunker, Query
+from ragsweep.datasets import Collection, Dataset, Document, Judgment, OwnDataset, PageChunker, Query, Selecting
 from ragsweep.datasets.model.chunking import Chunker, SplitsMany
 from ragsweep.store.stage_store import Store
 from ragsweep.testing.component import ComponentContract
@@ -134,6 +135,15 @@ class DatasetContract(ComponentContract):
         units = {page.unit for document in collection.documents for page in document.pages}
         judged = {judgment.unit for judgment in collection.judgments}
         assert collection.unit == "passage" or units & judged or (collection.cases and not judged)
+
+    def test_it_selects_questions_by_their_ids(self, made: Any) -> None:
+        """Where it has the settings of `Selecting`: `load` returns what its `selected` makes of a collection."""
+        selects = isinstance(made, Selecting)
+        if not selects:
+            pytest.skip("has no setting ids")
+        first = made.load().queries[0].query_id
+        selected = replace(made, ids=[first]).load()
+        assert [query.query_id for query in selected.queries] == [first], "return self.selected(collection, None)"
 
 
 class CorpusContract(ComponentContract):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import ClassVar
 
-from ragsweep.retrieval.results import Matching, Result
+from ragsweep.retrieval.ranking_checks import checked_answers
+from ragsweep.retrieval.results import Matching
+from ragsweep.store.code import name_of
 from ragsweep.store.stage_store import Store
 from ragsweep.testing.component import ComponentContract
 
@@ -23,14 +25,11 @@ class SystemContract(ComponentContract):
 
     def test_every_query_has_results(self, store: Store) -> None:
         """In the order of the queries, and each of them a `Result`."""
-        answers = self.make(store).answers(self.queries, DEPTH)
-        assert len(answers.results) == len(self.queries)
+        made = self.make(store)
+        answers = checked_answers(made.answers(self.queries, DEPTH), len(self.queries), name_of(made))
         for results in answers.results:
             assert results
             for each in results:
-                assert isinstance(each, Result)
-                assert isinstance(each.ids, tuple)
-                assert all(isinstance(text, str) for text in (*each.ids, each.source, each.page, each.text))
                 assert any((*each.ids, each.source, each.text)), "a result says nothing of itself"
 
     def test_scores_are_numbers(self, store: Store) -> None:

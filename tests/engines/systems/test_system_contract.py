@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from ragsweep.core.errors import RetrieverError
 from ragsweep.retrieval.results import Answers, Matching, Result
 from ragsweep.testing import SystemContract
 from ragsweep_engines.systems import CallableRetriever
@@ -59,5 +60,5 @@ def test_a_system_that_breaks_a_rule_fails(how, test, tmp_path):
         component = Broken
         settings: ClassVar = {"how": how}
 
-    with pytest.raises((AssertionError, AttributeError, ValueError)):
+    with pytest.raises((AssertionError, AttributeError, ValueError, RetrieverError)):
         getattr(Suite(), test)(str(tmp_path))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError, RetrieverError
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query, Reference
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.retrieval import NOTHING, PseudoRelevanceFeedback, ReturnedRetriever, Search
@@ -57,6 +57,56 @@ def test_the_ranking_is_what_came_back_in_its_order():
     _, ranking, units = found(System(lambda at: [page(at), page(at + 1)]))
     assert units == [[f"m.pdf#{at}", f"m.pdf#{at + 1}"] for at in range(1, 11)]
     assert ranking.latency_ms.tolist() == [*range(1, 11)]
+
+
+class Odd:
+    """Answers with what it was given."""
+
+    matching = Matching()
+
+    def __init__(self, answers):
+        self.given = answers
+
+    def answers(self, queries, depth):
+        return self.given
+
+
+LATENCY = np.array([1.0])
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (None, "returned NoneType, expected Answers"),
+        ([[page(1)]] * 10, "returned list, expected Answers"),
+        (Answers([[page(1)]] * 9, LATENCY), "results: found those of 9 queries, expected those of 10"),
+        (Answers(None, LATENCY), "results: found NoneType, expected a sequence for each query"),
+        (Answers([page(1)] * 10, LATENCY), r"results\[0\]\[0\] \(query 0, rank 1\): found tuple, expected a Result"),
+        (
+            Answers([[page(1), {"page": 1}]] * 10, LATENCY),
+            r"\[0\]\[1\] \(query 0, rank 2\): found dict, expected",
+        ),
+        (Answers([[], ["text"]] * 5, LATENCY), r"results\[1\]\[0\] \(query 1, rank 1\): found str, expected a Result"),
+        (
+            Answers([[page(1)._replace(page=1)]] * 10, LATENCY),
+            "expected ids as a tuple, and ids, source, page and text",
+        ),
+        (
+            Answers([[page(1)._replace(ids="a")]] * 10, LATENCY),
+            "expected ids as a tuple, and ids, source, page and text",
+        ),
+        (
+            Answers([[page(1)._replace(text=None)]] * 10, LATENCY),
+            "expected ids as a tuple, and ids, source, page and text",
+        ),
+        (Answers([[page(1, score="1")]] * 10, LATENCY), "found the score '1', expected a number or None"),
+        (Answers([[page(1)]] * 10, [1.0]), "latency_ms: found list, expected an array of float64"),
+        (Answers([[page(1)]] * 10, np.array([-1.0])), "latency_ms: expected a row of at most 10 numbers of at least 0"),
+    ],
+)
+def test_answers_of_another_form_are_refused_by_the_name_of_the_class(answers, expected):
+    with pytest.raises(RetrieverError, match=rf"\.Odd: .*{expected}"):
+        found(Odd(answers))
 
 
 def test_only_queries_with_judgments_are_asked():

@@ -18,6 +18,7 @@ from ragsweep.datasets.model.other_passages import only_asked, with_passages
 from ragsweep.retrieval import Ranking, Rewriter, Search
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking import Expander
+from ragsweep.retrieval.ranking_checks import checked_answers
 from ragsweep.retrieval.results import Answers, BringsPassages, KeepsAnswers, Result
 from ragsweep.retrieval.returned import FILE, lines_of
 from ragsweep.retrieval.stages import rewrite
@@ -165,7 +166,9 @@ def _asked(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset,
     texts = tuple(query.text for query in items.queries)
     texts = rewrite(rewriter, texts).queries if rewriter is not None else texts
     measured, judged = _measured(items), np.unique(items.qrels.query).tolist()
-    answers = retriever.answers([texts[row] for row in measured], depth)
+    answers = checked_answers(
+        retriever.answers([texts[row] for row in measured], depth), len(measured), name_of(retriever)
+    )
     found = {row: results for row, results in zip(measured, answers.results, strict=True) if results is not None}
     of_judged = {row: found[row] for row in judged if row in found}
     if not of_judged:
