@@ -2,7 +2,7 @@
 
 import math
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +14,7 @@ from letters import LetterEncoder
 
 from ragsweep.app.commands import composed
 from ragsweep.core.errors import ConfigError, DatasetError, EncoderError, RetrieverError, Terminated
-from ragsweep.datasets import PageChunker
+from ragsweep.datasets import Collection, Document, Judgment, PageChunker, Query, Selecting
 from ragsweep.experiment import Experiment
 from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import (
@@ -348,6 +348,29 @@ def test_an_index_that_finds_something_else_is_refused(index, said, store):
 def test_a_dataset_that_loads_something_else_is_refused(loaded):
     with pytest.raises(DatasetError, match=rf"\.load\(\) returned {type(loaded).__name__}, expected a Collection"):
         dataset_of(SimpleNamespace(load=lambda: loaded), PageChunker(), None, NO_STORE)
+
+
+@dataclass(frozen=True)
+class Theirs(Selecting):
+    """A dataset of somebody who has its settings, and forgot to use them."""
+
+    uses_them: bool = False
+
+    def load(self):
+        document = Document.from_pages("a", [("1", "a#1", "Iron.")])
+        fields = (("of", "metals"),)
+        queries = (Query("1", "iron?", fields=fields), Query("2", "tin?", fields=fields), Query("3", "tea?"))
+        judgments = tuple(Judgment(query.query_id, "a#1", 1) for query in queries)
+        read = Collection("three", "page", (document,), queries, judgments)
+        return self.selected(read, None) if self.uses_them else read
+
+
+@pytest.mark.parametrize("setting", [{"ids": ["1", "3"]}, {"group": "of"}])
+def test_a_dataset_of_a_user_that_ignores_which_questions_are_asked_is_refused(setting):
+    assert dataset_of(Theirs(uses_them=True, **setting), PageChunker(), None, NO_STORE).queries
+    assert len(dataset_of(Theirs(), PageChunker(), None, NO_STORE).queries) == 3
+    with pytest.raises(ConfigError, match=rf"^dataset\.{next(iter(setting))}: .*Theirs\.load\(\) leaves it without effect"):
+        dataset_of(Theirs(**setting), PageChunker(), None, NO_STORE)
 
 
 THEIRS = """

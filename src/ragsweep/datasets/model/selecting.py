@@ -10,12 +10,14 @@ from ragsweep.config.rules import as_configured
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
+from ragsweep.datasets.model import grouping
 from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.model.grouping import grouped
 from ragsweep.datasets.model.left_out import LeftOut
 from ragsweep.datasets.readers.entry_files import lines_of, read_json
 from ragsweep.datasets.readers.fields import listed, shown_value, whole
+from ragsweep.store.code import kind_of
 from ragsweep.text.normalisation import composed
 
 Ids = Text | Sequence[Text] | None
@@ -51,6 +53,15 @@ class Selecting:
         some = selected(collection, self.ids, faults or Faults(collection.name), self.on_error)
         return grouped(some, self.group)
 
+    def expect_selected(self, collection: Collection) -> None:
+        """Raise `ConfigError` unless a collection is as `selected` returns it: `load` would ignore these settings."""
+        wanted = None if self.ids is None else _wanted(self.ids)
+        unwanted = wanted is not None and any(composed(query.query_id) not in wanted for query in collection.queries)
+        if unwanted or (self.group is not None and grouped(collection, self.group).queries != collection.queries):
+            setting = SETTING if unwanted else grouping.SETTING
+            found = f"{kind_of(self)}.load() leaves it without effect"
+            raise ConfigError(f"{setting}: {found}; expected it to return self.selected(collection, None)")
+
 
 def _checked(ids: object) -> Ids:
     """The setting, checked: a file, a list of ids, or None. Raises `ConfigError` for anything else."""
@@ -77,7 +88,7 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
     if ids is None:
         faulty = faults.left_out(on_error, len(collection.queries))
         return replace(collection, left_out=collection.left_out._replace(faulty=faulty))
-    wanted = {composed(each) for each in (_in_file(Path(ids)) if isinstance(ids, str) else ids)}
+    wanted = _wanted(ids)
     kept = tuple(query for query in collection.queries if composed(query.query_id) in wanted)
     chosen = _chosen(collection, wanted, faults)
     faulty = chosen.left_out(on_error, len(kept))
@@ -97,6 +108,10 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
             tuple(each for each in collection.left_out.documents if composed(each.query_id) in wanted),
         ),
     )
+
+
+def _wanted(ids: Text | Sequence[Text]) -> set[str]:
+    return {composed(each) for each in (_in_file(Path(ids)) if isinstance(ids, str) else ids)}
 
 
 def _chosen(collection: Collection, wanted: Set[str], faults: Faults) -> Faults:

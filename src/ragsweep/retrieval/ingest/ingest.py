@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError
-from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage
+from ragsweep.core.plugins import is_ours
+from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage, Selecting
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsHeadings
 from ragsweep.retrieval.ranking_checks import expect_method
@@ -55,6 +56,8 @@ def dataset_of(
     if not isinstance(collection, Collection):
         found = type(collection).__name__
         raise DatasetError(f"dataset: {kind_of(dataset)}.load() returned {found}, expected a Collection")
+    if isinstance(dataset, Selecting) and not is_ours(type(dataset).__module__):
+        dataset.expect_selected(collection)
     items = Dataset.from_collection(collection, chunker, store, **how)
     if keep_documents:
         items = replace(items, documents=collection.documents)
