@@ -129,6 +129,13 @@ def test_a_line_with_other_columns_is_named(tmp_path):
     assert str(error.value) == f"{file}, line 3: found 4 columns, expected 'query Q0 document rank score tag'"
 
 
+@pytest.mark.parametrize(("name", "text"), [("run.json", '{"q": {"a": 1.0}}'), ("run.csv", "qid,docno,score\nq,a,1\n")])
+def test_a_file_of_another_format_is_refused_with_what_to_give_instead(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DatasetError, match=r"; read other formats into a dict or a DataFrame$"):
+        read(tmp_path / name, RANKINGS, listed=0)
+
+
 def test_a_score_that_is_not_a_number_is_named(tmp_path):
     file = tmp_path / "run.trec"
     file.write_text("q1 Q0 a 1 high me\n")

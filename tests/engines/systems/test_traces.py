@@ -391,8 +391,9 @@ def test_where_there_is_nothing_to_read_it_is_said(tmp_path):
         TracesRetriever(path=str(tmp_path)).check()
     with pytest.raises(RetrieverError, match="none of its 1 span is that of a retriever"):
         read(tmp_path, Traces().span({"openinference.span.kind": "LLM"}).otlp())
-    with pytest.raises(RetrieverError, match="has no span"):
-        read(tmp_path, "[]")
+    for text in ("[]", '{"run_type": "retriever", "inputs": {"query": "q"}}'):  # a run of LangSmith
+        with pytest.raises(RetrieverError, match="has no span of OpenTelemetry, MLflow, Phoenix or Langfuse"):
+            read(tmp_path, text)
     for settings in ({}, {"path": "x", "experiment": "y"}):
         with pytest.raises(ConfigError, match=r"either path, .* or experiment"):
             TracesRetriever(**settings)

@@ -40,6 +40,7 @@ Row = tuple[object, object, object, object]  # query, document, number, name of 
 
 QUERY = ("query_id", "qid", "query-id", "q_id")  # column names of ragsweep, PyTerrier, BEIR and ranx
 DOCUMENT = ("doc_id", "docno", "corpus-id")
+OTHER_FORMATS = (".json", ".jsonl", ".csv")
 LARGEST_ID = 10**100
 
 
@@ -188,6 +189,7 @@ def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
         yield from ((number, (*row, "")) for number, row in read_qrels(path, kind.name))
         return
     hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
+    hint += "; read other formats into a dict or a DataFrame" if path.suffix.lower() in OTHER_FORMATS else ""
     for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):
         query, document, value = (cells[place] for place in places)
         yield number, (query, document, value, cells[-1] if kind is RANKINGS else "")

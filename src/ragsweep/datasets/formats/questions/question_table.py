@@ -10,7 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion, expect_no_grade
+from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion, expect_no_grade, left_out
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
@@ -103,9 +103,12 @@ class TableQuestions:
         reader = replace(self, relevant=None) if unjudged else self
         questions = reader._questions(rows, settings, faults, documents)
         judgments: list[Judgment] = []
+        sources = {document.source for document in documents}
         for each in questions:
             try:
-                judgments += pages.judgments(each.query.query_id, each.grades, each.where)
+                found = pages.judgments(each.query.query_id, each.grades, each.where)
+                each.expect_its_document(found, sources)
+                judgments += found
             except DatasetError as error:
                 each.faulty = True
                 fields = [name for name, _ in each.query.fields]
@@ -224,7 +227,7 @@ class TableQuestions:
                 "recall needs all of them, where to AutoRAG any one is enough",
             ),
             (blank, f"{counted(len(blank), 'row')} without a grade, where others have one, are no judgment"),
-            (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
+            (differing, left_out(differing, [row for _, row in rows], questions.values()) if differing else ""),
         ):
             if is_so:
                 say_once(f"{self.path}: {what}")
