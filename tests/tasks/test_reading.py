@@ -2,6 +2,7 @@
 
 import io
 import os
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -119,6 +120,15 @@ def test_unreadable_input_is_refused_in_one_line(source, message):
     with pytest.raises(DatasetError) as error:
         read(source, RANKINGS, 0)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(("label", "is_refused"), [(2, True), (1, False), (1.0, False)])
+def test_two_columns_of_grades_must_agree(label, is_refused):
+    """Such as those of two judges; of a file, two such columns are refused, too."""
+    frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "label": [label]})
+    refused = pytest.raises(DatasetError, match="relevance and label could be the grade, and differ; expected one")
+    with refused if is_refused else nullcontext():
+        assert rows(frame, QRELS) == [("q", "a", 1)]
 
 
 def test_a_line_with_other_columns_is_named(tmp_path):

@@ -177,6 +177,10 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
             raise DatasetError(f"{kind.name}: found the columns {found}; expected one called {' or '.join(known)}")
         if list(frame.columns).count(name) > 1:
             raise DatasetError(f"{kind.name}: found several columns called {name}; expected one")
+        others = [other for other in kind.columns if known is numbers and other in frame.columns and other != name]
+        if differing := [other for other in others if not (frame[other] == frame[name]).all()]:
+            found = f"{name} and {differing[0]} could be the {kind.number}, and differ"
+            raise DatasetError(f"{kind.name}: {found}; expected one of them")
         names.append(name)
     systems = next((frame[name].tolist() for name in (*TAGS, "name") if name in frame.columns), [""] * len(frame))
     return zip(*(frame[name].tolist() for name in names), systems, strict=True)
