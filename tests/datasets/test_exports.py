@@ -331,6 +331,24 @@ def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path
     assert [each[2] for each in judged(tmp_path, graded)] == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("key", "is_said"),
+    [
+        ("a.pdf, b.pdf", True),
+        ("a.pdf|b.pdf", True),
+        ("a.pdf#3-5", True),
+        ("a.pdf; b.pdf", False),
+        ("a-1.pdf", False),
+        ("1-2", False),
+        ("a.pdf#c3-5", False),
+    ],
+)
+def test_without_documents_an_id_that_could_be_several_is_said_to_be_one(tmp_path, capsys, key, is_said):
+    """With documents it is refused, as none is called so."""
+    assert len(judged(tmp_path, f'query,relevant_docs\nwhat,"{key}"\n', ())) == 1 + (";" in key)
+    assert (f"such as '{key}': each is one id" in capsys.readouterr().err) == is_said
+
+
 def test_a_list_with_one_label_is_that_label(tmp_path):
     """As Doccano and Argilla write what people chose."""
     rows = [{"query": "what", "page": page, "label": [label]} for page, label in ((1, "relevant"), (2, "not relevant"))]

@@ -136,7 +136,8 @@ class Pages:
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
         number = key.rpartition("#")[2]
         parts = [*PARTS.split(key), *(DIGITS.findall(number) if "#" in key and not number.isdigit() else ())]
-        several = "; write a number alone, and semicolons between several" if any(map(self._is_known, parts)) else ""
+        alone = "a number alone, and " if self._unit_kind == "page" else ""
+        several = f"; write {alone}semicolons between several" if any(map(self._is_known, parts)) else ""
         if self._unit_kind == "document" and key.rpartition("#")[0] in self._documents:
             several = "; documents are judged, not their pages"
         raise DatasetError(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.model.collection import Judgment, Query
+from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import ANSWERABLE
 from ragsweep.datasets.readers.fields import listed
-from ragsweep.datasets.readers.judgment_fields import grade_columns
+from ragsweep.datasets.readers.judgment_fields import document_of_row, grade_columns
 
 NOT_RELEVANT = {
     *("0", "0.0", "false", "falsch", "faux", "falso", "no", "n", "nein", "non", "não"),
@@ -20,6 +23,8 @@ ARE_RELEVANT = {
     *("relevant", "accept", "accepted", "correct", "right", "x", "✓", "✔", "✅"),
 }
 LIKE_GRADES = {*NOT_RELEVANT, *ARE_RELEVANT, "2", "2.0", "3", "3.0"}
+# What people write between ids, or around a range of pages.
+JOINED = re.compile(r"[,|\n\u3001\uff0c]|#[0-9]+ ?[\u2010-\u2015-] ?[0-9]+$")
 
 
 @dataclass
@@ -69,6 +74,12 @@ class RowsOfQuestion:
                 raise DatasetError(f"{self.where}: {page}; call that column 'source' if the page is of this document")
 
 
+def expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
+    """Raise `DatasetError` for a page without its document, as merged cells of a spreadsheet leave it."""
+    if not document_of_row(row) and not all("#" in key for key in grades):
+        raise DatasetError(f"{where}: the row has a page without its document, which other rows name")
+
+
 def expect_no_grade(path: str, rows: Sequence[Mapping[str, object]], differing: Iterable[str]) -> None:
     """Raise `DatasetError` if a field that differs between the rows of a question looks like the grade of each.
 
@@ -83,6 +94,13 @@ def expect_no_grade(path: str, rows: Sequence[Mapping[str, object]], differing: 
             shown = ", ".join(sorted(found)) + (" or nothing" if is_mark else "")
             problem = f"the column {name!r} has {shown}, which differ between the rows of a question"
             raise DatasetError(f"{path}: {problem}: call it 'grade', with whole numbers, if it is one, or leave it out")
+
+
+def say_if_joined(path: str, questions: Iterable[RowsOfQuestion]) -> None:
+    """Print that an id is one that could be several: where no documents are known, none is refused."""
+    if found := [key for each in questions for key in each.grades if JOINED.search(key)]:
+        such = f"{counted(len(found), 'judgment')} such as {found[0][:80]!r}: each is one id"
+        say_once(f"{path}: {such}; write semicolons between several")
 
 
 def left_out(
