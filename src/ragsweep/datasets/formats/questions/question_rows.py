@@ -70,8 +70,9 @@ class RowsOfQuestion:
         found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & sources
         for name, value in self.query.fields if not any("#" in key for key in self.grades) else ():
             if found and value in sources and value not in found:
-                page = f"page {next(iter(self.grades))!r} is that of {min(found)}, but {name!r} is {value!r}"
-                raise DatasetError(f"{self.where}: {page}; call that column 'source' if the page is of this document")
+                key, its = next(iter(self.grades)), min(found)
+                said = f"page {key!r} is that of {its}, but {name!r} is {value!r}"
+                raise DatasetError(f"{self.where}: {said}; call that column 'source', or write {f'{its}#{key}'!r}")
 
 
 def expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
