@@ -22,7 +22,7 @@ from ragsweep.datasets import (
 )
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.span_judgments import relevant_passages
-from ragsweep.tasks.ranking.coverage import without_relevant
+from ragsweep.tasks.ranking.coverage import say_unusual, without_relevant
 from ragsweep.text.tokens import plain_words
 
 PAGES = (("1", "a.pdf#1", "Iron tablets"), ("2", "a.pdf#2", "Birth plan"))
@@ -297,6 +297,24 @@ def test_a_dataset_without_relevant_units_is_refused(grades, level):
         f"small: nothing is relevant: found no grade above {max(grades)}, "
         f"expected some of at least {level} (evaluation.relevance_level)"
     )
+
+
+@pytest.mark.parametrize(
+    ("grades", "level", "is_said"),
+    [
+        ((1, 5), 1, True),
+        ((1, 4), 1, True),
+        ((1, 3), 1, False),
+        ((0, 5), 1, False),
+        ((2, 5), 1, False),
+        ((1, 5), 4, False),
+    ],
+)
+def test_a_scale_that_begins_at_1_is_said_to_have_no_grade_for_what_is_not_relevant(capsys, grades, level, is_said):
+    """As people rate from 1 to 5, where 1 is the worst."""
+    judgments = tuple(Judgment("q1", f"a.pdf#{page}", grade) for page, grade in enumerate(grades, start=1))
+    say_unusual(chunked(judgments=judgments), level, brings_passages=False)
+    assert (f"grades from 1 to {grades[1]}, none of 0" in capsys.readouterr().err) == is_said
 
 
 def test_other_chunks_change_only_the_digest_of_the_passages():

@@ -54,6 +54,10 @@ def in_json(tmp_path, relevant, documents=TWO, **settings):
         "1\uff0c3",
         "1 \u060c 3",
         "1\uff5e3",
+        "book.pdf#p.1",
+        "book.pdf#page=1",
+        "book.pdf#'1",
+        "book.pdf#1f",
     ],
 )
 def test_pages_in_another_notation_are_refused_with_the_right_one(tmp_path, written):
@@ -190,6 +194,7 @@ def test_a_missing_value_is_no_judgment_unless_a_document_is_called_so(tmp_path)
         (f"{HEAD}what,['2' ... '9']\n", "the field 'relevant_docs': not JSON"),
         (f"{HEAD}what,\"['2' + '3']\"\n", "the field 'relevant_docs': not JSON"),
         (f"{HEAD.strip()},score\nwhat,2,0.83\n", "the grade of '2' is \"0.83\"; expected a whole number"),
+        (f"{HEAD.strip()},relevant\nwhat,2,x\n", "the grade of '2' is \"x\"; expected a whole number, such as 1, or 0"),
     ],
 )
 def test_what_a_table_cannot_mean_is_refused(tmp_path, text, said):
@@ -300,10 +305,21 @@ def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_sa
         (("2", "0"), True),
         (("True", "False"), True),
         (("Relevant", "Not relevant"), True),
+        (("ja", "nein"), True),
+        (("WAHR", "FALSCH"), True),
+        (("sí", "no"), True),
+        (("oui", "non"), True),
+        (("accept", "reject"), True),
+        (("✓", "✗"), True),
+        (("x", ""), True),
+        (("1", ""), True),
+        (("2", ""), False),
+        (("see above", ""), False),
         (("1", "2"), False),
         (("0", "7"), False),
         (("a", "b"), False),
         (("0", "0"), False),
+        (("x", "x"), False),
     ],
 )
 def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path, values, is_refused):
@@ -313,6 +329,31 @@ def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path
         judged(tmp_path, table)
     graded = table.replace("label", "grade,other").replace(",1,", ",1,1,").replace(",2,", ",2,0,")
     assert [each[2] for each in judged(tmp_path, graded)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("key", "is_said"),
+    [
+        ("a.pdf, b.pdf", True),
+        ("a.pdf|b.pdf", True),
+        ("a.pdf#3-5", True),
+        ("a.pdf; b.pdf", False),
+        ("a-1.pdf", False),
+        ("1-2", False),
+        ("a.pdf#c3-5", False),
+    ],
+)
+def test_without_documents_an_id_that_could_be_several_is_said_to_be_one(tmp_path, capsys, key, is_said):
+    """With documents it is refused, as none is called so."""
+    assert len(judged(tmp_path, f'query,relevant_docs\nwhat,"{key}"\n', ())) == 1 + (";" in key)
+    assert (f"such as '{key}': each is one id" in capsys.readouterr().err) == is_said
+
+
+def test_a_list_with_one_label_is_that_label(tmp_path):
+    """As Doccano and Argilla write what people chose."""
+    rows = [{"query": "what", "page": page, "label": [label]} for page, label in ((1, "relevant"), (2, "not relevant"))]
+    with pytest.raises(DatasetError, match="the column 'label' has not relevant, relevant"):
+        judged(tmp_path, json.dumps(rows), name="q.json")
 
 
 @pytest.mark.parametrize(
@@ -338,6 +379,41 @@ def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_nam
     said = capsys.readouterr().err
     assert "2 rows are 1 question" in said
     assert "left out: 'note'" in said
+    assert "every row counts as relevant" in said
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "query,page,grade,note\nwhat,1,1,a\nwhat,2,1,b\n",
+        'query,relevant_docs,note\nwhat,"{""1"": 1}",a\nwhat,"{""2"": 0}",b\n',
+        "query,Seite,note\nwhat,1,a\nwhat,2,b\n",
+    ],
+)
+def test_rows_with_grades_or_without_judgments_are_not_said_to_count_as_relevant(tmp_path, capsys, table):
+    judged(tmp_path, table)
+    said = capsys.readouterr().err
+    assert "left out: " in said
+    assert "counts as relevant" not in said
+
+
+@pytest.mark.parametrize(
+    ("row", "is_refused"),
+    [
+        ({"page": 1, "page_2": 2}, True),
+        ({"page": 1, "page.1": 2}, True),
+        ({"source": "book.pdf", "page": 1, "Source 2": "book.pdf", "Page 2": "3"}, True),
+        ({"expected_page": 1, "expected_page2": 2}, True),
+        ({"relevant_docs": "1", "relevant_docs_2": "2"}, True),
+        ({"page": 1, "page_2": ""}, False),
+        ({"relevant_docs": "1", "page_2": "2"}, False),
+        ({"page": 1, "note_2": "2"}, False),
+    ],
+)
+def test_a_numbered_column_beside_one_of_judgments_is_refused(tmp_path, row, is_refused):
+    """Kept as a field, its judgment would be missing."""
+    with pytest.raises(DatasetError, match="in a row of its own") if is_refused else nullcontext():
+        assert judged(tmp_path, json.dumps([{"query": "what"} | row]), name="q.json") == [("1", "book.pdf#1", 1)]
 
 
 def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
@@ -386,6 +462,9 @@ def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
         judged(tmp_path, "query,source,relevant_docs\nwhat,zzz.pdf,5\n", TWO)
     with pytest.raises(DatasetError, match=r"note\.pdf has pages 1 to 1"):
         judged(tmp_path, "query,source,relevant_docs\nwhat,note.pdf,5\n", TWO)
+    with pytest.raises(DatasetError, match=r"page '5' is that of book\.pdf, but 'Fichier' is 'note\.pdf'"):
+        judged(tmp_path, "query,page,Fichier\nwhat,5,note.pdf\n", TWO)
+    assert len(judged(tmp_path, "query,page,Fichier\nwhat,5,book.pdf\nwho,book.pdf#4,note.pdf\n", TWO)) == 2
 
 
 @pytest.mark.parametrize("row", ["doc_id", "document", "file"])

@@ -162,6 +162,7 @@ SPANS = [
     ("s.csv", "question,references,corpus_id\nq,[],m\n", "line 2: the field 'references' is an empty list"),
     ("s.csv", "question,references,corpus_id\nq,{},m\n", "line 2: the field 'references' is an object"),
     ("s.csv", "question,references,corpus_id\nq,Iron,m\n", "line 2: the field 'references': not JSON"),
+    ("s.csv", "question,references,corpus_id\nq,Iron,m\n", "; expected a list of texts, or of {content, start_index"),
     ("s.csv", "question,references\nq,[]\n", "line 2: the field 'references' is an empty list"),
     (
         "s.csv",

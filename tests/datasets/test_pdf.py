@@ -171,8 +171,11 @@ def test_an_unknown_page_is_named_with_similar_keys(dataset, key, instead):
 
 
 def test_an_unknown_document_is_named_with_the_nearest(dataset):
-    with pytest.raises(DatasetError, match=r"document 'b\.pdf#1' is not in the documents \(did you mean 'b\.pdf'"):
+    with pytest.raises(
+        DatasetError, match=r"document 'b\.pdf#1' is not in the documents \(did you mean 'b\.pdf'"
+    ) as found:
         dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"], unit="document")
+    assert "; documents are judged, not their pages)" in str(found.value)
 
 
 def test_an_ambiguous_page_is_listed_with_its_qualified_form(dataset):

@@ -283,6 +283,13 @@ def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_pat
     assert asked.unit == "passage"
 
 
+@pytest.mark.parametrize(("texts", "said"), [("qq", "1 row with the text of another question"), ("qr", "")])
+def test_rows_with_the_text_of_another_question_are_said_to_be_questions_of_their_own(tmp_path, capsys, texts, said):
+    read_strictly(spans(tmp_path, *(references((0, 6), question=text) for text in texts)), DOCUMENTS)
+    found = capsys.readouterr().err
+    assert said in found if said else not found
+
+
 @pytest.mark.parametrize("name", [".", "..", "a/."])
 def test_a_document_may_have_the_id_of_a_folder(tmp_path, name):
     documents = (Document.from_pages(name, [("1", name, DOCUMENTS[1].text)]),)

@@ -2,6 +2,7 @@
 
 import io
 import os
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -121,12 +122,28 @@ def test_unreadable_input_is_refused_in_one_line(source, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(("label", "is_refused"), [(2, True), (1, False), (1.0, False)])
+def test_two_columns_of_grades_must_agree(label, is_refused):
+    """Such as those of two judges; of a file, two such columns are refused, too."""
+    frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "label": [label]})
+    refused = pytest.raises(DatasetError, match="relevance and label could be the grade, and differ; expected one")
+    with refused if is_refused else nullcontext():
+        assert rows(frame, QRELS) == [("q", "a", 1)]
+
+
 def test_a_line_with_other_columns_is_named(tmp_path):
     file = tmp_path / "run.trec"
     file.write_text("q1 Q0 a 1 0.1 me\n\nq1 Q0 b 2\n")
     with pytest.raises(DatasetError) as error:
         read(file, RANKINGS, 0)
     assert str(error.value) == f"{file}, line 3: found 4 columns, expected 'query Q0 document rank score tag'"
+
+
+@pytest.mark.parametrize(("name", "text"), [("run.json", '{"q": {"a": 1.0}}'), ("run.csv", "qid,docno,score\nq,a,1\n")])
+def test_a_file_of_another_format_is_refused_with_what_to_give_instead(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DatasetError, match=r"; read other formats into a dict or a DataFrame$"):
+        read(tmp_path / name, RANKINGS, listed=0)
 
 
 def test_a_score_that_is_not_a_number_is_named(tmp_path):

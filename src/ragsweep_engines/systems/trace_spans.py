@@ -71,11 +71,24 @@ def spans_in(value: object) -> Iterator[Span]:
         for each in value:
             yield from spans_in(each)
     elif isinstance(value, Mapping):
+        if rows := _rows(value):
+            yield from spans_in(rows)
+            return
         if _is_span(value):
             yield _span(value)
         for name in CONTAINERS:
             if isinstance(inner := value.get(name), list | Mapping):
                 yield from spans_in(inner)
+
+
+def _rows(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of a table of spans, as pandas writes one by column or by row; none of anything else."""
+    parts = [*value.values()]
+    if not parts or not all(isinstance(each, Mapping) for each in parts):
+        return []
+    if any(name.startswith(COLUMN) for name in value):
+        return [{name: column.get(row) for name, column in value.items()} for row in parts[0]]
+    return parts if all(map(_is_span, parts)) else []
 
 
 def _is_span(value: Mapping[str, Any]) -> bool:

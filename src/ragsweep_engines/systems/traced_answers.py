@@ -95,7 +95,7 @@ def traced(spans: Iterable[Span], fields: Fields, question: str | None, name: st
     reader.check()
     read = [each for each in by_id.values() if not _is_within_another(each.span, around)]
     if not around:
-        raise RetrieverError(f"{where}: has no span")
+        raise RetrieverError(f"{where}: has no span of OpenTelemetry, MLflow, Phoenix or Langfuse")
     if not read:
         named = some_of(+kinds) or "none"
         expected = f"is named {name!r} (spans of retrievers are {named})" if name else "is that of a retriever"

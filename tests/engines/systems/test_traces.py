@@ -4,8 +4,10 @@ import gzip
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from google.protobuf.json_format import MessageToDict
 from hypothesis import example, given
@@ -126,6 +128,18 @@ class TestTraces(SystemContract):
 
 # What each writer calls the same question and its two answers.
 DATES = {"start_time": "2026-01-01T00:00:00+00:00", "end_time": "2026-01-01T00:00:00.250000+00:00"}
+
+
+def phoenix(orient):
+    """A span as pandas writes a table of one, in one of its orients."""
+    row = {
+        **{"span_kind": "RETRIEVER", "context.trace_id": "1", "context.span_id": "2", "name": "retrieve", **DATES},
+        "attributes.input.value": QUESTION,
+        "attributes.retrieval.documents": [{f"document.{name}": one for name, one in each.items()} for each in FIELDS],
+    }
+    return pd.DataFrame([row], index=["2"]).to_json(orient=orient)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "OTLP": lambda: Traces().span(open_inference()).otlp(),
     "console": lambda: str(Traces().span(open_inference()).printed.getvalue()),
@@ -141,11 +155,7 @@ WRITERS: dict[str, Callable[[], str]] = {
             "input": {"value": QUESTION}, "retrieval": {"documents": [{"document": each} for each in FIELDS]},
         },
     }]),
-    "Phoenix, a table": lambda: json.dumps([{
-        "span_kind": "RETRIEVER", "context.trace_id": "1", "context.span_id": "2", "name": "retrieve", **DATES,
-        "attributes.input.value": QUESTION,
-        "attributes.retrieval.documents": [{f"document.{name}": one for name, one in each.items()} for each in FIELDS],
-    }]),
+    **{f"Phoenix, {orient}": partial(phoenix, orient) for orient in ("records", "columns", "index", "table")},
     "Langfuse": lambda: json.dumps({"data": [{"id": "1", "observations": [{
         "id": "2", "traceId": "1", "type": "RETRIEVER", "name": "search", "level": "DEFAULT",
         "startTime": "2026-01-01T00:00:00Z", "endTime": "2026-01-01T00:00:00.250Z",
@@ -391,8 +401,9 @@ def test_where_there_is_nothing_to_read_it_is_said(tmp_path):
         TracesRetriever(path=str(tmp_path)).check()
     with pytest.raises(RetrieverError, match="none of its 1 span is that of a retriever"):
         read(tmp_path, Traces().span({"openinference.span.kind": "LLM"}).otlp())
-    with pytest.raises(RetrieverError, match="has no span"):
-        read(tmp_path, "[]")
+    for text in ("[]", '{"run_type": "retriever", "inputs": {"query": "q"}}'):  # a run of LangSmith
+        with pytest.raises(RetrieverError, match="has no span of OpenTelemetry, MLflow, Phoenix or Langfuse"):
+            read(tmp_path, text)
     for settings in ({}, {"path": "x", "experiment": "y"}):
         with pytest.raises(ConfigError, match=r"either path, .* or experiment"):
             TracesRetriever(**settings)

@@ -23,6 +23,7 @@ MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null", "NA", "N/A", "#N/A")  # 
 PARTS = re.compile(
     r"(?:[\s,;/|&~+\u2010-\u2015\u2026\u060c\u061b\u3001\uff0c\uff1b\uff5e-]|\.\.)+"
 )  # what people write between pages: 1-3, p. 1, 1, 2
+DIGITS = re.compile("[0-9]+")
 WITH_DECIMALS = re.compile(r"[0-9]{1,15}\.0+")  # a whole number in a column where another one is missing
 
 
@@ -133,8 +134,12 @@ class Pages:
                 f"write its document, as in {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
         from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
-        parts = PARTS.split(key)
-        several = "; write a number alone, and semicolons between several" if any(map(self._is_known, parts)) else ""
+        number = key.rpartition("#")[2]
+        parts = [*PARTS.split(key), *(DIGITS.findall(number) if "#" in key and not number.isdigit() else ())]
+        alone = "a number alone, and " if self._unit_kind == "page" else ""
+        several = f"; write {alone}semicolons between several" if any(map(self._is_known, parts)) else ""
+        if self._unit_kind == "document" and key.rpartition("#")[0] in self._documents:
+            several = "; documents are judged, not their pages"
         raise DatasetError(
             f"{where}: {self._unit_kind} {key[:SHOWN_CHARACTERS]!r} is not in the documents "
             f"({self._instead(key)}{from_0}{several})"

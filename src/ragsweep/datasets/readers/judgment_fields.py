@@ -204,5 +204,6 @@ def _grade(value: object, key: str, where: str) -> int:
     grade = whole(value)
     if grade is None or abs(grade) > LARGEST_GRADE:
         problem = f"the grade of {key[:80]!r} is {shown_value(value)}"
-        raise DatasetError(f"{where}: {problem}; expected a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}")
+        such = ", such as 1, or 0 for not relevant" if grade is None else f" from -{LARGEST_GRADE} to {LARGEST_GRADE}"
+        raise DatasetError(f"{where}: {problem}; expected a whole number{such}")
     return grade

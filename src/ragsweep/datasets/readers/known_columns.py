@@ -18,6 +18,7 @@ OF_JUDGMENTS = re.compile(
 OF_IDS = dict.fromkeys(("question_id", "query_id", "qid", "case_id"), "id")
 FURTHER = OF_IDS | dict.fromkeys(("page_no", "page_nr"), "page_number")
 FURTHER |= {"document_name": "document", "doc_name": "doc"}
+NUMBERED = re.compile("(.*?)_?[0-9]+")
 FURTHER_GRADES = ("relevant", "is_relevant", "relevancy")  # beside a page or a document
 
 
@@ -36,12 +37,17 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
         where: The place of the row, for error messages.
 
     Raises:
-        DatasetError: Two columns are the same known one.
+        DatasetError: Two columns are the same known one, or one such as `page_2` has a further judgment.
     """
     try:
         known = _known_names(tuple(row), relevant, tuple(others))
     except DatasetError as error:
         raise DatasetError(f"{where}: {error}") from None
+    if numbered := [
+        name for name in _numbered(tuple(row), relevant, tuple(known.items())) if row[name] not in (None, "")
+    ]:
+        found = f"{listed(numbered)} would be a further judgment, which is not read"
+        raise DatasetError(f"{where}: {found}; expected each judgment in a row of its own, or a list of them")
     return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
 
 
@@ -74,6 +80,17 @@ def _known_names(
                 raise DatasetError(f"the columns {listed(twice)} are the same, {one!r}; rename all but one")
             known.setdefault(name, one)
     return known
+
+
+@lru_cache(maxsize=100)
+def _numbered(row: tuple[str, ...], relevant: tuple[str, ...], known: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """The columns whose names are those of columns of judgments with a number, such as `page_2` or `page.1`."""
+    read_as = dict(known)
+    names = {read_as.get(name, name): _folded(name) for name in row} if relevant else {}
+    judging = {names[name] for name in relevant if name in names}
+    judging = judging or {names[name] for name in (*SOURCE, *PAGE) if name in names}
+    numbers = {name: NUMBERED.fullmatch(_folded(name)) for name in row}
+    return tuple(name for name, number in numbers.items() if number and number[1] in judging)
 
 
 def with_columns(rows: Iterable[tuple[str, Entry]], names: Iterable[str]) -> Iterator[tuple[str, Entry]]:

@@ -13,6 +13,7 @@ from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.statistics.intervals import Array
 
 LONGEST_REFERENCE = 60  # characters of a reference
+LEAST_OF_RATINGS = 4  # the best grade of a scale that may begin at 1 for what is not relevant
 BUT_GRADED = ", except in NDCG which counts every grade above 0"
 
 
@@ -127,6 +128,10 @@ def say_unusual(dataset: Dataset, level: int, *, brings_passages: bool) -> None:
     no_relevant = f"queries without a {dataset.unit} of grade {level} or more, scoring 0{graded}"
     _notice([dataset.queries[row].text for row in irrelevant], no_relevant)
     _notice([dataset.units[unit] for unit in sorted(absent)], f"judged {dataset.unit}s without a passage, never found")
+    lowest, highest = dataset.qrels.grade.min(), dataset.qrels.grade.max()
+    if lowest == level == 1 and highest >= LEAST_OF_RATINGS:
+        found = f"grades from 1 to {highest}, none of 0: each of them counts as relevant"
+        say_once(f"{found}; where people rated from 1, write 0 for what is not relevant")
     _notice(without_offsets(dataset), "references not at one place of their document, found by words")
 
 

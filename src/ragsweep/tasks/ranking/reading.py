@@ -40,6 +40,7 @@ Row = tuple[object, object, object, object]  # query, document, number, name of 
 
 QUERY = ("query_id", "qid", "query-id", "q_id")  # column names of ragsweep, PyTerrier, BEIR and ranx
 DOCUMENT = ("doc_id", "docno", "corpus-id")
+OTHER_FORMATS = (".json", ".jsonl", ".csv")
 LARGEST_ID = 10**100
 
 
@@ -176,6 +177,10 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
             raise DatasetError(f"{kind.name}: found the columns {found}; expected one called {' or '.join(known)}")
         if list(frame.columns).count(name) > 1:
             raise DatasetError(f"{kind.name}: found several columns called {name}; expected one")
+        others = [other for other in kind.columns if known is numbers and other in frame.columns and other != name]
+        if differing := [other for other in others if not (frame[other] == frame[name]).all()]:
+            found = f"{name} and {differing[0]} could be the {kind.number}, and differ"
+            raise DatasetError(f"{kind.name}: {found}; expected one of them")
         names.append(name)
     systems = next((frame[name].tolist() for name in (*TAGS, "name") if name in frame.columns), [""] * len(frame))
     return zip(*(frame[name].tolist() for name in names), systems, strict=True)
@@ -188,6 +193,7 @@ def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
         yield from ((number, (*row, "")) for number, row in read_qrels(path, kind.name))
         return
     hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
+    hint += "; read other formats into a dict or a DataFrame" if path.suffix.lower() in OTHER_FORMATS else ""
     for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):
         query, document, value = (cells[place] for place in places)
         yield number, (query, document, value, cells[-1] if kind is RANKINGS else "")

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.model.collection import Query
+from ragsweep.core.terminal import counted, say_once
+from ragsweep.datasets.model.collection import Judgment, Query
+from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import ANSWERABLE
-from ragsweep.datasets.readers.judgment_fields import grade_columns
+from ragsweep.datasets.readers.fields import listed
+from ragsweep.datasets.readers.judgment_fields import document_of_row, grade_columns
 
-NOT_RELEVANT = {"0", "0.0", "false", "no", "irrelevant", "not relevant"}
-LIKE_GRADES = {
-    *NOT_RELEVANT,
-    *(f"{grade}{end}" for grade in (1, 2, 3) for end in ("", ".0")),
-    "true",
-    "yes",
-    "relevant",
+NOT_RELEVANT = {
+    *("0", "0.0", "false", "falsch", "faux", "falso", "no", "n", "nein", "non", "não"),
+    *("irrelevant", "not relevant", "reject", "rejected", "incorrect", "wrong", "✗", "✘", "❌"),
 }
+ARE_RELEVANT = {
+    *("1", "1.0", "true", "wahr", "vrai", "verdadero", "vero", "yes", "y", "ja", "oui", "sí", "si", "sì", "sim"),
+    *("relevant", "accept", "accepted", "correct", "right", "x", "✓", "✔", "✅"),
+}
+LIKE_GRADES = {*NOT_RELEVANT, *ARE_RELEVANT, "2", "2.0", "3", "3.0"}
+# What people write between ids, or around a range of pages.
+JOINED = re.compile(r"[,|\n\u3001\uff0c]|#[0-9]+ ?[\u2010-\u2015-] ?[0-9]+$")
 
 
 @dataclass
@@ -58,14 +65,56 @@ class RowsOfQuestion:
         first, further = dict(self.query.fields), dict(query.fields)
         return dict.fromkeys(name for name in {**first, **further} if first.get(name) != further.get(name))
 
+    def expect_its_document(self, judgments: Iterable[Judgment], sources: Set[str]) -> None:
+        """Raise `DatasetError` if a field names another document than that of the only page with a judged number."""
+        found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & sources
+        for name, value in self.query.fields if not any("#" in key for key in self.grades) else ():
+            if found and value in sources and value not in found:
+                key, its = next(iter(self.grades)), min(found)
+                said = f"page {key!r} is that of {its}, but {name!r} is {value!r}"
+                raise DatasetError(f"{self.where}: {said}; call that column 'source', or write {f'{its}#{key}'!r}")
+
+
+def expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
+    """Raise `DatasetError` for a page without its document, as merged cells of a spreadsheet leave it."""
+    if not document_of_row(row) and not all("#" in key for key in grades):
+        raise DatasetError(f"{where}: the row has a page without its document, which other rows name")
+
 
 def expect_no_grade(path: str, rows: Sequence[Mapping[str, object]], differing: Iterable[str]) -> None:
     """Raise `DatasetError` if a field that differs between the rows of a question looks like the grade of each.
 
-    Left out, it would leave all judgments relevant, also those of which it says that they are not.
+    Left out, it would leave all judgments relevant, also those of which it says that they are not. Where some rows have
+    nothing, and all others the same mark, nothing says that they are not.
     """
     for name in differing if not any(map(grade_columns, rows)) else ():
-        texts = {str(row[name]).strip().lower() for row in rows if row.get(name) not in (None, "")}
-        if texts & NOT_RELEVANT and texts - NOT_RELEVANT and texts <= LIKE_GRADES:
-            found = f"the column {name!r} has {', '.join(sorted(texts))}, which differ between the rows of a question"
-            raise DatasetError(f"{path}: {found}: call it 'grade', with whole numbers, if it is one, or leave it out")
+        texts = {_label(row.get(name)) for row in rows}
+        found = texts - {""}
+        is_mark = len(found) == 1 and found <= ARE_RELEVANT
+        if is_mark or (found & NOT_RELEVANT and found - NOT_RELEVANT and found <= LIKE_GRADES):
+            shown = ", ".join(sorted(found)) + (" or nothing" if is_mark else "")
+            problem = f"the column {name!r} has {shown}, which differ between the rows of a question"
+            raise DatasetError(f"{path}: {problem}: call it 'grade', with whole numbers, if it is one, or leave it out")
+
+
+def say_if_joined(path: str, questions: Iterable[RowsOfQuestion]) -> None:
+    """Print that an id is one that could be several: where no documents are known, none is refused."""
+    if found := [key for each in questions for key in each.grades if JOINED.search(key)]:
+        such = f"{counted(len(found), 'judgment')} such as {found[0][:80]!r}: each is one id"
+        say_once(f"{path}: {such}; write semicolons between several")
+
+
+def left_out(
+    differing: Iterable[str], rows: Sequence[Mapping[str, object]], questions: Iterable[RowsOfQuestion]
+) -> str:
+    """What is said of the fields that differ between the rows of a question: any of them could be of its judgment."""
+    said = f"fields that differ between the rows of a question, left out: {listed(differing)}"
+    grades = {grade for each in questions for grade in each.grades.values()}
+    is_so = grades == {1} and not any(map(grade_columns, rows))
+    return f"{said}; without a column 'grade', every row counts as relevant" if is_so else said
+
+
+def _label(value: object) -> str:
+    """A value in small letters; of a list of one value, that one, as tools write what an annotator chose."""
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return "" if value is None else str(value).strip().lower()

@@ -10,7 +10,13 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.formats.questions.question_rows import RowsOfQuestion, expect_no_grade
+from ragsweep.datasets.formats.questions.question_rows import (
+    RowsOfQuestion,
+    expect_document,
+    expect_no_grade,
+    left_out,
+    say_if_joined,
+)
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
@@ -102,10 +108,14 @@ class TableQuestions:
         unjudged = self._unjudged(rows, settings)
         reader = replace(self, relevant=None) if unjudged else self
         questions = reader._questions(rows, settings, faults, documents)
+        say_if_joined(self.path, () if documents else questions)
         judgments: list[Judgment] = []
+        sources = {document.source for document in documents}
         for each in questions:
             try:
-                judgments += pages.judgments(each.query.query_id, each.grades, each.where)
+                found = pages.judgments(each.query.query_id, each.grades, each.where)
+                each.expect_its_document(found, sources)
+                judgments += found
             except DatasetError as error:
                 each.faulty = True
                 fields = [name for name, _ in each.query.fields]
@@ -196,7 +206,7 @@ class TableQuestions:
                 ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
                 grades = {} if where in blank else self._grades(row, where, sources, endings)
                 alternatives += relevant is not None and has_alternatives(row, relevant)
-                _expect_document(grades if relevant is None and some_named else {}, row, where)
+                expect_document(grades if relevant is None and some_named else {}, row, where)
                 differing |= question.add(query, grades, where)
             except DatasetError as error:
                 if question is None or not question.faulty:
@@ -224,7 +234,7 @@ class TableQuestions:
                 "recall needs all of them, where to AutoRAG any one is enough",
             ),
             (blank, f"{counted(len(blank), 'row')} without a grade, where others have one, are no judgment"),
-            (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
+            (differing, left_out(differing, [row for _, row in rows], questions.values()) if differing else ""),
         ):
             if is_so:
                 say_once(f"{self.path}: {what}")
@@ -288,9 +298,3 @@ class TableQuestions:
         if OTHER_RELEVANT in row:
             return OTHER_RELEVANT
         return None if judgment_columns(row) else RELEVANT
-
-
-def _expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
-    """Raise `DatasetError` for a page without its document, as merged cells of a spreadsheet leave it."""
-    if not document_of_row(row) and not all("#" in key for key in grades):
-        raise DatasetError(f"{where}: the row has a page without its document, which other rows name")

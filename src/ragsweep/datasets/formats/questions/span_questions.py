@@ -12,7 +12,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
 from ragsweep.datasets.formats.questions.reference_texts import HOP, NAMES, Whereabouts, with_usual_names
 from ragsweep.datasets.model.collection import Document, FoundAgain, Query, Reference
@@ -39,6 +39,7 @@ from ragsweep.text.tokens import plain_words
 
 FIELDS = ("content", "start_index", "end_index")
 USED = ("question", "corpus_id", "references", QUERY_TYPE)
+EXPECTED = "expected a list of texts, or of {content, start_index, end_index}"
 LONGEST_SPAN_SHOWN = 60  # characters of a text in a message
 
 
@@ -94,6 +95,7 @@ class SpanQuestions:
         rows = with_columns(with_squad_rows(rows, "queries", Path(self.path)), (*USED, *NAMES, ANSWERABLE))
         corpus = _Corpus(by_name, by_stem, Whereabouts(documents, self.similarity))
         faults = Faults(self.path)
+        texts: list[str] = []  # of questions whose file does not name them
         for number, (where, row) in enumerate(rows, start=1):
             name = str(row["id"]).strip() if isinstance(row, Named) else str(number)
             try:
@@ -109,12 +111,16 @@ class SpanQuestions:
                 faults.add(error, name)
                 continue
             queries.append(query)
+            texts += [] if isinstance(row, Named) else [query.text]
             ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:3])  # without offsets, in the file's order
             references += [Reference(query.query_id, *span) for span in ordered]
         if not references and not faults.found:
             lost = f"of {counted(len(searched), 'reference')}, all questions lose some" if searched else ""
             found = lost or "contains no references; expected at least one question with one"
             raise DatasetError(f"{self.path}: {found}")
+        if repeated := len(texts) - len({*texts}):
+            found = f"{counted(repeated, 'row')} with the text of another question, each a question of its own"
+            say_once(f"{self.path}: {found}; the references of one question stand in one list")
         again = None if self.similarity is None else _found_again(searched)
         return Asked("passage", documents, tuple(queries), references=tuple(references), faults=faults, again=again)
 
@@ -199,8 +205,8 @@ def _references(row: Entry, where: str, *, answerable: bool) -> list[Any]:
             try:
                 found = from_python(found)
             except MalformedError:
-                raise DatasetError(f"{where}: the field 'references': {error}") from error
-    expected = "expected a list of {content, start_index, end_index}"
+                raise DatasetError(f"{where}: the field 'references': {error}; {EXPECTED}") from error
+    expected = EXPECTED
     if not answerable:
         expected = f"expected an empty list, as {ANSWERABLE} is false"
     elif found == []:
