@@ -306,11 +306,15 @@ def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_sa
         (("0", "0"), False),
     ],
 )
-def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path, values, is_refused):
-    """Left out, a page that it says is not relevant would count as relevant."""
+def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path, capsys, values, is_refused):
+    """Left out, a page that it says is not relevant would count as relevant. Beside one judgment, it may be of the question."""
     table = "query,page,label\nwhat,1,{}\nwhat,2,{}\n".format(*values)
     with pytest.raises(DatasetError, match="call it 'grade'") if is_refused else nullcontext():
         judged(tmp_path, table)
+    capsys.readouterr()
+    of_one = table.replace("what,2", "who,2")
+    assert [each[2] for each in judged(tmp_path, of_one)] == [1, 1]
+    assert ("is not read as a grade" in capsys.readouterr().err) == is_refused
     graded = table.replace("label", "grade,other").replace(",1,", ",1,1,").replace(",2,", ",2,0,")
     assert [each[2] for each in judged(tmp_path, graded)] == [1, 0]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import say_once
 from ragsweep.datasets.model.collection import Query
 from ragsweep.datasets.readers.entry_files import ANSWERABLE
 from ragsweep.datasets.readers.judgment_fields import grade_columns
@@ -59,13 +60,24 @@ class RowsOfQuestion:
         return dict.fromkeys(name for name in {**first, **further} if first.get(name) != further.get(name))
 
 
-def expect_no_grade(path: str, rows: Sequence[Mapping[str, object]], differing: Iterable[str]) -> None:
+def expect_no_grade(
+    path: str, rows: Sequence[Mapping[str, object]], differing: Collection[str], questions: Collection[RowsOfQuestion]
+) -> None:
     """Raise `DatasetError` if a field that differs between the rows of a question looks like the grade of each.
 
-    Left out, it would leave all judgments relevant, also those of which it says that they are not.
+    Left out, it would leave all judgments relevant, also those of which it says that they are not. With one judgment a
+    question, it may as well be of the question: then it is said that it is no grade.
     """
-    for name in differing if not any(map(grade_columns, rows)) else ():
+    if any(map(grade_columns, rows)):
+        return
+    is_of_one = all(len(each.grades) <= 1 for each in questions)
+    for name in dict.fromkeys([*differing, *(name for each in questions for name, _ in each.query.fields)]):
         texts = {str(row[name]).strip().lower() for row in rows if row.get(name) not in (None, "")}
         if texts & NOT_RELEVANT and texts - NOT_RELEVANT and texts <= LIKE_GRADES:
-            found = f"the column {name!r} has {', '.join(sorted(texts))}, which differ between the rows of a question"
-            raise DatasetError(f"{path}: {found}: call it 'grade', with whole numbers, if it is one, or leave it out")
+            found = f"the column {name!r} has {', '.join(sorted(texts))}"
+            if name in differing:
+                found += ", which differ between the rows of a question"
+                expected = "call it 'grade', with whole numbers, if it is one, or leave it out"
+                raise DatasetError(f"{path}: {found}: {expected}")
+            if is_of_one:
+                say_once(f"{path}: {found} and is not read as a grade: call it 'grade', in whole numbers, if it is one")

@@ -209,7 +209,7 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
-        expect_no_grade(self.path, [row for _, row in rows], differing)
+        expect_no_grade(self.path, [row for _, row in rows], differing, questions.values())
         other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
         read = sum(each.rows for each in questions.values())
         several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
