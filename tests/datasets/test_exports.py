@@ -307,7 +307,7 @@ def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_sa
     ],
 )
 def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path, capsys, values, is_refused):
-    """Left out, a page that it says is not relevant would count as relevant. Beside one judgment, it may be of the question."""
+    """Left out, a page that it says is not relevant would be relevant. Beside a single judgment, it may be anything."""
     table = "query,page,label\nwhat,1,{}\nwhat,2,{}\n".format(*values)
     with pytest.raises(DatasetError, match="call it 'grade'") if is_refused else nullcontext():
         judged(tmp_path, table)

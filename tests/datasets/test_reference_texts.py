@@ -94,10 +94,43 @@ def test_a_test_set_of_llama_index_is_read(tmp_path):
     assert spans(read(tmp_path / "dataset.json")) == FOUND
 
 
+def test_a_test_set_of_deepeval_is_read_by_its_context_and_not_by_what_was_retrieved(tmp_path):
+    goldens = [  # as EvaluationDataset.save_as writes them
+        {
+            "input": row["user_input"],
+            "actual_output": None,
+            "expected_output": row["reference"],
+            "retrieval_context": ["Take one a day"],
+            "context": [text.removeprefix("<1-hop>\n\n").removeprefix("<2-hop>\n\n") for text in contexts],
+            "source_file": None,
+        }
+        for row in ROWS
+        for contexts in [row["reference_contexts"]]
+    ]
+    (tmp_path / "goldens.json").write_text(json.dumps(goldens))
+    assert spans(read(tmp_path / "goldens.json")) == FOUND
+
+
+@pytest.mark.parametrize("name", ["contexts", "retrieved_contexts", "retrieval_context"])
+def test_what_a_system_retrieved_is_no_judgment(tmp_path, name):
+    (tmp_path / "t.json").write_text(json.dumps([{"question": "What?", name: ["Iron tablets treat anaemia."]}]))
+    with pytest.raises(DatasetError, match=f"'{name}' is what a system retrieved"):
+        read(tmp_path / "t.json")
+
+
 def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
     path = of_contexts(tmp_path, "Take one a day")
-    with pytest.raises(DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); expected .* corpus_id"):
+    with pytest.raises(DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); expected .*'corpus_id'"):
         read(path)
+
+
+def test_only_a_row_whose_text_several_documents_have_needs_its_document(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        'question,corpus_id,references\nWhat?,fever,"[""Take one a day""]"\n'
+        'Else?,,"[""Iron tablets treat anaemia.""]"\n'
+    )
+    assert {(number, source) for number, source, _ in spans(read(path))} == {("1", "fever.txt"), ("2", "anaemia.txt")}
 
 
 @pytest.mark.parametrize("text", ["", " \n", "<1-hop>\n\n"])
