@@ -344,9 +344,21 @@ def test_a_field_that_differs_between_the_rows_of_a_question_is_left_out_and_nam
     assert "left out: 'note'" in said
 
 
+def test_each_judgment_of_what_the_documents_lack_says_what_may_be_meant(tmp_path):
+    (tmp_path / "q.csv").write_text("query,relevant_docs\nwhat,bok.pdf\nwho,notte.pdf\nhow,9\nwhy,8\n")
+    with pytest.raises(DatasetError) as refused:
+        read_strictly(TableQuestions(str(tmp_path / "q.csv"), unit="document"), TWO)
+    said = str(refused.value)
+    assert "'bok.pdf' is not in the documents (did you mean 'book.pdf'" in said
+    assert "'notte.pdf', too (did you mean 'note.pdf'" in said
+    assert said.count("there are 'book.pdf'") == 1
+
+
 def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
     judged(tmp_path, "question,source,kept\nwhat,note.pdf,x\n", TWO)
     assert "judgments are taken from 'source'; questions.relevant=FIELD" in capsys.readouterr().err
+    judged(tmp_path, "question,Gold document\nwhat,note.pdf\n", TWO)
+    assert "judgments are taken from 'Gold document'; questions.relevant=FIELD" in capsys.readouterr().err
     judged(tmp_path, "question,source,relevant_docs\nwhat,note.pdf,1\n", TWO)
     judged(tmp_path, "question,source,page\nwhat,note.pdf,1\n", TWO)
     assert "judgments" not in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -95,13 +95,12 @@ class TableQuestions:
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
         faults = Faults(self.path)
-        rows = (
-            self._rows(read_entries(Path(self.path), "queries", setting=settings.questions)) if rows is None else rows
-        )
-        rows = [*rows]
+        own = [*(read_entries(Path(self.path), "queries", setting=settings.questions) if rows is None else rows)]
+        rows = self._rows(own) if rows is None else own
         unjudged = self._unjudged(rows, settings)
         reader = replace(self, relevant=None) if unjudged else self
-        questions = reader._questions(rows, settings, faults, documents)
+        names = dict(zip(rows[0][1], own[0][1], strict=True)) if rows else {}
+        questions = reader._questions(rows, settings, faults, documents, names)
         judgments: list[Judgment] = []
         for each in questions:
             try:
@@ -131,7 +130,7 @@ class TableQuestions:
         is_judged = not self._unjudged(rows, OF_OWN)
         relevant = self._relevant_in(first) if is_judged else RELEVANT
         reader = self if is_judged else replace(self, relevant=None)
-        questions = reader._questions(rows, OF_OWN, Faults(path), documents)
+        questions = reader._questions(rows, OF_OWN, Faults(path), documents, {})
         if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
             raise DatasetError(
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
@@ -143,9 +142,8 @@ class TableQuestions:
 
     def _rows(self, rows: Rows) -> list[tuple[str, Entry]]:
         """Rows with the names of columns by which they are read."""
-        relevant = (
-            (RELEVANT, OTHER_RELEVANT) if self.relevant == RELEVANT else (self.relevant,) if self.relevant else ()
-        )
+        own = (self.relevant,) if self.relevant else ()
+        relevant = (RELEVANT, OTHER_RELEVANT) if self.relevant == RELEVANT else own
         query = (QUERY, OTHER_QUERY) if self.query == QUERY else (self.query,)
         others = [query, (ANSWERABLE,), *((name,) for name in (self.id, self.type) if name)]
         return [(where, with_known_names(row, relevant, others, where)) for where, row in rows]
@@ -164,9 +162,14 @@ class TableQuestions:
         return ""
 
     def _questions(
-        self, rows: Sequence[tuple[str, Entry]], settings: Settings, faults: Faults, documents: Sequence[Document]
+        self,
+        rows: Sequence[tuple[str, Entry]],
+        settings: Settings,
+        faults: Faults,
+        documents: Sequence[Document],
+        names: Mapping[str, str],
     ) -> list[RowsOfQuestion]:
-        """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
+        """The questions that can be used, by their first rows. `names`: of columns in the file, by the known ones."""
         sources = {document.source for document in documents}
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], RowsOfQuestion] = {}
@@ -215,7 +218,7 @@ class TableQuestions:
         several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
         for is_so, what in (
             # A column `source` can also say where a question comes from.
-            (judging, f"judgments are taken from {listed(judging)}{other}"),
+            (judging, f"judgments are taken from {listed(names.get(each, each) for each in judging)}{other}"),
             (read > len(questions), f"{read:,} rows are {counted(len(questions), 'question')}, some with several rows"),
             (ungraded, f"the grade in a column of its own is not read for {several}"),
             (
