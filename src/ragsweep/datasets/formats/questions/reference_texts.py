@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.model.collection import Document
@@ -23,6 +26,9 @@ HOP = re.compile(r"<\d+-hop>\s*")  # how RAGAS begins a context of a question th
 LONGEST_TEXT_SHOWN = 60  # characters
 PIECE = 12  # letters; documents that share none with a text are not compared
 COMPARED = 3  # documents
+Hashes = npt.NDArray[np.uint32]
+WEIGHTS = np.array([pow(0x01000193, place, 2**32) for place in range(PIECE)], dtype=np.uint32)
+NO_PIECE = np.uint32(0)  # so that there is a hash where a document has no piece
 
 
 def with_usual_names(row: Entry) -> Entry:
@@ -74,16 +80,30 @@ class Whereabouts:
 
     def _by_letters(self, content: str) -> list[Document]:
         sought = letters_of(content).text
-        return [each for each, letters in self._with_letters if sought and sought in letters]
+        return [each for each, letters, _ in self._with_letters if sought and sought in letters]
 
     def _alike(self, content: str, least: float) -> list[Document]:
         """Of the documents that share most pieces with a text, those that have something alike enough."""
         sought = letters_of(content).text
-        pieces = [sought[place : place + PIECE] for place in range(0, len(sought) - PIECE + 1, PIECE)]
-        shared = [(sum(piece in letters for piece in pieces), each) for each, letters in self._with_letters]
+        pieces, hashed = [sought[at : at + PIECE] for at in range(0, len(sought), PIECE)], _hashes(sought)[::PIECE]
+        shared = []
+        for document, letters, known in self._with_letters:
+            may_be = np.flatnonzero(known.take(np.searchsorted(known, hashed), mode="clip") == hashed)
+            shared.append((sum(pieces[each] in letters for each in may_be.tolist()), document))
         likely = sorted((pair for pair in shared if pair[0]), key=lambda pair: -pair[0])[:COMPARED]
         return [each for _, each in likely if find_again(content, each.text, None, least)]
 
     @cached_property
-    def _with_letters(self) -> list[tuple[Document, str]]:
-        return [(each, letters_of(each.text).text) for each in self._documents]
+    def _with_letters(self) -> list[tuple[Document, str, Hashes]]:
+        """Each document with its letters, and the hashes of their pieces in ascending order (searching is slower)."""
+        texts = ((each, letters_of(each.text).text) for each in self._documents)
+        return [(each, letters, np.unique(np.append(_hashes(letters), [NO_PIECE]))) for each, letters in texts]
+
+
+def _hashes(letters: str) -> Hashes:
+    """A hash of the piece that begins at each letter, shape [letters - PIECE + 1]."""
+    codes = np.frombuffer(letters.encode("utf-32-le"), dtype="<u4")
+    if len(codes) < PIECE:
+        return np.empty(0, dtype=np.uint32)
+    hashes: Hashes = np.lib.stride_tricks.sliding_window_view(codes, PIECE) @ WEIGHTS
+    return hashes
