@@ -226,7 +226,7 @@ class TableQuestions:
                 f"each id in a list within a list is relevant by itself, in {counted(alternatives, 'row')}: "
                 "recall needs all of them, where to AutoRAG any one is enough",
             ),
-            (blank, f"{counted(len(blank), 'row')} without a grade, where others have one, are no judgment"),
+            (blank, f"no judgment: {counted(len(blank), 'row')} without a grade, where others have one"),
             (differing, f"fields that differ between the rows of a question, left out: {listed(differing)}"),
         ):
             if is_so:
