@@ -183,3 +183,23 @@ def test_an_interrupted_sweep_ends_its_workers_and_leaves_nothing_open(applicati
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[ending]
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     assert {run.info.status for run in application.runs()} == {"KILLED"}
+
+
+@pytest.mark.extra("slurm")
+def test_what_slurm_has_not_started_is_said_to_be_waited_for(application, dataset):
+    """Without its accounting, nothing else tells that a job does not start."""
+    commands = application.home / "bin"
+    commands.mkdir()
+    asked = application.home / "asked"
+    submits, asks = "echo Submitted batch job 4711", f"touch '{asked}'; false"
+    for name, what in {"sbatch": submits, "srun": submits, "sacct": asks, "scancel": "true"}.items():
+        (commands / name).write_text(f"#!/bin/sh\n{what}\n")
+        (commands / name).chmod(0o755)
+    path = f"{commands}:{os.environ['PATH']}"
+    process = application.start(*HELD, *dataset, "hydra/launcher=submitit_slurm", PATH=path)
+    until = time.monotonic() + 100
+    while not asked.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert "waiting for Slurm's job 4711; squeue --jobs=4711 shows its state and why\n" in err

@@ -89,9 +89,20 @@ if find_spec("hydra_plugins.hydra_submitit_launcher"):  # Hydra imports this mod
 
         _EXECUTOR = "slurm"
 
+        def _submit(self, job_overrides: list[list[str]], first: int) -> list[submitit.Job[JobReturn]]:
+            """Submit all jobs, and say what is waited for: nothing else tells of one that Slurm never starts."""
+            jobs = super()._submit(job_overrides, first)
+            array = _array_of(jobs)
+            print(f"waiting for Slurm's job {array}; squeue --jobs={array} shows its state and why", file=sys.stderr)
+            return jobs
+
         def cancel(self, jobs: Sequence[submitit.Job[JobReturn]]) -> None:
             """Cancel waiting jobs, and kill running ones, because submitit's jobs ignore a request to end."""
             with suppress(OSError):
-                array = str(jobs[0].job_id).partition("_")[0]
+                array = _array_of(jobs)
                 for what in ("--state=PENDING", "--signal=KILL"):
                     subprocess.run(["scancel", what, array], check=False)
+
+    def _array_of(jobs: Sequence[submitit.Job[JobReturn]]) -> str:
+        """The number of the array in which Slurm has the jobs."""
+        return str(jobs[0].job_id).partition("_")[0]

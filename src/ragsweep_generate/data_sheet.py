@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from ragsweep.core.digest import digest
-from ragsweep.core.terminal import counted, one_line
+from ragsweep.core.terminal import counted, one_line, verb
 from ragsweep.datasets import Document
 from ragsweep.datasets.formats.generated_questions import EASY_SHARE
 from ragsweep.datasets.model.collection import digest_of_documents
@@ -133,7 +133,10 @@ def _facts(recipe: Recipe, outcome: Outcome) -> Iterator[str]:
 def _checks(outcome: Outcome) -> Iterator[str]:
     """A table of the checks in their order: how many drafts reached each, and how many passed."""
     all_passed = share(len(outcome.accepted), outcome.drafts)
-    yield f"{counted(outcome.drafts, 'draft')} were made, and {all_passed} of them passed all checks."
+    yield (
+        f"{counted(outcome.drafts, 'draft')} {verb(outcome.drafts, 'were')} made, and {all_passed} of them "
+        f"passed all checks."
+    )
     yield from ("", "| check | what it accepts | reached | passed | share |", "|---|---|---|---|---|")
     failed, reached = outcome.failed(), outcome.drafts
     for check, what in CHECKS.items():

@@ -132,7 +132,7 @@ def test_an_entry_without_its_fields_can_be_left_out(tmp_path, entry):
 
 
 @pytest.mark.parametrize(
-    ("ids", "said"), [(["11", "44"], "1 of 2 ids are not in pubmedqa: '44'"), ([], "found "), (3, "found 3")]
+    ("ids", "said"), [(["11", "44"], "1 of 2 ids is not in pubmedqa: '44'"), ([], "found "), (3, "found 3")]
 )
 def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
     with pytest.raises((DatasetError, ConfigError)) as refused:

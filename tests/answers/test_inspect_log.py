@@ -113,7 +113,7 @@ def test_a_sample_that_was_not_scored_is_missing(changed):
     def fail(log):
         log.samples[0].scores = None
 
-    with pytest.raises(DatasetError, match="1 of 12 cases have no answer: 'bees'"):
+    with pytest.raises(DatasetError, match="1 of 12 cases has no answer: 'bees'"):
         answers(changed("quiz", fail))
 
 

@@ -22,6 +22,13 @@ def options(*texts):
 
 
 STATED = [
+    # said all the more
+    ("I can't help noticing that the answer is B.", "B"),
+    ("I cannot help thinking the answer is B.", "B"),
+    ("I can't deny that the answer is B.", "B"),
+    ("I cannot stress enough that the answer is B.", "B"),
+    ("The answer is B. I can't think of a better option.", "B"),
+    ("The answer is B. I cannot emphasize iron enough.", "B"),
     # a bare letter
     ("B", "B"),
     (" b\n", "B"),
@@ -302,6 +309,12 @@ NOT_ONE_LETTER = [
     # taken back
     "Answer: A\nB",
     "The answer is A\nI am not sure",
+    "The answer is B. I can't help you with this.",
+    "The answer is B. I can't help but wonder whether it is C.",
+    "The answer is B. I can't find any support for it.",
+    "The answer is B. I cannot say.",
+    "I can't say that the answer is B.",
+    "I cannot conclude that the answer is B.",
     # no answer
     "A) Malaria\nI can't pick.",
     "The first letter of the answer is A",

@@ -272,7 +272,7 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "invalid surrogate, half of a character"),
         ([*ROWS, ROWS[0]], "a.jsonl", "{path}, line 3: the case 'q1' is answered twice, first in line 1"),
         ("id,answer\nq1,B\n2,A\nq1,A\n", "a.csv", "{path}, line 4: the case 'q1' is answered twice, first in line 2"),
-        (ROWS[:1], "a.jsonl", "{path}: 1 of 2 cases have no answer: '2'; to count them as not answered, set "
+        (ROWS[:1], "a.jsonl", "{path}: 1 of 2 cases has no answer: '2'; to count them as not answered, set "
          "answerer.missing=no_answer"),
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
         ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),

@@ -379,6 +379,7 @@ def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     dataset = dataset_of({"a.pdf": [page]}, queries, judgments)
     [finding] = copied_queries(dataset, 0.8, 1)
     assert finding.examples == ("q1",)
+    assert finding.problem.startswith("1 of 2 queries is copied from the text that answers them")
     assert not list(copied_queries(dataset, 1.0, 1))
 
 

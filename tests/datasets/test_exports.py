@@ -322,11 +322,15 @@ def test_a_grade_that_stands_beside_several_judgments_is_not_read_and_that_is_sa
         (("x", "x"), False),
     ],
 )
-def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path, values, is_refused):
-    """Left out, a page that it says is not relevant would count as relevant."""
+def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path, capsys, values, is_refused):
+    """Left out, a page that it says is not relevant would be relevant. Beside a single judgment, it may be anything."""
     table = "query,page,label\nwhat,1,{}\nwhat,2,{}\n".format(*values)
     with pytest.raises(DatasetError, match="call it 'grade'") if is_refused else nullcontext():
         judged(tmp_path, table)
+    capsys.readouterr()
+    of_one = table.replace("what,2", "who,2")
+    assert [each[2] for each in judged(tmp_path, of_one)] == [1, 1]
+    assert ("is not read as a grade" in capsys.readouterr().err) == is_refused
     graded = table.replace("label", "grade,other").replace(",1,", ",1,1,").replace(",2,", ",2,0,")
     assert [each[2] for each in judged(tmp_path, graded)] == [1, 0]
 
@@ -416,9 +420,21 @@ def test_a_numbered_column_beside_one_of_judgments_is_refused(tmp_path, row, is_
         assert judged(tmp_path, json.dumps([{"query": "what"} | row]), name="q.json") == [("1", "book.pdf#1", 1)]
 
 
+def test_each_judgment_of_what_the_documents_lack_says_what_may_be_meant(tmp_path):
+    (tmp_path / "q.csv").write_text("query,relevant_docs\nwhat,bok.pdf\nwho,notte.pdf\nhow,9\nwhy,8\n")
+    with pytest.raises(DatasetError) as refused:
+        read_strictly(TableQuestions(str(tmp_path / "q.csv"), unit="document"), TWO)
+    said = str(refused.value)
+    assert "'bok.pdf' is not in the documents (did you mean 'book.pdf'" in said
+    assert "'notte.pdf', too (did you mean 'note.pdf'" in said
+    assert said.count("there are 'book.pdf'") == 1
+
+
 def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
     judged(tmp_path, "question,source,kept\nwhat,note.pdf,x\n", TWO)
     assert "judgments are taken from 'source'; questions.relevant=FIELD" in capsys.readouterr().err
+    judged(tmp_path, "question,Gold document\nwhat,note.pdf\n", TWO)
+    assert "judgments are taken from 'Gold document'; questions.relevant=FIELD" in capsys.readouterr().err
     judged(tmp_path, "question,source,relevant_docs\nwhat,note.pdf,1\n", TWO)
     judged(tmp_path, "question,source,page\nwhat,note.pdf,1\n", TWO)
     assert "judgments" not in capsys.readouterr().err

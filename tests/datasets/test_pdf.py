@@ -76,6 +76,27 @@ def test_a_hyphen_of_the_word_itself_stays_at_a_line_end(dataset, broken, read):
     assert dataset({"a.pdf": [broken]}).documents[0].text == read
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "read"),
+    [
+        ("the right-hand side", "its right-hand limit"),
+        ("Right-hand rule", "its right-hand limit"),
+        ("a far-right-hand-side", "its right-hand limit"),
+        ("the right hand", "its righthand limit"),
+        ("a right-handed and bright-hand", "its righthand limit"),
+        ("right-hand, righthand, righthand", "its righthand limit"),
+    ],
+)
+def test_a_hyphen_at_a_line_end_is_kept_where_the_document_writes_it_within_a_line(dataset, elsewhere, read):
+    [document] = dataset({"a.pdf": ["its right-\nhand limit", elsewhere]}).documents
+    assert document.text[: document.pages[0].end].rstrip() == read
+
+
+def test_a_hyphen_between_capitals_is_kept_where_the_document_writes_it(dataset):
+    [document] = dataset({"a.pdf": ["a CD-\nROM", "the CD-ROM"]}).documents
+    assert document.text[: document.pages[0].end].rstrip() == "a CD-ROM"
+
+
 def test_cached_text_equals_the_text_that_was_read(dataset, store):
     pages = {"a.pdf": ["Iron tablets", "", "Fièvre: 38 °C"], "b.pdf": ["Birth plan"]}
     read, kept = dataset(pages, ["a.pdf#1"], store=store), dataset(pages, ["a.pdf#1"], store=store)

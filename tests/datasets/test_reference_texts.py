@@ -1,14 +1,19 @@
 """Test sets whose judgments are texts without a document, as RAGAS and LlamaIndex write them."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from read_strictly import read_strictly
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document, SpanQuestions
+from ragsweep.datasets.formats.questions.reference_texts import COMPARED, PIECE, Whereabouts
+from ragsweep.text.similar_quotes import find_again
 
 ANAEMIA = "Iron tablets treat anaemia. Take one a day, with food.\nTea keeps iron from being absorbed."
 FEVER = "A fever above 38 °C needs a\nvisit. Drink enough. Take one a day."
@@ -94,10 +99,43 @@ def test_a_test_set_of_llama_index_is_read(tmp_path):
     assert spans(read(tmp_path / "dataset.json")) == FOUND
 
 
+def test_a_test_set_of_deepeval_is_read_by_its_context_and_not_by_what_was_retrieved(tmp_path):
+    goldens = [  # as EvaluationDataset.save_as writes them
+        {
+            "input": row["user_input"],
+            "actual_output": None,
+            "expected_output": row["reference"],
+            "retrieval_context": ["Take one a day"],
+            "context": [text.removeprefix("<1-hop>\n\n").removeprefix("<2-hop>\n\n") for text in contexts],
+            "source_file": None,
+        }
+        for row in ROWS
+        for contexts in [row["reference_contexts"]]
+    ]
+    (tmp_path / "goldens.json").write_text(json.dumps(goldens))
+    assert spans(read(tmp_path / "goldens.json")) == FOUND
+
+
+@pytest.mark.parametrize("name", ["contexts", "retrieved_contexts", "retrieval_context"])
+def test_what_a_system_retrieved_is_no_judgment(tmp_path, name):
+    (tmp_path / "t.json").write_text(json.dumps([{"question": "What?", name: ["Iron tablets treat anaemia."]}]))
+    with pytest.raises(DatasetError, match=f"'{name}' is what a system retrieved"):
+        read(tmp_path / "t.json")
+
+
 def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
     path = of_contexts(tmp_path, "Take one a day")
-    with pytest.raises(DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); expected .* corpus_id"):
+    with pytest.raises(DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); expected .*'corpus_id'"):
         read(path)
+
+
+def test_only_a_row_whose_text_several_documents_have_needs_its_document(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        'question,corpus_id,references\nWhat?,fever,"[""Take one a day""]"\n'
+        'Else?,,"[""Iron tablets treat anaemia.""]"\n'
+    )
+    assert {(number, source) for number, source, _ in spans(read(path))} == {("1", "fever.txt"), ("2", "anaemia.txt")}
 
 
 @pytest.mark.parametrize("text", ["", " \n", "<1-hop>\n\n"])
@@ -125,6 +163,23 @@ def test_a_text_that_no_document_has_is_lost_with_a_similarity(tmp_path):
     asked = read(path, similarity=0.9)
     assert spans(asked) == {("1", "anaemia.txt", "Iron tablets treat anaemia.")}
     assert [(each.query_id, each.text) for each in asked.again.lost] == [("2", "Sunlight gives vitamin D.")]
+
+
+PARTS = st.sampled_from(["a Äb-Ba", "abab bbb", "BÄaa", "b", "a-a"])
+LETTERS = st.lists(PARTS, max_size=15).map("".join)
+
+
+@given(st.lists(LETTERS, min_size=1, max_size=6), LETTERS, st.data())
+def test_the_documents_that_are_compared_are_those_that_share_most_pieces(texts, inserted, data):
+    start = data.draw(st.integers(0, len(texts[0])))
+    content = inserted + texts[0][start:]
+    documents = [Document.from_pages(f"{row}", [("1", f"{row}#1", text)]) for row, text in enumerate(texts)]
+    sought, *known = (re.sub("[ -]", "", text).replace("Ä", "a").lower() for text in (content, *texts))
+    pieces = [sought[at : at + PIECE] for at in range(0, len(sought) - PIECE + 1, PIECE)]
+    shared = [sum(piece in letters for piece in pieces) for letters in known]
+    likely = sorted((row for row, count in enumerate(shared) if count), key=lambda row: -shared[row])[:COMPARED]
+    expected = [row for row in likely if find_again(content, texts[row], None, 0.6)]
+    assert [int(each.source) for each in Whereabouts(documents, 0.6)._alike(content, 0.6)] == expected
 
 
 def test_references_with_offsets_need_their_document(tmp_path):

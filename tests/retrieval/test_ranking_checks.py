@@ -369,7 +369,9 @@ class Theirs(Selecting):
 def test_a_dataset_of_a_user_that_ignores_which_questions_are_asked_is_refused(setting):
     assert dataset_of(Theirs(uses_them=True, **setting), PageChunker(), None, NO_STORE).queries
     assert len(dataset_of(Theirs(), PageChunker(), None, NO_STORE).queries) == 3
-    with pytest.raises(ConfigError, match=rf"^dataset\.{next(iter(setting))}: .*Theirs\.load\(\) leaves it without effect"):
+    with pytest.raises(
+        ConfigError, match=rf"^dataset\.{next(iter(setting))}: .*Theirs\.load\(\) leaves it without effect"
+    ):
         dataset_of(Theirs(**setting), PageChunker(), None, NO_STORE)
 
 

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import pytrec_eval
 from conversions import METRICS
@@ -225,6 +226,13 @@ ONE, OTHER = "q1 Q0 m#1/0 1 9 {}\nq1 Q0 m#2 2 3 {}\n", "q1 Q0 m#1/1 1 8 {}\nq1 Q
         ),  # where it is from
         (ONE.format("x", "y") + OTHER.format("x", "y"), False),  # in no order at all
         (ONE.format("x", "x") + "q%202 Q0 a@b#1 1 12 y\n", False),  # a part of the queries each
+        ("q1 Q0 m#2 1 9 x\nq1 Q0 m#2 1 8 y\nq1 Q0 m#1 2 7 y\nq1 Q0 a@b#1 2 6 x\n", True),  # by score
+        ("q1 Q0 m#2 2 3 y\nq1 Q0 m#2 1 9 x\nq1 Q0 a@b#1 2 6 x\nq1 Q0 m#1 1 8 y\n", True),  # in no order
+        # the same, beside a query that is not judged and a page that two questions have
+        (
+            "q9 Q0 m#2 1 9 x\nq8 Q0 m#2 1 9 x\nq1 Q0 m#2 2 3 y\nq1 Q0 m#2 1 9 x\nq1 Q0 m#1 2 6 x\nq1 Q0 m#1 1 8 y\n",
+            True,
+        ),
     ],
 )
 def test_rankings_of_several_systems_are_not_sorted_into_one(tmp_path, lines, refused):
@@ -237,6 +245,11 @@ def test_rankings_of_several_systems_are_not_sorted_into_one(tmp_path, lines, re
     ):
         with pytest.raises(DatasetError, match="several systems") if refused else nullcontext():
             read()
+
+
+def test_a_page_with_several_passages_may_be_found_by_several_parts_of_a_system():
+    found = pd.DataFrame({"qid": "q", "docno": ["p", "p", "p", "r"], "score": [4, 3, 2, 1], "name": [*"xxyy"]})
+    assert ragsweep.evaluate(found, {"q": {"r": 1}}, k=4, resamples=1).means["mrr"] == 1 / 4
 
 
 def test_a_row_that_lacks_a_column_is_named(tmp_path):

@@ -1,11 +1,13 @@
 """Quotes that are found again in the text that another program has read."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.fuzz import ratio
 
-from ragsweep.text.similar_quotes import find_again
+from ragsweep.text.similar_quotes import find_again, letters_of
 
 TEXT = (
     "Anaemia is com-\nmon. Give one \ufb01lm-coated  tablet\na day, after meals. Refer at 7 g/dl. "
@@ -78,3 +80,14 @@ def test_a_quote_is_lost_where_a_slow_loop_over_all_stretches_finds_nothing_as_a
     spans = find_again(sought, text, None, 0.9)
     assert bool(spans) == (most >= 90)
     assert not spans or ratio(sought, text[slice(*spans[0])]) >= 90
+
+
+@given(st.text())
+def test_each_letter_knows_its_character(text):
+    """As `str.isalnum` and Unicode's compatibility forms have it, one character after the other."""
+    letters = letters_of(text)
+    expected = []
+    for place, character in enumerate(text):
+        folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+        expected += [(letter, place) for letter in folded if letter.isalnum()]
+    assert [*zip(letters.text, letters.places, strict=True)] == expected

@@ -16,7 +16,7 @@ from mlflow import MlflowClient
 
 from ragsweep.core.errors import TrackingError
 from ragsweep.tracking import push, push_command
-from ragsweep.tracking.journal import Journal
+from ragsweep.tracking.journal import Journal, create_run
 
 SECRET = "a password of ours"
 ANYTHING = st.recursive(
@@ -269,6 +269,19 @@ def test_a_run_that_is_taken_after_a_refusal_has_no_error(home, application):
     assert (run.info.status, run.data.tags.get("error")) == ("FINISHED", None)
 
 
+@pytest.mark.parametrize("given", [None, "the good one"])
+def test_a_run_that_was_renamed_while_it_waited_keeps_its_name(home, application, given):
+    client = application.client()
+    journal = Journal(application.uri, None, "waiting", "sweep", {}, 1, status="FINISHED", ended=2)
+    journal.run_id = create_run(client, client.get_experiment_by_name("waiting").experiment_id, journal)
+    journal.name = "k: 3"  # as its decision names it
+    journal.write(home / "outputs" / "1")
+    if given:
+        client.update_run(journal.run_id, name=given)
+    assert application.push().returncode == 0
+    assert client.get_run(journal.run_id).info.run_name == (given or journal.name)
+
+
 def test_a_failed_run_keeps_its_own_error(home, application):
     waiting_run(home / "outputs" / "0", application.uri, tags={"error": "no memory"}, status="FAILED")
     assert push(home / "outputs", application.uri, None).uploaded == 1
@@ -293,10 +306,11 @@ def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(applica
 
 
 def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(application, dataset):
-    """The store takes the sweep's own run alone, at first, and without its new name."""
+    """The store takes the sweep's own run alone, at first, without its new name and the experiment's description."""
     rules = {
         "full": "INSERT ON runs WHEN new.name NOT LIKE 'sweep%'",
         "name": "UPDATE ON runs WHEN new.name <> old.name",
+        "described": "INSERT ON experiment_tags WHEN new.key = 'mlflow.note.content'",
     }
     with closing(sqlite3.connect(application.home / "mlflow.db")) as store:
         for name, when in rules.items():
@@ -312,6 +326,11 @@ def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(a
     assert verdicts in (["chosen", "tied"], ["chosen", "worse"])
     assert all("The report of the sweep" in run.data.tags["mlflow.note.content"] for run in measured)
     assert parent.info.run_name.startswith("b: ")
+    [described] = (
+        application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"].splitlines()
+    )
+    assert described.startswith("Latest decision: [b: ")
+    assert parent.data.tags["best.headline"].split()[0] in described
 
 
 @pytest.fixture

@@ -56,6 +56,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s'}"
 
 
+def verb(number: int, plural: str) -> str:
+    """The verb after a number: `are`, or `is` after 1."""
+    singular = {"are": "is", "have": "has", "were": "was"}.get(plural, f"{plural}s")
+    return singular if number == 1 else plural
+
+
 def counted_of_all(number: int, left_out: int, noun: str) -> str:
     """A number, and of how many, if some are left out: `133 queries`, `4,162 of 4,183 questions`."""
     if not left_out:

@@ -114,23 +114,28 @@ def trec_eval_order(
 
 
 def check_one_system(
-    name: str, queries: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], tags: Sequence[str]
+    name: str,
+    queries: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float64],
+    tags: Sequence[str],
+    documents: Sequence[str],
 ) -> None:
     """Raise `DatasetError` where the rankings of several systems would be sorted into one.
 
-    Their scores fall from line to line within each tag of a query, and not within the query. A tag that says where a
-    line is from, in one sorted ranking or for each line, is none of a system.
+    Their scores fall from line to line within each tag of a query, and not within the query. Or a query has documents
+    twice, and never under the same tag, in whatever order the lines are. A tag that says where a line is from, in one
+    sorted ranking or for each line, is none of a system.
 
     Args:
         name: What has the lines.
         queries: A number for the query of each line, shape [lines]; negative for one that does not count.
         scores: Shape [lines].
         tags: Shape [lines].
+        documents: Shape [lines].
     """
-    numbers = {tag: number for number, tag in enumerate(dict.fromkeys(tags))}
-    if len(numbers) < 2:
+    tag, document = _numbered(tags), _numbered(documents)
+    if not tag.any():
         return
-    tag = np.array([numbers[each] for each in tags])
 
     def rising(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         order = np.lexsort(keys)  # stable
@@ -140,7 +145,12 @@ def check_one_system(
 
     by_query = np.argsort(queries, kind="stable")
     in_order = queries[by_query]
-    for query in np.setdiff1d(rising(queries), rising(tag, queries)).tolist():
+    suspected = np.setdiff1d(rising(queries), rising(tag, queries))
+    lines = np.stack([queries, document, tag])[:, queries >= 0]
+    if np.unique(lines, axis=1).shape == lines.shape:
+        pairs, counts = np.unique(lines[:2], axis=1, return_counts=True)
+        suspected = np.union1d(suspected, pairs[0, counts > 1])
+    for query in suspected.tolist():
         first, end = np.searchsorted(in_order, (query, query + 1))
         found = [tags[line] for line in by_query[first:end].tolist()]
         systems = [*dict.fromkeys(found)]
@@ -149,6 +159,12 @@ def check_one_system(
                 f"{name}: has lines of several systems for a query ({some_of(systems)}), which would be sorted into "
                 "one ranking; expected each on its own"
             )
+
+
+def _numbered(names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """A number for each name, from 0 in the order in which names come first."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def say_if_distances(name: str, queries: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> None:

@@ -233,7 +233,8 @@ def _expect_recorded(today: DictConfig, run_id: str, task: RankingTask, items: D
     if was != is_:
         different = sum(one != other for one, other in zip(was, is_, strict=False)) + abs(len(was) - len(is_))
         raise TrackingError(
-            f"{run_id}: {different:,} of {len(was):,} recorded ranks are others now, so that the export would not "
+            f"{run_id}: {different:,} of {len(was):,} recorded ranks "
+            f"{'is another' if different == 1 else 'are others'} now, so that the export would not "
             f"retrieve what was measured; ragsweep reproduce {run_id} says what has changed"
         )
 

@@ -220,7 +220,7 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
             for column, value in zip(columns, (query, *place, score, line.number), strict=True):
                 column.append(value)
     lines = _Lines(*map(np.array, columns))
-    check_one_system(path, lines.queries, lines.scores, tags)
+    check_one_system(path, lines.queries, lines.scores, tags, documents)
     say_if_distances(path, lines.queries, lines.scores)
     if as_trec_eval:
         order = trec_eval_order(lines.queries, lines.scores, documents)

@@ -8,6 +8,8 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from ragsweep.text.quotes import places_of
 from ragsweep.text.tokens import Span
 
@@ -93,13 +95,11 @@ def _most_alike(sought: str, known: Letters, near: int, least: float) -> list[Sp
 @lru_cache(maxsize=16)  # the references of a document follow each other
 def letters_of(text: str) -> Letters:
     """The letters and digits of a text, and where they are."""
-    letters: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
-        plain = _plain(character)
-        letters.append(plain)
-        places += [place] * len(plain)
-    return Letters("".join(letters), places)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    distinct, number = np.unique(codes, return_inverse=True)
+    plain = [_plain(chr(code)) for code in distinct]
+    places = np.repeat(np.arange(len(codes)), np.array([*map(len, plain)], dtype=np.int64)[number])
+    return Letters("".join([plain[each] for each in number.tolist()]), places.tolist())
 
 
 @cache

@@ -25,14 +25,13 @@ from ragsweep.tracking.parent_answer import Answer, answer_across, answer_of
 from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
-from ragsweep.tracking.tracked_job import DECIDED, Job
+from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address
 from ragsweep.tracking.uploads import push_command, waiting
 from ragsweep.tracking.verdicts import note_verdicts, tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
 
 ROOM = "&emsp;" * 3
-HEADLINE = "best.headline"  # tag of a parent run: the first sentence of its decision
 LONGEST_FOLDER_NAME = 80  # characters
 LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 

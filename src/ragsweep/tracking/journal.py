@@ -78,6 +78,7 @@ class Journal:
         started: Milliseconds since 1970.
         key: The tag by which the run is found in the store.
         run_id: The run's id in the store; None as long as the store does not have it.
+        named: The name that the store was given last; None as long as it has none.
         params: The settings.
         metrics: Name, step and value of each.
         dataset: Name, digest, source and profile of the dataset.
@@ -98,6 +99,7 @@ class Journal:
     started: Time
     key: Id = field(default_factory=lambda: uuid.uuid4().hex)
     run_id: Id | None = None
+    named: str | None = None
     params: dict[str, str] = field(default_factory=dict)
     metrics: Annotated[list[tuple[str, Step, Finite]], FailFast()] = field(default_factory=list)
     dataset: Annotated[dict[str, str], AfterValidator(_dataset)] | None = None
@@ -172,10 +174,12 @@ def upload(journal: Journal, folder: Path) -> None:
     client, experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
     if journal.run_id is None:
         journal.run_id = _run_of(client, experiment_id, journal)
-    elif client.get_run(journal.run_id).data.tags.get(KEY) != journal.key:
-        raise TrackingError(f"run {journal.run_id} of the store is another one")
-    else:  # a sweep is named by its decision when it ends
-        client.update_run(journal.run_id, name=journal.name)
+    else:
+        run = client.get_run(journal.run_id)
+        if run.data.tags.get(KEY) != journal.key:
+            raise TrackingError(f"run {journal.run_id} of the store is another one")
+        if journal.named in (None, run.info.run_name):  # otherwise somebody has renamed it
+            client.update_run(journal.run_id, name=journal.name)  # a sweep is named by its decision when it ends
     try:
         send_tags(client, journal.run_id, journal.tags)
         send_numbers(client, journal)
@@ -202,6 +206,7 @@ def create_run(client: MlflowClient, experiment_id: str, journal: Journal) -> st
     """Create the run in the store. Returns its id."""
     tags = journal.tags | {KEY: journal.key}
     run_id: str = client.create_run(experiment_id, journal.started, tags, journal.name).info.run_id
+    journal.named = journal.name
     return run_id
 
 

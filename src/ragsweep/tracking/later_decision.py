@@ -23,10 +23,10 @@ from ragsweep.report.record import write_record
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.description import NOTE, Decided, describe, pin
 from ragsweep.tracking.fetching import reading
-from ragsweep.tracking.finishing import HEADLINE, LONGEST_NOTE
+from ragsweep.tracking.finishing import LONGEST_NOTE
 from ragsweep.tracking.names import tagged, tags_of
 from ragsweep.tracking.run_record import open_run
-from ragsweep.tracking.tracked_job import DECIDED, Job
+from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured
 from ragsweep.tracking.ui_addresses import run_address
 

@@ -74,6 +74,7 @@ class RunRecord:
             self._client.check_run(journal.run_id)
             send_tags(self._client, journal.run_id, journal.tags)  # first: an open run without its process is closed
             self._client.update_run(journal.run_id, "RUNNING", journal.name)
+            journal.named = journal.name
             with suppress(*UNREACHABLE):  # it may not have this tag
                 self._client.delete_tag(journal.run_id, "error")
 
@@ -121,8 +122,10 @@ class RunRecord:
 
     def rename(self, name: str) -> None:
         """Give the run another name."""
-        self._journal.name = shortened_with_digest(name, LONGEST_MLFLOW_NAME)
-        self._send(lambda client: client.update_run(str(self.run_id), name=self._journal.name))
+        journal = self._journal
+        journal.name = shortened_with_digest(name, LONGEST_MLFLOW_NAME)
+        self._send(lambda client: client.update_run(str(self.run_id), name=journal.name))
+        journal.named = journal.named if self.trouble else journal.name
 
     def delete(self) -> None:
         """Delete the run from the store."""

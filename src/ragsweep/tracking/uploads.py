@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from mlflow import MlflowClient
 
 from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.terminal import one_line
 from ragsweep.tracking.address import absolute, is_server
 from ragsweep.tracking.client import absolute_artifacts
+from ragsweep.tracking.description import Decided, describe
 from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload
 from ragsweep.tracking.process import is_gone
-from ragsweep.tracking.tracked_job import PARENT
+from ragsweep.tracking.tracked_job import HEADLINE, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import save_view_of
 
@@ -79,6 +83,7 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
         try:
             _upload(journal, place, artifacts)
             parents.add(journal.tags.get(PARENT) or str(journal.run_id))
+            _describe(journal)
         except (TrackingError, *UNREACHABLE) as error:
             refused[place] = f"{place}: {first_line(error)}"
     for parent in parents:  # last, when all runs of the sweep are uploaded
@@ -97,6 +102,16 @@ def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
             f"its experiment {journal.experiment!r} is new in {journal.uri}: --artifacts says where to keep its files"
         )
     upload(journal, folder)
+
+
+def _describe(journal: Journal) -> None:
+    """Put the decision of a sweep into the description of its experiment."""
+    if (said := journal.tags.get(HEADLINE)) and journal.ended:
+        with suppress(*UNREACHABLE):  # the decision is in the run, too
+            client = MlflowClient(journal.uri)
+            run = client.get_run(str(journal.run_id)).info
+            ended = datetime.fromtimestamp(journal.ended / 1000)
+            describe(client, run.experiment_id, Decided(run.run_id, one_line(run.run_name), one_line(said), ended))
 
 
 def _has(uri: str, experiment: str) -> bool:

@@ -140,8 +140,11 @@ OPEN = (
     r"|might|may|could|would\s+have\s+been|wenn|ob|vielleicht|könnte|peut-être|si|tal\s+vez|quizás|podría|если"
     r"|возможно)\b|如果|可能是|かも)"
 )
+INSISTS = (  # after "I can't"
+    r"\s+(?:help\s+(?!(?:but\s+)?(?:wonder|doubt))(?:but|\w+ing)|but|deny|stress|emphasi[sz]e|overstate)\b"
+)
 DENIED = (
-    r"(?:n't\b|\b(?:not|cannot|never|no(?!\s+doubt)|none|nobody|nothing|(?<!no\s)doubt\w*|false|wrong|incorrect"
+    rf"(?:n't\b(?!{INSISTS})|\b(?:cannot\b(?!{INSISTS})|not|never|no(?!\s+doubt)|none|nobody|nothing|(?<!no\s)doubt\w*|false|wrong|incorrect"
     r"|untrue|mistaken|unlikely|impossible|hardly|worst|least|kein\w*|nicht|pas|falsch\w*|faux)\b|不)"
 )
 ELSEWHERE = (  # at the start of a sentence about something else: "in the example, the answer is B"

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Protocol
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.core.terminal import say_once
+from ragsweep.core.terminal import say_once, verb
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.datasets.readers.files import what_is
@@ -128,7 +128,8 @@ class RecordedAnswerer:
         missing = [question.question_id for case, question in asked.items() if case not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
-                f"{self.path}: {len(missing)} of {len(questions)} cases have no answer: {listed(missing)}; "
+                f"{self.path}: {len(missing)} of {len(questions)} cases {verb(len(missing), 'have')} no answer: "
+                f"{listed(missing)}; "
                 "to count them as not answered, set answerer.missing=no_answer"
             )
         return [answers.get(composed(question.question_id), Answer(None)) for question in questions]

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, verb
 from ragsweep.datasets.model.cases import Case
 from ragsweep.models.language.response import CAUSE_NAMES, Cause
 from ragsweep.statistics.groups import Groups
@@ -186,8 +186,10 @@ def doubts_of_controls(answered: Answered, controls: Sequence[Answered]) -> Iter
             causes = causes_of([each for each, counts in zip(control.answers, compared, strict=True) if counts])
             named = ", ".join(f"{CAUSE_NAMES[cause]} {count}" for cause, count in causes.items())
             yield (
-                f"With the evidence {control.source!r}, {unread} of {counted(int(compared.sum()), 'question')} have no "
-                f"answer that could be read{named and f' ({named})'}, and count as wrong in the comparison with it."
+                f"With the evidence {control.source!r}, {unread} of {counted(int(compared.sum()), 'question')} "
+                f"{verb(unread, 'have')} no "
+                f"answer that could be read{named and f' ({named})'}, and {verb(unread, 'count')} as wrong in "
+                f"the comparison with it."
             )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import readable
 from ragsweep.datasets.model.dataset import Qrels
@@ -240,7 +241,10 @@ def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:
     if not (judged := len({*dataset.qrels.query.tolist()})):
         found.append("No case names relevant pages, so the evidence is not judged.")
     elif left := len(dataset.cases) - judged:
-        found.append(f"{left} of {len(dataset.cases)} cases name no relevant pages; their evidence is not judged.")
+        found.append(
+            f"{left} of {len(dataset.cases)} cases {verb(left, 'name')} no relevant pages; their evidence is "
+            f"not judged."
+        )
     if retrieved:
         found.append(
             "The answers name the pages of their evidence, not its passages: a reasoning is compared with whole "

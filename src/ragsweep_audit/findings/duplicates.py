@@ -8,7 +8,7 @@ from hashlib import sha256
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.terminal import counted, named, quoted
+from ragsweep.core.terminal import counted, named, quoted, verb
 from ragsweep.datasets.model.dataset import Dataset, Passage
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.text.near_copies import near_copies, similar
@@ -46,8 +46,10 @@ def duplicate_queries(dataset: Dataset, near: float, relevance_level: int) -> It
         advice = "Give both queries of a pair the same judgments, or remove one of them."
     yield Finding(
         kind="duplicate_queries",
-        problem=f"{len(copies)} of {len(dataset.queries)} queries are copies of another one"
-        f"{named([quoted(text) for text in texts])}; {len(differing)} of {len(pairs)} pairs have different judgments.",
+        problem=f"{len(copies)} of {len(dataset.queries)} queries "
+        f"{'is a copy' if len(copies) == 1 else 'are copies'} of another one"
+        f"{named([quoted(text) for text in texts])}; {len(differing)} of {len(pairs)} pairs "
+        f"{verb(len(differing), 'have')} different judgments.",
         cost="Copies make the intervals too narrow"
         + (", and where judgments differ, one of the two is counted wrong." if differing else "."),
         advice=advice,
@@ -97,7 +99,8 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
         cost += "relevant, so that finding the copy counts as a miss."
     yield Finding(
         kind="duplicate_passages",
-        problem=f"{count:,} of {len(dataset.passages):,} passages have nearly the same text as one of another "
+        problem=f"{count:,} of {len(dataset.passages):,} passages {verb(count, 'have')} nearly the same text as "
+        f"one of another "
         f"{dataset.unit}{named(names)}.",
         cost=cost,
         advice="Judge the copies, too, or remove them from the documents.",

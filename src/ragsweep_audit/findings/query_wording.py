@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.terminal import named, quoted
+from ragsweep.core.terminal import named, quoted, verb
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.text.dependent_questions import flaw_of_context
@@ -49,7 +49,8 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
     if copied:
         yield Finding(
             kind="copied_queries",
-            problem=f"{len(copied)} of {len(of_query)} queries are copied from the text that answers them"
+            problem=f"{len(copied)} of {len(of_query)} queries {verb(len(copied), 'are')} copied from the text "
+            f"that answers them"
             f"{named([quoted(query.text) for query in copied])}.",
             cost="BM25 finds these easily. Users choose other words, so BM25 looks better than it is.",
             advice="Ask in words that a user would choose, or break the results down by such queries.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragsweep.core.arrays import Indices
-from ragsweep.core.terminal import named
+from ragsweep.core.terminal import named, verb
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep_audit.findings.finding import Finding
 
@@ -29,7 +29,8 @@ def unread_text(dataset: Dataset, tokens: Indices, window: int, encoder: str, sh
     names = [dataset.passages[row].chunk_id for row in longer[np.argsort(-tokens[longer], kind="stable")]]
     yield Finding(
         kind="unread_text",
-        problem=f"{len(longer):,} of {len(tokens):,} passages are longer than the {window} tokens that {encoder} reads"
+        problem=f"{len(longer):,} of {len(tokens):,} passages {verb(len(longer), 'are')} longer than the "
+        f"{window} tokens that {encoder} reads"
         f"{named(names)}.",
         cost=f"{unread:.1%} of the text does not enter any embedding.",
         advice="Choose a smaller chunker.size, or an encoder with a larger window.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from ragsweep.core.csv_files import as_it_was, as_text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import counted, one_line
+from ragsweep.core.terminal import counted, one_line, verb
 from ragsweep.datasets.readers.delimited_rows import rows_of
 from ragsweep.datasets.readers.entry_files import lines_of
 from ragsweep.datasets.readers.fields import grade_of
@@ -98,7 +98,11 @@ def take_back(journal: Journal, path: Path) -> str:
         asked = (
             "these questions are asked next" if len(journal.grades) > len(before) or waiting else "they are still open"
         )
-        wait = f", and {counted(waiting, 'later judgment')} count once they are answered" if waiting else ""
+        wait = (
+            f", and {counted(waiting, 'later judgment')} {verb(waiting, 'count')} once they are answered"
+            if waiting
+            else ""
+        )
         sentences.append(f"{counted(blank, 'row')} left blank: {asked}{wait}.")
     return " ".join(sentences)
 

@@ -12,7 +12,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.limits import Between, OwnData, Text
 from ragsweep.core.progress import progress
-from ragsweep.core.terminal import say_once, some_of
+from ragsweep.core.terminal import say_once, some_of, verb
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
@@ -243,7 +243,8 @@ class QdrantRetriever:
         if matcher.unknown:
             count, all_hits = matcher.unknown.total(), sum(map(len, hits))
             raise RetrieverError(
-                f"collection {self.collection!r}: {count:,} of {all_hits:,} hits are nothing that the dataset knows "
+                f"collection {self.collection!r}: {count:,} of {all_hits:,} hits {verb(count, 'are')} nothing "
+                f"that the dataset knows "
                 f"({some_of(matcher.unknown)}); check retriever.payload, or leave them out with retriever.filter"
             )
         if matcher.repeated:

@@ -21,7 +21,7 @@ from ragsweep.models.language.kept import KeptResponses
 from ragsweep.models.language.sending import LONGEST_RETRY_AFTER_S
 from ragsweep.retrieval.results import Answers, Result
 from ragsweep.store.stage_store import Store
-from ragsweep_engines.systems.reading import from_plain, listing, plain
+from ragsweep_engines.systems.reading import listing
 
 FILE = "systems.sqlite"  # beside what the store may delete to make room
 FIRST_WAIT_S = 0.5  # before a query is asked again; doubled each time
@@ -223,3 +223,13 @@ def _is_answer(response: Mapping[str, Any]) -> bool:
         and (each[4] is None or isinstance(each[4], int | float))
         for each in results
     )
+
+
+def plain(results: Sequence[Result]) -> list[list[Any]]:
+    """Results as lists and plain values, to be kept."""
+    return [[[*each.ids], each.source, each.page, each.text, each.score] for each in results]
+
+
+def from_plain(kept: Sequence[Sequence[Any]]) -> tuple[Result, ...]:
+    """Results from what `plain` has made of them."""
+    return tuple(Result(tuple(ids), source, page, text, score) for ids, source, page, text, score in kept)

@@ -19,7 +19,8 @@ from ragsweep.core.terminal import counted
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.results import Answers
 from ragsweep.tracking.address import check_address
-from ragsweep_engines.systems.reading import check_path, plain
+from ragsweep_engines.systems.asking import plain
+from ragsweep_engines.systems.reading import check_path
 from ragsweep_engines.systems.running_retriever import ReadsResults
 from ragsweep_engines.systems.trace_files import spans_of, trace_files, versions_of
 from ragsweep_engines.systems.trace_spans import Span, spans_in

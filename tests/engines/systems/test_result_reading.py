@@ -11,7 +11,8 @@ import pytest
 
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval.results import Result
-from ragsweep_engines.systems.reading import Fields, Reader, from_plain, plain, results_of
+from ragsweep_engines.systems.asking import from_plain, plain
+from ragsweep_engines.systems.reading import Fields, Reader, results_of
 
 USUAL = Fields()
 
@@ -265,6 +266,15 @@ def test_answers_of_hosted_services_are_read(answer, expected):
 )
 def test_results_are_read_whatever_their_shape(answer, expected):
     assert results_of(answer, USUAL) == expected
+
+
+def test_scores_by_id_that_rise_are_said_to_look_like_distances(capsys):
+    nearest_first = {f"d{rank}": rank / 20 for rank in range(12)}
+    assert results_of(nearest_first, USUAL)[0].ids == ("d11",)
+    assert "if they are distances, change their sign" in capsys.readouterr().err
+    results_of({name: -distance for name, distance in nearest_first.items()}, USUAL)
+    results_of({"d1": 0.1, "d2": 0.2}, USUAL)
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

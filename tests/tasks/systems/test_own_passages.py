@@ -321,7 +321,7 @@ def test_a_page_that_its_document_does_not_have_is_counted_as_unknown_whatever_i
     answered, _, units = found(System(lambda at: [page(0 if at == 1 else at, text=TEXTS[at - 1])]))
     assert units[0] == ["m.pdf#0"]
     [said] = answered.ranker.sentences
-    assert said.startswith("1 of 10 results are nothing that the dataset knows ('m.pdf#0')")
+    assert said.startswith("1 of 10 results is nothing that the dataset knows ('m.pdf#0')")
 
 
 def test_pages_that_are_wrong_both_ways_are_not_called_shifted():

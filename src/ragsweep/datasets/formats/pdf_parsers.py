@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -18,6 +20,9 @@ Parser = Literal["pdfium", "pypdf", "pdfplumber", "pymupdf"]
 
 MARK = b"%PDF"  # near the beginning of every PDF
 LINE_END_HYPHEN = re.compile("\ufffe\n?")  # what pdfium writes for a hyphen between letters or digits at a line end
+WORD = re.compile(r"[^\W_]+")
+PAIR = re.compile(r"\b(?=([^\W_]+-[^\W_]+))")
+LONGEST_PART = 50  # characters of a word before or after its hyphen
 INSTALL = {  # by the module that is missing
     "pymupdf": "'ragsweep[pymupdf]' (its licence is the AGPL 3.0, or a commercial one of Artifex)",
 }
@@ -50,16 +55,33 @@ class Pdfium:
 
         with pypdfium2.PdfDocument(path) as pdf:
             pdf.init_forms()
-            for index in range(len(pdf)):
-                text = with_unix_lines(_filled_in(pdf, index).get_textpage().get_text_range())
-                yield LINE_END_HYPHEN.sub(_own_hyphen, text)
+            pages = (_filled_in(pdf, index).get_textpage().get_text_range() for index in range(len(pdf)))
+            texts = [*map(with_unix_lines, pages)]
+        broken = any(LINE_END_HYPHEN.search(text) for text in texts)
+        words = Counter(chain.from_iterable(map(_words, texts if broken else ())))
+        for text in texts:
+            yield LINE_END_HYPHEN.sub(lambda found: _own_hyphen(found, words), text)
 
 
-def _own_hyphen(found: re.Match[str]) -> str:
-    """The hyphen of a word itself. None is put in before a digit, nor before a capital, unless all is in capitals."""
-    text, end = found.string, found.end()
-    in_capitals = text[found.start() - 1 : found.start()].isupper() and text[end + 1 : end + 2].isupper()
-    return "-" if text[end : end + 1].isdigit() or (text[end : end + 1].isupper() and not in_capitals) else ""
+def _words(text: str) -> Iterator[str]:
+    """The words of a text, and every two of them with a hyphen between."""
+    lowered = text.lower()
+    return chain(WORD.findall(lowered), PAIR.findall(lowered))
+
+
+def _own_hyphen(found: re.Match[str], words: Counter[str]) -> str:
+    """The hyphen of a word itself: the document writes the word with it at least as often as without.
+
+    Nor is one put in before a digit, or before a capital, unless all is in capitals.
+    """
+    text, start, end = found.string, found.start(), found.end()
+    before, after = WORD.findall(text, max(0, start - LONGEST_PART), start), WORD.match(text, end)
+    parts = [*before[-1:], after[0] if after else ""]
+    with_hyphen = words["-".join(parts).lower()]
+    in_capitals = text[start - 1 : start].isupper() and text[end + 1 : end + 2].isupper()
+    is_own = with_hyphen > 0 and with_hyphen >= words["".join(parts).lower()]
+    is_own = is_own or text[end : end + 1].isdigit() or (text[end : end + 1].isupper() and not in_capitals)
+    return "-" if is_own else ""
 
 
 def _filled_in(pdf: Any, index: int) -> Any:

@@ -14,6 +14,7 @@ OnError = Literal["refuse", "skip"]
 FAULTS_SHOWN = 5
 VALUES = re.compile(r"'[^']*'|\([^)]*\)|\d+")  # in which faults of one kind differ
 FIRST_VALUE = re.compile(r"[^']*'[^']*'")
+REMARK = re.compile(r" \(.*\)$")  # what there is instead
 
 
 class Fault(NamedTuple):
@@ -75,10 +76,11 @@ class Faults:
         for each in self.found[:FAULTS_SHOWN]:
             text = each.text.removeprefix(f"{self.path}, ")
             place, _, problem = text.partition(": ")
-            kind, value = VALUES.sub("", problem), FIRST_VALUE.match(problem)
-            again = f"{place}: {f'{value[0]}, too' if value else 'the same'}"
+            kind, value, remark = VALUES.sub("", problem), FIRST_VALUE.match(problem), REMARK.search(problem)
+            instead = remark[0] if remark and remark[0] not in said else ""
+            again = f"{place}: {f'{value[0]}, too' if value else 'the same'}{instead}"
             shown.append(again if kind in said else text if shown else each.text)
-            said.add(kind)
+            said |= {kind, instead}
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
         found = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
         return DatasetError(f"{found}{'; '.join(shown + more)}{advice}")

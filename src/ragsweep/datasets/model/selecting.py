@@ -9,7 +9,7 @@ from pathlib import Path
 from ragsweep.config.rules import as_configured
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.core.terminal import counted, say_once
+from ragsweep.core.terminal import counted, say_once, verb
 from ragsweep.datasets.model import grouping
 from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.faults import Faults, OnError
@@ -124,7 +124,7 @@ def _chosen(collection: Collection, wanted: Set[str], faults: Faults) -> Faults:
     unknown = sorted(wanted - known)
     nameless = [each for each in faults.found if each.name is None][: len(unknown)]
     if len(unknown) > len(nameless):
-        found = f"{len(unknown)} of {len(wanted)} ids are not in {collection.name}"
+        found = f"{len(unknown)} of {len(wanted)} ids {verb(len(unknown), 'are')} not in {collection.name}"
         there_is = listed(query.query_id for query in collection.queries)
         raise DatasetError(f"{SETTING}: {found}: {listed(unknown)}; it has {there_is}")
     if unknown:

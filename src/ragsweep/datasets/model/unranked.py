@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import say_once
+from ragsweep.core.terminal import say_once, verb
 from ragsweep.datasets.model.collection import Document, Judgment, Query
 from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.datasets.readers.fields import listed, shown_value, whole
@@ -34,7 +34,10 @@ def own_documents(
     relevant = {name for query, unit, grade in judgments if grade > 0 and (name := composed(query)) in own
                 and (name, composed(unit)) in units}  # fmt: skip
     if 2 * len(relevant) > len(own):
-        found = f"{len(relevant)} of {len(own)} are judged relevant to it ({listed(sorted(relevant))})"
+        found = (
+            f"{len(relevant)} of {len(own)} {verb(len(relevant), 'are')} judged relevant to it "
+            f"({listed(sorted(relevant))})"
+        )
         say_once(f"the document with the id of the query is not left out of its ranking: {found}")
         return ()
     return tuple(Unranked(name, document.source) for name, document in own.items())

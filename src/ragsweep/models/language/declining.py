@@ -33,9 +33,11 @@ ADVICE = (
 )
 ANSWER = (
     r"(?:(?:assist|help|comply|fulfil+|answer|engag|participat|process|respond|discuss|support|shar|do)(?:e|ing)?"
-    rf"(?: (?:with|in|to|on))? {REFERENCE}|(?:giv|offer|provid|generat|creat|writ|diagnos|interpret)"
-    rf"(?:e|ing)? {ADVICE})"
+    rf"(?: (?:with|in|to|on))? {REFERENCE}|"
+    rf"engag(?:e|ing) in (?:\w+ )?(?:discussion|conversation)s?\b|"
+    rf"(?:giv|offer|provid|generat|creat|writ|diagnos|interpret)(?:e|ing)? {ADVICE})"
 )
+AGAINST = r"(?:goes against|violates|conflicts with|(?:seems|appears) to be in violation of)"
 GOES_ON = re.compile(r"[;:]|^[^.!]*\?")  # I cannot give a diagnosis without a biopsy; take one
 
 
@@ -56,8 +58,12 @@ def _declining() -> re.Pattern[str]:
         rf"I(?: do not feel| don't feel|'m not| am not) comfortable (?:with )?{ANSWER}|"
         r"(?:that|this)(?:'s not| is not| isn't) something (?:that )?I(?: can|'m able to|"
         r" am able to) (?:help|assist|answer|do)|"
-        rf"(?:this|that|your) {TASK} (?:goes against|violates|conflicts with) (?:my|our|content|safety)\b|"
+        rf"(?:this|that|your) {TASK} {AGAINST} (?:my|our|content|safety)\b|"
+        rf"(?:this|that) {AGAINST} (?:my|our) (?:\w+ )?(?:guidelines|polic(?:y|ies)|programming)\b|"
         r"my (?:guidelines|programming) (?:prevent|prohibit) me from\b|"
-        rf"it(?: would not be| wouldn't be| is not| isn't|'s not) appropriate for me to {ANSWER})",
+        r"(?:it(?: would not be| wouldn't be| is not| isn't|'s not) (?:appropriate|ethical)|"
+        r"it(?: would be| is|'s) (?:unethical|inappropriate|irresponsible)|"
+        r"I (?:do not|don't) think it(?: would be| is|'s) (?:appropriate|ethical)) "
+        rf"for me to {ANSWER})",
         re.IGNORECASE,
     )

@@ -29,7 +29,8 @@ REFUSAL = re.compile(
     r"(?:I'm|I am) (?:very )?sorry,|sorry,|unfortunately, I (?:cannot|can't)|as an AI\b|"
     r"(?:es )?tut mir leid,|(?:je suis )?désolée?,|lo siento,|mi dispiace,|desculpe,|"
     r"к сожалению, я|(?:很|非常)?抱歉|对不起|申し訳|죄송|"
-    r"I(?:'m| am)? (?:cannot|can't|can not|unable to|not able to) (?:assist|help|answer|provide|comply|do that|create)",
+    r"I(?:'m| am)? (?:cannot|can't|can not|unable to|not able to) "
+    r"(?:assist|help(?! but\b| \w+ing\b)|answer|provide|comply|do that|create)",
     re.IGNORECASE,
 )
 UNABLE = re.compile(

@@ -13,7 +13,7 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.hardware import cores
 from ragsweep.core.limits import Between
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, verb
 from ragsweep.core.timing import sample
 from ragsweep.datasets.model.collection import readable
 from ragsweep.models.language.language_model import (
@@ -99,7 +99,8 @@ class LikelihoodReranker:
         found = dict(zip(distinct, self.model.ask_each(distinct, _score, ASKING), strict=True))
         if cut := sum(score.cut for score in found.values()):
             warnings.warn(
-                f"reranker: {counted(cut, 'passage')} with a query are longer than the {self.model.context:,} tokens "
+                f"reranker: {counted(cut, 'passage')} with a query {verb(cut, 'are')} longer than the "
+                f"{self.model.context:,} tokens "
                 "that the model reads; only their beginnings count",
                 stacklevel=2,
             )

@@ -138,7 +138,7 @@ def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], l
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
     query[list(left_out)] = NOTHING
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
-    check_one_system(found.source, query, found.numbers, found.systems)
+    check_one_system(found.source, query, found.numbers, found.systems, found.documents)
     say_if_distances(found.source, query, found.numbers)
     is_file = len(found.lines) > 0
     order = trec_eval_order(query, found.numbers, found.documents) if is_file else np.lexsort((-found.numbers, query))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import counted, one_line, some_of
+from ragsweep.core.terminal import counted, one_line, some_of, verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval.results import Result
@@ -94,13 +94,14 @@ class ResultPassages:
         said = []
         if strangers := self.by["nothing"]:
             said.append(
-                f"{strangers:,} of {counted(self.by.total(), 'result')} are {self._unknown} "
+                f"{strangers:,} of {counted(self.by.total(), 'result')} {verb(strangers, 'are')} {self._unknown} "
                 f"({some_of(self.strangers)}): they count as not relevant."
             )
         if self._ambiguous:
             where = "places" if self._unit == "passage" else f"{self._unit}s"
             said.append(
-                f"{counted(self._ambiguous.total(), 'result')} without a known id or page have a text that stands in "
+                f"{counted(self._ambiguous.total(), 'result')} without a known id or page "
+                f"{verb(self._ambiguous.total(), 'have')} a text that stands in "
                 f"several {where}, of which the first counts ({some_of(self._ambiguous)}): set retriever.id, or "
                 "retriever.source and retriever.page, if there are fields that say which one it is."
             )

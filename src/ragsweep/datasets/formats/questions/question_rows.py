@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from ragsweep.core.errors import DatasetError
@@ -81,20 +81,77 @@ def expect_document(grades: Iterable[str], row: Entry, where: str) -> None:
         raise DatasetError(f"{where}: the row has a page without its document, which other rows name")
 
 
-def expect_no_grade(path: str, rows: Sequence[Mapping[str, object]], differing: Iterable[str]) -> None:
+@dataclass
+class Noticed:
+    """What is noticed while the rows of a table are read, and said when all are.
+
+    Attributes:
+        blank: The places of rows without a grade, where others have one.
+        ungraded: How many rows have a grade that is not read.
+        alternatives: How many rows have several judgments in a list within a list.
+        differing: The fields that differ between the rows of a question.
+        judging: The columns that make judgments of documents, where there is none for judgments.
+    """
+
+    blank: Set[str]
+    ungraded: int = 0
+    alternatives: int = 0
+    differing: dict[str, None] = field(default_factory=dict)
+    judging: dict[str, None] = field(default_factory=dict)
+
+    def say(
+        self,
+        path: str,
+        rows: Sequence[Mapping[str, object]],
+        questions: Collection[RowsOfQuestion],
+        names: Mapping[str, str],
+        other: str,
+    ) -> None:
+        """Print it; `names` of columns in the file are by the known ones, and `other` says how to take others."""
+        read = sum(each.rows for each in questions)
+        several = f"{counted(self.ungraded, 'row')} with several judgments, or with grades among them"
+        for is_so, what in (
+            # A column `source` can also say where a question comes from.
+            (self.judging, f"judgments are taken from {listed(names.get(each, each) for each in self.judging)}{other}"),
+            (read > len(questions), f"{read:,} rows are {counted(len(questions), 'question')}, some with several rows"),
+            (self.ungraded, f"the grade in a column of its own is not read for {several}"),
+            (
+                self.alternatives,
+                f"each id in a list within a list is relevant by itself, in {counted(self.alternatives, 'row')}: "
+                "recall needs all of them, where to AutoRAG any one is enough",
+            ),
+            (self.blank, f"no judgment: {counted(len(self.blank), 'row')} without a grade, where others have one"),
+            (self.differing, _left_out(self.differing, rows, questions)),
+        ):
+            if is_so:
+                say_once(f"{path}: {what}")
+
+
+def expect_no_grade(
+    path: str, rows: Sequence[Mapping[str, object]], differing: Collection[str], questions: Collection[RowsOfQuestion]
+) -> None:
     """Raise `DatasetError` if a field that differs between the rows of a question looks like the grade of each.
 
     Left out, it would leave all judgments relevant, also those of which it says that they are not. Where some rows have
-    nothing, and all others the same mark, nothing says that they are not.
+    nothing, and all others the same mark, nothing says that they are not. With one judgment a question, it may as well
+    be of the question: then it is said that it is no grade.
     """
-    for name in differing if not any(map(grade_columns, rows)) else ():
+    if any(map(grade_columns, rows)):
+        return
+    is_of_one = all(len(each.grades) <= 1 for each in questions)
+    for name in dict.fromkeys([*differing, *(name for each in questions for name, _ in each.query.fields)]):
         texts = {_label(row.get(name)) for row in rows}
-        found = texts - {""}
-        is_mark = len(found) == 1 and found <= ARE_RELEVANT
-        if is_mark or (found & NOT_RELEVANT and found - NOT_RELEVANT and found <= LIKE_GRADES):
-            shown = ", ".join(sorted(found)) + (" or nothing" if is_mark else "")
-            problem = f"the column {name!r} has {shown}, which differ between the rows of a question"
-            raise DatasetError(f"{path}: {problem}: call it 'grade', with whole numbers, if it is one, or leave it out")
+        given = texts - {""}
+        is_mark = texts != given and len(given) == 1 and given <= ARE_RELEVANT
+        if not is_mark and not (given & NOT_RELEVANT and given - NOT_RELEVANT and given <= LIKE_GRADES):
+            continue
+        found = f"the column {name!r} has {', '.join(sorted(given))}{' or nothing' * is_mark}"
+        expected = "call it 'grade', with whole numbers, if it is one"
+        if name in differing:
+            problem = "which differ between the rows of a question"
+            raise DatasetError(f"{path}: {found}, {problem}: {expected}, or leave it out")
+        if is_of_one:
+            say_once(f"{path}: {found} and is not read as a grade: {expected}")
 
 
 def say_if_joined(path: str, questions: Iterable[RowsOfQuestion]) -> None:
@@ -104,7 +161,7 @@ def say_if_joined(path: str, questions: Iterable[RowsOfQuestion]) -> None:
         say_once(f"{path}: {such}; write semicolons between several")
 
 
-def left_out(
+def _left_out(
     differing: Iterable[str], rows: Sequence[Mapping[str, object]], questions: Iterable[RowsOfQuestion]
 ) -> str:
     """What is said of the fields that differ between the rows of a question: any of them could be of its judgment."""

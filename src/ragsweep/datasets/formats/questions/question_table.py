@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
 from ragsweep.datasets.formats.questions.question_rows import (
+    Noticed,
     RowsOfQuestion,
     expect_document,
     expect_no_grade,
-    left_out,
     say_if_joined,
 )
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
@@ -101,13 +100,12 @@ class TableQuestions:
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
         faults = Faults(self.path)
-        rows = (
-            self._rows(read_entries(Path(self.path), "queries", setting=settings.questions)) if rows is None else rows
-        )
-        rows = [*rows]
+        own = [*(read_entries(Path(self.path), "queries", setting=settings.questions) if rows is None else rows)]
+        rows = self._rows(own) if rows is None else own
         unjudged = self._unjudged(rows, settings)
         reader = replace(self, relevant=None) if unjudged else self
-        questions = reader._questions(rows, settings, faults, documents)
+        names = dict(zip(rows[0][1], own[0][1], strict=True)) if rows else {}
+        questions = reader._questions(rows, settings, faults, documents, names)
         say_if_joined(self.path, () if documents else questions)
         judgments: list[Judgment] = []
         sources = {document.source for document in documents}
@@ -141,7 +139,7 @@ class TableQuestions:
         is_judged = not self._unjudged(rows, OF_OWN)
         relevant = self._relevant_in(first) if is_judged else RELEVANT
         reader = self if is_judged else replace(self, relevant=None)
-        questions = reader._questions(rows, OF_OWN, Faults(path), documents)
+        questions = reader._questions(rows, OF_OWN, Faults(path), documents, {})
         if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
             raise DatasetError(
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
@@ -153,9 +151,8 @@ class TableQuestions:
 
     def _rows(self, rows: Rows) -> list[tuple[str, Entry]]:
         """Rows with the names of columns by which they are read."""
-        relevant = (
-            (RELEVANT, OTHER_RELEVANT) if self.relevant == RELEVANT else (self.relevant,) if self.relevant else ()
-        )
+        own = (self.relevant,) if self.relevant else ()
+        relevant = (RELEVANT, OTHER_RELEVANT) if self.relevant == RELEVANT else own
         query = (QUERY, OTHER_QUERY) if self.query == QUERY else (self.query,)
         others = [query, (ANSWERABLE,), *((name,) for name in (self.id, self.type) if name)]
         return [(where, with_known_names(row, relevant, others, where)) for where, row in rows]
@@ -174,23 +171,25 @@ class TableQuestions:
         return ""
 
     def _questions(
-        self, rows: Sequence[tuple[str, Entry]], settings: Settings, faults: Faults, documents: Sequence[Document]
+        self,
+        rows: Sequence[tuple[str, Entry]],
+        settings: Settings,
+        faults: Faults,
+        documents: Sequence[Document],
+        names: Mapping[str, str],
     ) -> list[RowsOfQuestion]:
-        """The questions that can be used, in the order of their first rows; in `faults` why others cannot."""
+        """The questions that can be used, by their first rows. `names`: of columns in the file, by the known ones."""
         sources = {document.source for document in documents}
         endings = {PurePosixPath(source).suffix for source in sources} - {""}
         questions: dict[tuple[str, str | None], RowsOfQuestion] = {}
         nameless = 0  # rows of which not even the question can be read
-        ungraded = alternatives = 0  # rows whose grade is not read; rows with a list of several judgments in a list
-        differing: dict[str, None] = {}
         some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
-        blank = self._without_grade(rows)
-        judging: dict[str, None] = {}  # the columns that make judgments of documents, where there is none for judgments
+        noticed = Noticed(self._without_grade(rows))
         has_type = self.type in (None, QUERY_TYPE)
         for where, row in rows:
             has_type = has_type or self.type in row
             if self.relevant and self._relevant_in(row) is None and not row.keys() & {*PAGE}:
-                judging |= dict.fromkeys(judgment_columns(row))
+                noticed.judging |= dict.fromkeys(judgment_columns(row))
             question = None
             number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
             name = None if id_column else number
@@ -203,11 +202,11 @@ class TableQuestions:
                 key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, RowsOfQuestion(query, where))
                 question.rows += 1
-                ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
-                grades = {} if where in blank else self._grades(row, where, sources, endings)
-                alternatives += relevant is not None and has_alternatives(row, relevant)
+                noticed.ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
+                grades = {} if where in noticed.blank else self._grades(row, where, sources, endings)
+                noticed.alternatives += relevant is not None and has_alternatives(row, relevant)
                 expect_document(grades if relevant is None and some_named else {}, row, where)
-                differing |= question.add(query, grades, where)
+                noticed.differing |= question.add(query, grades, where)
             except DatasetError as error:
                 if question is None or not question.faulty:
                     faults.add(error, question.query.query_id if question else name)
@@ -219,27 +218,11 @@ class TableQuestions:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         if not has_type:
             raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
-        expect_no_grade(self.path, [row for _, row in rows], differing)
+        expect_no_grade(self.path, [row for _, row in rows], noticed.differing, questions.values())
         other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
-        read = sum(each.rows for each in questions.values())
-        several = f"{counted(ungraded, 'row')} with several judgments, or with grades among them"
-        for is_so, what in (
-            # A column `source` can also say where a question comes from.
-            (judging, f"judgments are taken from {listed(judging)}{other}"),
-            (read > len(questions), f"{read:,} rows are {counted(len(questions), 'question')}, some with several rows"),
-            (ungraded, f"the grade in a column of its own is not read for {several}"),
-            (
-                alternatives,
-                f"each id in a list within a list is relevant by itself, in {counted(alternatives, 'row')}: "
-                "recall needs all of them, where to AutoRAG any one is enough",
-            ),
-            (blank, f"{counted(len(blank), 'row')} without a grade, where others have one, are no judgment"),
-            (differing, left_out(differing, [row for _, row in rows], questions.values()) if differing else ""),
-        ):
-            if is_so:
-                say_once(f"{self.path}: {what}")
+        noticed.say(self.path, [row for _, row in rows], questions.values(), names, other)
         for each in questions.values():
-            kept = tuple(one for one in each.query.fields if one[0] not in differing)
+            kept = tuple(one for one in each.query.fields if one[0] not in noticed.differing)
             each.query = each.query if len(kept) == len(each.query.fields) else replace(each.query, fields=kept)
         return [each for each in questions.values() if not each.faulty]
 

@@ -1,29 +1,51 @@
-"""Finds the document of a reference that is a text alone, as in the test sets of RAGAS and LlamaIndex."""
+"""Finds the document of a reference that is a text alone, as in the test sets of RAGAS, LlamaIndex and DeepEval."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.model.collection import Document
 from ragsweep.datasets.readers.delimited_rows import Entry
+from ragsweep.datasets.readers.entry_files import value_of
+from ragsweep.datasets.readers.fields import listed
 from ragsweep.text.quotes import places_of
 from ragsweep.text.similar_quotes import find_again, letters_of
 
-NAMES = {"user_input": "question", "query": "question", "reference_contexts": "references"}
+NAMES = {"user_input": "question", "query": "question", "input": "question", "reference_contexts": "references"}
+OF_GOLDENS = "context"  # a list of the texts that answer a question to DeepEval; elsewhere one text of any kind
+RETRIEVED = ("retrieved_contexts", "contexts", "retrieval_context")  # what a system found, of RAGAS and DeepEval
 HOP = re.compile(r"<\d+-hop>\s*")  # how RAGAS begins a context of a question that needs several
 LONGEST_TEXT_SHOWN = 60  # characters
 PIECE = 12  # letters; documents that share none with a text are not compared
 COMPARED = 3  # documents
+Hashes = npt.NDArray[np.uint32]
+WEIGHTS = np.array([pow(0x01000193, place, 2**32) for place in range(PIECE)], dtype=np.uint32)
+NO_PIECE = np.uint32(0)  # so that there is a hash where a document has no piece
 
 
 def with_usual_names(row: Entry) -> Entry:
-    """A row of RAGAS or LlamaIndex with the names that the columns have in Chroma's evaluation; others as they are."""
-    renamed = {name: usual for name, usual in NAMES.items() if name in row and usual not in row}
+    """A row of RAGAS, LlamaIndex or DeepEval with the names of columns in Chroma's evaluation; others as they are."""
+    names = {**NAMES, OF_GOLDENS: "references"} if isinstance(row.get(OF_GOLDENS), list) else NAMES
+    renamed = {name: usual for name, usual in names.items() if name in row and usual not in row}
     return type(row)({renamed.get(name, name): value for name, value in row.items()}) if renamed else row
+
+
+def references_in(row: Entry, where: str) -> Any:
+    """The references of a row. Raises `DatasetError` if it has none; what a system retrieved is none."""
+    try:
+        return value_of(row, "references", where)
+    except DatasetError as error:
+        found = [name for name in RETRIEVED if row.get(name)]
+        said = f"; {listed(found)} is what a system retrieved: if the question was made from it, rename it to "
+        raise DatasetError(f"{error}{said}'reference_contexts'" if found else str(error)) from None
 
 
 class Whereabouts:
@@ -50,23 +72,38 @@ class Whereabouts:
         shown = f"{where}: the reference {content[:LONGEST_TEXT_SHOWN]!r}"
         if found:
             names = some_of([each.source for each in found])
-            raise DatasetError(f"{shown} is in {len(found)} documents ({names}); expected its document in corpus_id")
+            expected = "expected its document in 'corpus_id' (a column that may be empty elsewhere), or no copies"
+            raise DatasetError(f"{shown} is in {len(found)} documents ({names}); {expected}")
         if self._similarity is None:
             raise DatasetError(f"{shown} is in no document as it is written; questions.similarity=0.9 allows for less")
         return None
 
     def _by_letters(self, content: str) -> list[Document]:
         sought = letters_of(content).text
-        return [each for each, letters in self._with_letters if sought and sought in letters]
+        return [each for each, letters, _ in self._with_letters if sought and sought in letters]
 
     def _alike(self, content: str, least: float) -> list[Document]:
         """Of the documents that share most pieces with a text, those that have something alike enough."""
         sought = letters_of(content).text
-        pieces = [sought[place : place + PIECE] for place in range(0, len(sought) - PIECE + 1, PIECE)]
-        shared = [(sum(piece in letters for piece in pieces), each) for each, letters in self._with_letters]
+        pieces, hashed = [sought[at : at + PIECE] for at in range(0, len(sought), PIECE)], _hashes(sought)[::PIECE]
+        shared = []
+        for document, letters, known in self._with_letters:
+            may_be = np.flatnonzero(known.take(np.searchsorted(known, hashed), mode="clip") == hashed)
+            shared.append((sum(pieces[each] in letters for each in may_be.tolist()), document))
         likely = sorted((pair for pair in shared if pair[0]), key=lambda pair: -pair[0])[:COMPARED]
         return [each for _, each in likely if find_again(content, each.text, None, least)]
 
     @cached_property
-    def _with_letters(self) -> list[tuple[Document, str]]:
-        return [(each, letters_of(each.text).text) for each in self._documents]
+    def _with_letters(self) -> list[tuple[Document, str, Hashes]]:
+        """Each document with its letters, and the hashes of their pieces in ascending order (searching is slower)."""
+        texts = ((each, letters_of(each.text).text) for each in self._documents)
+        return [(each, letters, np.unique(np.append(_hashes(letters), [NO_PIECE]))) for each, letters in texts]
+
+
+def _hashes(letters: str) -> Hashes:
+    """A hash of the piece that begins at each letter, shape [letters - PIECE + 1]."""
+    codes = np.frombuffer(letters.encode("utf-32-le"), dtype="<u4")
+    if len(codes) < PIECE:
+        return np.empty(0, dtype=np.uint32)
+    hashes: Hashes = np.lib.stride_tricks.sliding_window_view(codes, PIECE) @ WEIGHTS
+    return hashes

@@ -14,7 +14,14 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.formats.questions.reference_texts import HOP, NAMES, Whereabouts, with_usual_names
+from ragsweep.datasets.formats.questions.reference_texts import (
+    HOP,
+    NAMES,
+    OF_GOLDENS,
+    Whereabouts,
+    references_in,
+    with_usual_names,
+)
 from ragsweep.datasets.model.collection import Document, FoundAgain, Query, Reference
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.readers.delimited_rows import Entry
@@ -26,7 +33,6 @@ from ragsweep.datasets.readers.entry_files import (
     read_entries,
     text_of,
     type_in,
-    value_of,
 )
 from ragsweep.datasets.readers.fields import QUERY_TYPE, flaw_of_name, listed, shown_value, whole
 from ragsweep.datasets.readers.json_objects import Named, with_squad_rows
@@ -59,7 +65,8 @@ class SpanQuestions:
     without it, it is the document. All further columns are in the table of queries.
 
     Without `corpus_id`, references are texts, and the document of each is the only one that has it. So test sets of
-    RAGAS (`user_input`, `reference_contexts`) and of LlamaIndex (`query`, `reference_contexts`) are read.
+    RAGAS (`user_input`, `reference_contexts`), of LlamaIndex (`query`, `reference_contexts`) and of DeepEval (`input`,
+    `context`, a list) are read. What a system retrieved (`contexts`, `retrieval_context`) is no judgment.
 
     A JSON file of SQuAD has such questions, with their ids, about its paragraphs, which are the documents that a table
     reads from the same file. So have its rows on the Hugging Face hub, as JSON lines or Parquet.
@@ -92,7 +99,7 @@ class SpanQuestions:
         references: list[Reference] = []
         searched: list[_Searched] = []
         rows = read_entries(Path(self.path), "queries", setting="questions.path")
-        rows = with_columns(with_squad_rows(rows, "queries", Path(self.path)), (*USED, *NAMES, ANSWERABLE))
+        rows = with_columns(with_squad_rows(rows, "queries", Path(self.path)), (*USED, *NAMES, OF_GOLDENS, ANSWERABLE))
         corpus = _Corpus(by_name, by_stem, Whereabouts(documents, self.similarity))
         faults = Faults(self.path)
         texts: list[str] = []  # of questions whose file does not name them
@@ -174,7 +181,7 @@ def _question(row: Entry, query_id: str, corpus: _Corpus, where: str) -> tuple[Q
     answerable = answerable_in(row, where)
     found = _references(row, where, answerable=answerable)
     name: str | None = None
-    if "corpus_id" in row or not all(isinstance(each, str) for each in found):
+    if row.get("corpus_id") not in (None, "") or not all(isinstance(each, str) for each in found):
         name = composed(id_of(row, "corpus_id", where))
         document = _named(name, corpus, where)
         written: list[_Placed] = [(document, each) for each in found]
@@ -197,7 +204,7 @@ def _named(name: str, corpus: _Corpus, where: str) -> Document:
 
 
 def _references(row: Entry, where: str, *, answerable: bool) -> list[Any]:
-    found = value_of(row, "references", where)
+    found = references_in(row, where)
     if isinstance(found, str):
         try:
             found = from_json(found)
