@@ -545,7 +545,7 @@ def test_too_few_queries_to_show_any_difference_are_pointed_out():
 def test_the_baseline_is_compared_in_counts_and_with_a_test():
     [against] = [line for line in evidence(over(noisy([0.3, 0.7]), [0, 1])) if "against" in line]
     assert against.startswith("The best against pure sparse retrieval, alpha=0: +0.4")
-    assert "p < 0.001 corrected for choosing the best" in against
+    assert "p < 0.001 of the hypothesis that alpha=0 is one of the best" in against
     assert against.endswith("40 queries better, 0 equal, 0 worse.")
 
 

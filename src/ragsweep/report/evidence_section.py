@@ -219,11 +219,11 @@ def _against_baseline(decision: Decision) -> Iterator[str]:
     p = against.p_holm[best] if fixed else found.with_best.p[against.reference]
     other = sweep.outcomes[against.reference]
     usual = other.facts.method.title if not fixed else ""
+    what = "(Holm)" if fixed else f"of the hypothesis that {other.name} is one of the best, tested against all"
     difference = f"95 % interval [{against.low[best]:+.3f}, {against.high[best]:+.3f}]"
     yield (
         f"The best against {usual or 'the baseline'}, {other.name}: "
-        f"{against.difference[best]:+.3f} {sweep.metric_title}, {difference}, p {p_value(p)} "
-        f"{'(Holm)' if fixed else 'corrected for choosing the best'}; "
+        f"{against.difference[best]:+.3f} {sweep.metric_title}, {difference}, p {p_value(p)} {what}; "
         f"{counted(int(against.wins[best]), 'query')} better, {against.ties[best]} equal, {against.losses[best]} worse."
     )
 
