@@ -12,7 +12,7 @@ from ragsweep.report.record import as_record
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import against_guessing
 from ragsweep.report.report_text import table_of_configurations
-from ragsweep.sweeps import DecisionSettings, Sweep, decide
+from ragsweep.sweeps import DecisionSettings, Sweep, decide, not_shipped, undecided
 from ragsweep.tasks.facts import MeasureFact
 from ragsweep_answers.measuring.measures.accuracy import against_chance
 
@@ -85,6 +85,25 @@ def test_the_choice_depends_on_answers_that_could_not_be_read_where_they_decide_
     head, *rows = table_of_configurations(decision).splitlines()
     assert "unread" in head
     assert [" 80 " in row for row in rows] == [False, True]
+
+
+def test_a_tie_is_not_shipped_either_where_unread_answers_decide_what_is_best():
+    decision = decided(run("silent", *drawn(0.7, 64, unread=22)), run("steady", *drawn(0.5, 64, seed=1)))
+    assert undecided(decision) == "tied"
+    assert decision.unread.replacing
+    assert not_shipped(decision) == "unread answers"
+    assert "There is nothing to ship yet" in said(decision)
+    assert "Ship" not in said(decision)
+    assert "Choose by cost" not in said(decision)
+
+
+def test_of_a_choice_that_only_guesses_it_is_not_said_that_it_stands():
+    right, silent = np.arange(64) % 4 == 0, np.zeros(64)
+    guesses = decided(run("says A", right, silent), run("nothing", silent, silent + 1))
+    assert not_shipped(guesses) == "guessing"
+    assert guesses.unread.changing
+    assert not guesses.unread.replacing
+    assert "The choice stands" not in said(guesses)
 
 
 def test_the_choice_does_not_depend_on_a_few_of_them():

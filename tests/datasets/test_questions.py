@@ -347,13 +347,14 @@ def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path)
         assert [(query.query_id, query.answerable) for query in asked.queries] == [("1", True), ("2", False)]
 
 
+@pytest.mark.parametrize("nothing", [{"relevant_docs": ""}, {}], ids=["an empty field", "no field"])
 @pytest.mark.parametrize(
     ("name", "no"), [("q.json", False), ("q.json", "FALSE"), ("q.csv", "FALSE"), ("q.csv", "no"), ("q.json", 0)]
 )
-def test_a_question_of_a_table_can_be_one_that_the_documents_do_not_answer(tmp_path, name, no):
+def test_a_question_of_a_table_can_be_one_that_the_documents_do_not_answer(tmp_path, name, no, nothing):
     rows = [
         {"query": "How tall?", "relevant_docs": "d#1", "answerable": ""},
-        {"query": "How old?", "relevant_docs": "", "answerable": no},
+        {"query": "How old?", **nothing, "answerable": no},
     ]
     path = tmp_path / name
     if name.endswith("json"):

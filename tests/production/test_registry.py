@@ -263,7 +263,7 @@ def test_a_model_is_written_only_where_artifacts_are_allowed(store, tmp_path):
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_sweep_that_ships_nothing_is_not_registered(dataset, shared_application):
+def test_a_sweep_that_ships_nothing_is_not_registered(dataset, shared_application, tmp_path):
     settings = ["retriever=sparse", "retriever.b=0", "k=1", "decision.require={recall: 1}"]
     done = shared_application.run("-m", *dataset, "retriever.k1=1.5,1000", *settings)
     sweep = re.search(r"\(sweep ([0-9a-f]{32})\)", done.stdout)[1]
@@ -274,6 +274,10 @@ def test_a_sweep_that_ships_nothing_is_not_registered(dataset, shared_applicatio
     run_id = re.search("ragsweep export ([0-9a-f]{32}) --register hopeless", line)[1]
     assert shared_application.client().get_run(run_id).info.run_name == "k1=1.5"
     assert shared_application.client().search_registered_models("name = 'hopeless'") == []
+    done = shared_application.script_here("export", sweep, "--out", str(tmp_path / "folder"), *dataset[2:])
+    assert done.returncode == 0  # the folder is for whoever means it
+    assert "does not show that this should be shipped (requirements)" in done.stderr
+    assert "(requirements)" in (tmp_path / "folder" / "README.md").read_text()
 
 
 def test_a_link_in_the_folder_of_a_model_is_not_written_through(store, tmp_path):

@@ -114,6 +114,12 @@ def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
     assert found.verdict is Verdict.NOT_WORSE
 
 
+def test_where_it_is_worse_it_is_not_said_how_many_queries_could_show_that_it_is_not():
+    found = of([0.2, 0.3] * 20, [0.8, 0.7] * 20)
+    assert found.verdict is Verdict.WORSE
+    assert not any("would take" in sentence for sentence in found.sentences())
+
+
 def test_few_queries_are_pointed_out():
     assert "Only 8 queries: tests with so few are not reliable." in list(of([0.5] * 8, [0.5] * 8).sentences())
 

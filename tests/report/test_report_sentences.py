@@ -22,7 +22,7 @@ from ragsweep.report.report_text import table_of_configurations
 from ragsweep.report.settings_words import ranges, tied_in_words
 from ragsweep.report.value_words import p_value, rough
 from ragsweep.statistics import LEVEL, holm, queries_needed
-from ragsweep.sweeps import decide
+from ragsweep.sweeps import decide, not_shipped, undecided
 from ragsweep.tasks.facts import JudgedFact
 
 TOKENS = "context/tokens"
@@ -108,15 +108,23 @@ def test_that_nothing_is_better_than_guessing_comes_first():
     assert as_record(against_guessing(0.02, 0.03, 0.04), "")["not_shipped"] == "guessing"
 
 
+@pytest.mark.parametrize("p", [0.5, 0.001])
+def test_a_tie_of_guesses_is_not_shipped(p):
+    tied = as_guesses(over(noisy([0.5, 0.5]), [0.3, 0.5]), 0.25, (p, p))
+    assert undecided(tied) == "tied"
+    assert not_shipped(tied) == ("guessing" if p > 0.05 else "tied")
+    assert ("Ship" in headline(tied)[0]) is (p < 0.05)
+
+
 @pytest.mark.parametrize(
     ("p", "end"),
     [
         (
             (0.5, 0.001, 0.5),
-            "1 of 3 of the configurations (p <= 0.05, corrected for 3 tests); alpha 0.5 is one of them.",
+            "1 of the 3 configurations (p <= 0.05, corrected for 3 tests); alpha 0.5 is one of them.",
         ),
-        ((0.001, 0.5, 0.5), "1 of 3 of the configurations (p <= 0.05, corrected for 3 tests); alpha 0.5 is not."),
-        ((0.001, 0.001, 0.001), "all 3 of the configurations (p <= 0.05, corrected for 3 tests)."),
+        ((0.001, 0.5, 0.5), "1 of the 3 configurations (p <= 0.05, corrected for 3 tests); alpha 0.5 is not."),
+        ((0.001, 0.001, 0.001), "all 3 configurations (p <= 0.05, corrected for 3 tests)."),
     ],
 )
 def test_what_is_better_than_guessing_comes_after_the_choice(p, end):
@@ -537,7 +545,7 @@ def test_too_few_queries_to_show_any_difference_are_pointed_out():
 def test_the_baseline_is_compared_in_counts_and_with_a_test():
     [against] = [line for line in evidence(over(noisy([0.3, 0.7]), [0, 1])) if "against" in line]
     assert against.startswith("The best against pure sparse retrieval, alpha=0: +0.4")
-    assert "p < 0.001 corrected for choosing the best" in against
+    assert "p < 0.001 of the hypothesis that alpha=0 is one of the best" in against
     assert against.endswith("40 queries better, 0 equal, 0 worse.")
 
 
@@ -734,7 +742,7 @@ def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
     assert "k 3 is the smallest shown to have a hit of at least 0.85 (95 % confidence)." in headline(kept)[-1]
     broken = decided(replace(run, facts=facts), settings=replace(SETTINGS, target={"hit": 0.9}))
     assert headline(broken)[-1] == (
-        "No measured k is shown to have a hit of at least 0.9: 20 queries show at least 0.861 at k 3; "
+        "No k up to 3 is shown to have a hit of at least 0.9: 20 queries show at least 0.861 at k 3; "
         "29 queries like these would show it."
     )
 
@@ -787,7 +795,7 @@ def tied(points, chosen):
         )
         for alpha, size in points
     ]
-    return tied_in_words(Sweep(runs, {}))
+    return tied_in_words(Sweep(runs, {}), Sweep(runs, {}))
 
 
 GRID = [(alpha, size) for alpha in (0, 0.3, 0.5, 0.7) for size in (300, 500)]
@@ -807,13 +815,20 @@ def test_ties_that_do_not_fill_a_box_are_split():
 
 def test_ties_of_a_setting_in_words():
     runs = [outcome(name, f1, {"retriever": name}) for name, f1 in (("dense", 0.4), ("sparse", 0.2), ("hybrid", 0.4))]
-    assert tied_in_words(Sweep(runs, {})) == "retriever dense or hybrid"
+    assert tied_in_words(Sweep(runs, {}), Sweep(runs, {})) == "retriever dense or hybrid"
+
+
+def test_any_value_is_any_of_the_sweep_and_not_of_those_that_are_compared():
+    runs = [outcome(name, 0.4, {"retriever": name}) for name in ("dense", "sparse", "hybrid")]
+    assert tied_in_words(Sweep(runs, {}), Sweep(runs, {})) == "any retriever"
+    assert tied_in_words(Sweep(runs[:2], {}), Sweep(runs, {})) == "retriever dense or sparse"
 
 
 def test_ties_of_the_same_settings_are_counted():
     runs = [outcome(name, f1, {"b": 5}) for name, f1 in (("new", 0.4), ("newer", 0.4), ("old", 0.1))]
     other = outcome("other", 0.1, {"b": 9})
-    assert tied_in_words(Sweep([*runs, other], {})) == "b 5, 2 of 3 runs with these settings"
+    sweep = Sweep([*runs, other], {})
+    assert tied_in_words(sweep, sweep) == "b 5, 2 of 3 runs with these settings"
 
 
 def test_a_p_value_at_the_border_is_not_rounded_across_it():

@@ -14,6 +14,7 @@ from ragsweep.tasks.facts import ReturnedFact
 
 PAGE = Path(__file__).parents[2] / "docs" / "headlines.md"
 LATENCY = {"latency/mean_ms": 25}
+BUDGETS = replace(SETTINGS, budgets=[200, 400])
 
 
 def scores(means, queries=133, noise=0.15, seed=1):
@@ -146,6 +147,12 @@ SITUATIONS = {
     "sizes of chunks at equal tokens, nothing told apart": lambda: decided(
         *sized({k: scores([0.4] * 3, 8, seed=2) + k / 100 for k in (2, 4, 8)})
     ),
+    "sizes of chunks at equal tokens, only two of them at the smallest budget": lambda: decided(
+        *sized({k: scores([0.4, 0.6, 0.5]) for k in (2, 4)}, (200, 300, 800))
+    ),
+    "sizes of chunks at equal tokens, only one of them at the smallest budget": lambda: decided(
+        *sized({k: scores([0.6, 0.4]) for k in (2, 4, 8)}, (200, 800)), settings=BUDGETS
+    ),
     "sizes of chunks at a single k": lambda: decided(*sized({5: scores([0.4, 0.5, 0.7])})),
     "budgets of 300 and 900 tokens, one ahead": lambda: decided(
         *within_budgets({300: scores([0.3, 0.5, 0.4]), 900: scores([0.4, 0.65, 0.5])})
@@ -179,6 +186,7 @@ SITUATIONS = {
     ),
     "nothing is found for most questions": lambda: decided(*runs(nothing_found(40, 30))),
     "nothing is found for any question": lambda: decided(*runs(nothing_found(40, 40))),
+    "one configuration, nothing is found for most questions": lambda: decided(*runs(nothing_found(40, 30)[:1])),
     "no better than guessing": lambda: as_guesses(decided(*runs(scores([0.25, 0.27, 0.24]))), 0.25, (0.9, 0.4, 0.8)),
     "better than guessing, and tied": lambda: as_guesses(
         decided(*runs(scores([0.6, 0.6, 0.6]))), 0.25, (0.001, 0.001, 0.002)

@@ -190,7 +190,7 @@ def test_a_budget_that_was_not_spent_is_no_budget_that_buys_nothing():
     runs = [run(size, k, its) for size, its in scores.items() for k in (2, 4, 8)]
     settings = DecisionSettings("f1", budgets=[200, 400, 1500], costs=[TOKENS], gains=["f1"])
     said = " ".join(headline(decide(Sweep(runs, {}, settings))))
-    assert said.startswith("By F1, at 200 and 400 tokens: size 200.")
+    assert said.startswith("By F1, at 400 tokens: size 200. Better than the other one (p <= 0.05).")
     assert "size 200 returned at most 400 tokens: sweep a larger k before you choose at 1,500 tokens." in said
     assert "0.85 at 200 tokens, 0.85 at 400." in said
 

@@ -175,9 +175,11 @@ def test_rankers_that_can_say_it_have_the_protocol():
 
 
 @pytest.mark.parametrize(
-    ("queries", "is_headline"), [((UNKNOWN, FOUND, "tablets"), False), ((UNKNOWN, WEIGHTLESS, "tablets"), True)]
+    ("queries", "is_headline"),
+    [((UNKNOWN, FOUND, "tablets", "tea tablets"), False), ((UNKNOWN, FOUND, "tablets"), True)],
+    ids=["a quarter", "a third"],
 )
-def test_if_nothing_is_found_for_most_queries_that_comes_first(queries, is_headline):
+def test_if_nothing_is_found_for_many_queries_that_comes_first(queries, is_headline):
     items = items_of(*queries)
     measurement = measured(items)
     assert bool(measurement.caution) == is_headline

@@ -92,12 +92,14 @@ class Exported:
         passages: How many there are.
         questions: How many are recorded.
         version: The version of the registered model; None if it was not registered.
+        not_shipped: Why its sweep does not show that it should be shipped; None if it does, or of a single run.
     """
 
     name: str
     passages: int
     questions: int
     version: RegisteredRetriever | None
+    not_shipped: str | None
 
 
 def export(request: ExportRequest) -> Exported:
@@ -160,7 +162,7 @@ def export(request: ExportRequest) -> Exported:
             if folder.exists():
                 folder.rmdir()
             inner.rename(folder)
-    return Exported(run.name, len(items.passages), len(questions), version)
+    return Exported(run.name, len(items.passages), len(questions), version, _not_shipped(decision))
 
 
 def _write(
@@ -204,11 +206,16 @@ def _expect_index(request: ExportRequest, ingest: Ingest | None, run_id: str) ->
 
 def _expect_shipped(decision: Mapping[str, Any] | None, request: ExportRequest, run_id: str) -> None:
     """Raise `ConfigError` if the choice of a sweep that ships nothing is to be registered."""
-    if request.model and decision and (why := decision.get("not_shipped")) not in SHIPPED:
+    if request.model and (why := _not_shipped(decision)):
         raise ConfigError(
             f"--register: sweep {request.run_id} does not show that its choice should be shipped ({why}); "
             f"ragsweep export {run_id} --register {request.model} registers the run all the same"
         )
+
+
+def _not_shipped(decision: Mapping[str, Any] | None) -> str | None:
+    why = (decision or {}).get("not_shipped")
+    return None if why in SHIPPED else str(why)
 
 
 def _classes_named(config: str) -> list[object]:

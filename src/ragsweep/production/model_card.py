@@ -10,7 +10,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.production.export_folder import CHECK, Origin
 from ragsweep.report.markup import code, markdown
 from ragsweep.report.timing_words import circumstances
-from ragsweep.sweeps import Outcome, Sweep
+from ragsweep.sweeps import SHIPPED, Outcome, Sweep
 
 MOST_TIED_LISTED = 10
 MOST_SENTENCES = 8  # of the decision
@@ -97,7 +97,9 @@ def _decided(decision: Mapping[str, Any] | None) -> Iterator[str]:
     listed = ", ".join(map(markdown, tied[:MOST_TIED_LISTED])) + (", ..." if len(tied) > MOST_TIED_LISTED else "")
     if decision.get("not_shipped") != "same values":
         yield f"- Could not be told apart on these questions: {listed or 'none'}."
-    if decision.get("not_shipped"):
+    if (why := decision.get("not_shipped")) not in SHIPPED:
+        yield f"- The sweep does not show that this should be shipped ({markdown(str(why))})."
+    elif why:
         yield "- The sweep does not show that this is the best."
     yield ""
 

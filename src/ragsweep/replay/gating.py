@@ -18,7 +18,7 @@ from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today, refuse_others
 from ragsweep.report.doubt_words import less_judged
 from ragsweep.report.markup import markdown
-from ragsweep.report.value_words import queries_in_words
+from ragsweep.report.value_words import p_value, queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, AgainstBaseline, Groups, against_baseline
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Outcome, Sweep, check_margin
@@ -101,17 +101,17 @@ class Gate:
         yield (
             f"{metric} {self._value(candidate):.4f} against {self._value(baseline):.4f}: {found.difference:+.4f} "
             f"[{found.low:+.4f}, {found.high:+.4f}], {self._questions}; not worse by the margin: "
-            f"p {found.p_not_worse:.3g}; worse: p {found.p_worse:.3g}"
+            f"p {p_value(found.p_not_worse)}; worse: p {p_value(found.p_worse)}"
         )
         for one, other in ((candidate, baseline), (baseline, candidate)):
             yield from filter(None, [less_judged(self.sweep, one, [other])])
         if found.p_equivalent <= LEVEL:
-            yield f"The two are equivalent within {margin} (two one-sided tests, p {found.p_equivalent:.3g})."
+            yield f"The two are equivalent within {margin} (two one-sided tests, p {p_value(found.p_equivalent)})."
         if found.least is None:
             yield f"{metric} has no bounds: the test of the margin misses a loss that few queries carry."
         if (self._groups.number if self._groups else queries) < FEW_QUERIES:
             yield f"Only {self._questions}: tests with so few are not reliable."
-        if self.verdict is not Verdict.NOT_WORSE and found.least and queries < found.least:
+        if self.verdict is Verdict.UNCERTAIN and found.least and queries < found.least:
             yield f"Even if no query differed, it would take {found.least:,} queries to show so small a margin."
         if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed > (found.least or 0):
             yield f"About {found.needed:,} queries like these would show that it is not."

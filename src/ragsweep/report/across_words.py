@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
-from ragsweep.report.doubt_words import doubted, ended, news, not_shown, unjudged
+from ragsweep.report.doubt_words import ended, news, not_shown, unjudged
 from ragsweep.report.value_words import cutoffs_in_words, in_sentence, p_value, rough
 from ragsweep.statistics.intervals import EQUAL
-from ragsweep.sweeps import AcrossDatasets
+from ragsweep.sweeps import AcrossDatasets, doubted
 
 NAMES_SHOWN = 5  # datasets, or configurations, in a sentence
 

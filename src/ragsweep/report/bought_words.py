@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ragsweep.report.equal_cost_words import spends
 from ragsweep.report.value_words import cutoffs_in_words, in_sentence, rough
-from ragsweep.sweeps import Decision
+from ragsweep.sweeps import Decision, spends
 
 
 def what_a_cutoff_buys(decision: Decision) -> str:

@@ -7,27 +7,23 @@ from collections.abc import Iterator, Sequence
 from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import excluded_in_words, unspent_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, listed, rough
-from ragsweep.sweeps import Decision, Outcome, Sweep
+from ragsweep.sweeps import Decision, Outcome, Sweep, most_fail, unread_explains
 from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
 
 RUNS_NAMED = 3
 LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
-MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 
 
 def news(decision: Decision) -> str:
     """That every configuration fails for most queries, unless all of them guess."""
-    queries, lost = len(decision.sweep.queries), len(decision.unanswered)
-    if lost <= MOST_UNANSWERED * queries:
+    if not most_fail(decision):
         return ""
-    unread = decision.unread is not None and min(decision.unread.counts.values()) >= lost
-    guessing = decision.against_guessing.values()
-    if guessing and not unread and not any(each.better for each in guessing):
-        return ""  # that is why, and is said
-    return (
-        f"Look at the {'responses' if unread else 'data'} first: every configuration gives {lost} of {queries} queries "
-        f"the worst possible {decision.sweep.metric_title}. No choice between them matters as much."
-    )
+    queries, lost, sweep = len(decision.sweep.queries), len(decision.unanswered), decision.sweep
+    look = f"Look at the {'responses' if unread_explains(decision) else 'data'} first:"
+    worst = f"{lost} of {counted(queries, 'query')} the worst possible {sweep.metric_title}"
+    if all(run.configuration == decision.named.configuration for run in sweep.outcomes):
+        return f"{look} {decision.named.name} gives {worst}."
+    return f"{look} every configuration gives {worst}. No choice between them matters as much."
 
 
 def missing(decision: Decision) -> str:
@@ -112,11 +108,3 @@ def _unequal(sweep: Sweep) -> Iterator[str]:
             f"{sweep.metric_info[cost].unit}, and more text finds more: sweep {sweep.cutoff}, too, such as "
             f"{sweep.cutoff}=1,3,5,10,20, to compare them at equal {sweep.metric_info[cost].unit}."
         )
-
-
-def doubted(decision: Decision) -> bool:
-    """Whether nothing should be shipped: most queries fail, or the judgments cannot compare what was swept."""
-    sweep, blind = decision.sweep, decision.named.facts.if_swept
-    axes = [name for name in sweep.axes if name != sweep.cutoff]
-    unseen = bool(axes) and all(name in blind or name.partition(".")[0] in blind for name in axes)
-    return unseen or bool(news(decision))

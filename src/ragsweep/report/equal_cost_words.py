@@ -6,33 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from ragsweep.report.report_tables import three_digits
 from ragsweep.report.value_words import cutoffs_in_words, listed, rough
-from ragsweep.sweeps import Decision, Outcome, Sweep
-from ragsweep.tasks.task import LEAST_DEPTH
+from ragsweep.sweeps import Decision, Outcome, spends
 
-SPENT = 0.9  # of a budget; a configuration that spends less could be measured at a larger cutoff
 SHORT_NAMED = 2  # configurations that could not spend a budget
-
-
-def spends(sweep: Sweep, run: Outcome) -> bool:
-    """Whether a configuration costs as much as the budget at which it is compared, if it is at one.
-
-    Measured within a budget, it does unless its ranking ends before the budget is filled.
-    """
-    cost = run.value(sweep.budgeted) if sweep.budgeted else None
-    within = run.facts.cutoff_unit and not run.between
-    if within and len(run.facts.curves.get(sweep.budgeted or "", ())) < LEAST_DEPTH:
-        return True
-    return cost is None or run.cutoff is None or cost >= SPENT * run.cutoff
-
-
-def settled(decision: Decision) -> list[int | None]:
-    """The cutoffs at which every configuration spends the budget, if there are any; all where there is no budget."""
-    found = [
-        cutoff
-        for cutoff, choice in decision.choices.items()
-        if all(spends(decision.sweep, run) for run in choice.allowed.outcomes)
-    ]
-    return found or [*decision.choices]
 
 
 def unspent_in_words(decision: Decision) -> Iterator[str]:
@@ -52,7 +28,7 @@ def unspent_in_words(decision: Decision) -> Iterator[str]:
 
 def excluded_in_words(decision: Decision) -> Iterator[str]:
     """Which configurations cost more than every budget of the headline, which has chosen without them."""
-    sweep, budgets = decision.sweep, settled(decision)
+    sweep, budgets = decision.sweep, decision.settled
     compared = [run for budget in budgets for run in sweep.at(budget).outcomes]
     if decision.is_interpolated and (excluded := _absent(decision, compared)):
         are, their = ("is", "its") if len(excluded) == 1 else ("are", "their")

@@ -14,7 +14,7 @@ from ragsweep.report.power_words import power
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, p_value, queries_in_words
-from ragsweep.sweeps import Choice, Decision, asked_once, not_shipped, split
+from ragsweep.sweeps import Choice, Decision, asked_once, split, undecided
 from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.tasks.repeating import what_pays
 
@@ -45,7 +45,7 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     yield from one_at_a_time_in_words(decision.sweep.at(decision.headline.cutoff))
     yield from _twins(decision)
     yield from _left_out(decision)
-    if not_shipped(decision) == "same values":
+    if undecided(decision) == "same values":
         return
     yield from _rule(decision)
     yield from _one_for_all(decision)
@@ -219,11 +219,11 @@ def _against_baseline(decision: Decision) -> Iterator[str]:
     p = against.p_holm[best] if fixed else found.with_best.p[against.reference]
     other = sweep.outcomes[against.reference]
     usual = other.facts.method.title if not fixed else ""
+    what = "(Holm)" if fixed else f"of the hypothesis that {other.name} is one of the best, tested against all"
     difference = f"95 % interval [{against.low[best]:+.3f}, {against.high[best]:+.3f}]"
     yield (
         f"The best against {usual or 'the baseline'}, {other.name}: "
-        f"{against.difference[best]:+.3f} {sweep.metric_title}, {difference}, p {p_value(p)} "
-        f"{'(Holm)' if fixed else 'corrected for choosing the best'}; "
+        f"{against.difference[best]:+.3f} {sweep.metric_title}, {difference}, p {p_value(p)} {what}; "
         f"{counted(int(against.wins[best]), 'query')} better, {against.ties[best]} equal, {against.losses[best]} worse."
     )
 

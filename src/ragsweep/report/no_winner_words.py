@@ -7,11 +7,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.doubt_words import doubted
-from ragsweep.report.equal_cost_words import spends
 from ragsweep.report.power_words import queries_for_more
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, measured, queries_in_words, rough
-from ragsweep.sweeps import Choice, Decision, Outcome, differ_by_parser_alone, not_shipped, requirements_exclude
+from ragsweep.sweeps import (
+    Choice,
+    Decision,
+    Outcome,
+    differ_by_parser_alone,
+    doubted,
+    not_shipped,
+    requirements_exclude,
+    spends,
+    undecided,
+)
 from ragsweep.sweeps.choice import at_worst
 
 
@@ -30,7 +38,7 @@ def no_winner(decision: Decision) -> str:
     those = " that meet the requirements" if requirements_exclude(decision, *meeting.values()) else ""
     none = [cutoff for cutoff in decision.choices if cutoff not in meeting]
     nowhere = f"At {cutoffs_in_words(sweep, *none)} none meets the requirements." if none else ""
-    if not_shipped(decision) == "same values":
+    if undecided(decision) == "same values":
         only_k = f"Only {sweep.cutoff} is to be chosen." if several else "Take whichever is the cheapest to run."
         which = "both" if number == 2 else f"all {number}"
         value = f"{measured(sweep, choice.named)}{at(sweep, choice)}"
@@ -47,10 +55,11 @@ def no_winner(decision: Decision) -> str:
 
 
 def _shipped(decision: Decision, choice: Choice) -> str:
-    """What to ship where nothing can be told apart; nothing where no configuration is better than guessing."""
-    guessing = decision.against_guessing.values()
-    if guessing and not any(each.better for each in guessing):
+    """What to ship where nothing can be told apart; nothing where `not_shipped` says so."""
+    if (why := not_shipped(decision)) == "guessing":
         return "There is nothing to ship."
+    if why == "unread answers":
+        return "There is nothing to ship yet: the choice depends on how unread answers count."
     sweep, label, value = choice.allowed, choice.allowed.label(choice.named), measured(choice.allowed, choice.named)
     chance = ", measured best, perhaps by chance" if choice.distinct > 1 and choice.named is choice.best else ""
     ship = "For now, take" if doubted(decision) else "Ship"

@@ -256,8 +256,10 @@ def _about_table(sweep: Sweep) -> str:
     return " ".join(
         (
             f"Means over {_queries(sweep)}; intervals: 95 %, {kind}.",
-            f"Against the best{same}: paired step-down randomisation test, corrected for choosing the best by the same",
-            "queries; tied: p > 0.05. Best in: share of bootstrap resamples in which the configuration is the best.",
+            f"Against the best{same}: p of the hypothesis that a configuration is one of the best, tested against all",
+            "others, not against the best alone (paired step-down randomisation test, corrected for choosing the best",
+            "by the same queries); tied: p > 0.05.",
+            "Best in: share of bootstrap resamples in which the configuration is the best.",
             "More statistics: results/summary_statistics.csv.",
         )
     )

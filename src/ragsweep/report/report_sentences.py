@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from ragsweep.core.terminal import one_line
 from ragsweep.report.bought_words import what_a_cutoff_buys
 from ragsweep.report.cheaper_words import beaten, far_cheaper
-from ragsweep.report.doubt_words import doubted, missing, news, not_shown
-from ragsweep.report.equal_cost_words import settled
+from ragsweep.report.doubt_words import missing, news, not_shown
 from ragsweep.report.no_winner_words import no_winner
 from ragsweep.report.power_words import few_queries
 from ragsweep.report.settings_words import in_words, tied_in_words, values_in_words
@@ -26,7 +25,7 @@ from ragsweep.report.value_words import (
 )
 from ragsweep.report.worse_words import worse_everywhere, worse_in_words
 from ragsweep.statistics import FEW_QUERIES
-from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, alone_meets, not_shipped
+from ragsweep.sweeps import Choice, Decision, Outcome, Promise, Sweep, alone_meets, not_shipped, undecided
 from ragsweep.sweeps.threshold_promise import threshold_promise
 
 NO_WINNER = ("same values", "tied")
@@ -46,7 +45,7 @@ def headline(decision: Decision) -> list[str]:
     better = any(each.better for each in decision.against_guessing.values())
     which = " ".join(filter(None, [missing(decision), _which(decision)]))
     guessing = _than_guessing(decision)
-    choice = (which, guessing) if better or not_shipped(decision) in NO_WINNER else (guessing, which)
+    choice = (which, guessing) if better or undecided(decision) in NO_WINNER else (guessing, which)
     rest = (
         " ".join(not_shown(decision)),
         beaten(decision),
@@ -91,14 +90,14 @@ def _than_guessing(decision: Decision) -> str:
     guessing = f"{'Better' if better else 'No better'} than guessing ({value})"
     if tests == 1:
         return f"{guessing}: p {p_value(named.p)}."
-    what = f"{better} of {tests}" if better < tests else "both" if tests == 2 else f"all {tests}"
+    what = f"{better} of the {tests}" if better < tests else "both" if tests == 2 else f"all {tests}"
     one_of_few = f"; {decision.sweep.label(decision.named)} is {'one of them' if named.better else 'not'}"
     p = f"p <= 0.05, corrected for {tests} tests"
-    return f"{guessing}: {what} of the configurations ({p}){one_of_few if better < tests else ''}."
+    return f"{guessing}: {what} configurations ({p}){one_of_few if better < tests else ''}."
 
 
 def _which(decision: Decision) -> str:
-    sweep, choices, why = decision.sweep, list(decision.choices.values()), not_shipped(decision)
+    sweep, choices, why = decision.sweep, list(decision.choices.values()), undecided(decision)
     if why == "one configuration":
         only = decision.named
         return f"{only.name}: {measured(sweep, only)}. There is only one configuration, so there is nothing to choose."
@@ -115,11 +114,12 @@ def _which(decision: Decision) -> str:
         return no_winner(decision)
     chosen = _which_of(decision, choices[0]) if len(choices) == 1 else _which_at_each(decision)
     best = f"Measured best{' is' if len(choices) == 1 else ''} {chosen}"
-    if why == "guessing":
+    shipped = not_shipped(decision)
+    if shipped == "guessing":
         return f"Nothing to ship: what measures best is not shown to be better than guessing. {best}"
-    if why == "unread answers":
+    if shipped == "unread answers":
         return f"Nothing to ship yet: the choice depends on how unread answers count. {best}"
-    if doubted(decision):
+    if shipped == "doubtful data":
         return f"Do not choose by this yet. {best}"
     return f"Ship {chosen}" if len(choices) == 1 else f"{chosen[:1].upper()}{chosen[1:]}"
 
@@ -128,8 +128,9 @@ def _which_at_each(decision: Decision) -> str:
     """The choice of a sweep with several cutoffs, at those at which all configurations spend the budget."""
     sweep, choices = decision.sweep, decision.choices.values()
     by = f"by {sweep.metric_title}, " if sweep.budgeted else ""
-    if decision.headline.everywhere:
-        some = settled(decision)
+    groups, alone = _by_label(decision), all(alone_meets(decision, choice) for choice in choices)
+    if decision.headline.everywhere or (len(groups) == 1 and not alone):
+        some = decision.settled
         where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
         others = _always_tied(decision)
         which = _with_others(decision, sweep.label(decision.named), others)
@@ -138,9 +139,8 @@ def _which_at_each(decision: Decision) -> str:
             f" At {cutoffs_in_words(sweep, *tied)}, others cannot be told apart from it." if tied and not others else ""
         )
         return f"{by}at {where}: {which}.{here or worse_everywhere([decision.choices[cutoff] for cutoff in some])}"
-    each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in _by_label(decision)]
+    each = [f"at {cutoffs_in_words(sweep, *group)}: {label}" for label, group in groups]
     sentence = "; ".join(each)
-    alone = all(alone_meets(decision, choice) for choice in choices)
     return f"{by}{sentence}.{' Nothing else meets the requirements.' if alone else ''}"
 
 
@@ -155,16 +155,18 @@ def _which_of(decision: Decision, choice: Choice) -> str:
             f"{chosen}{cheaper}. By {sweep.metric_title}, {sweep.label(choice.best)} is better (p <= 0.05), but is "
             f"shown to be so by less than the margin of {sweep.settings.margin:g}."
         )
-    tied = f" These cannot be told apart: {tied_in_words(sweep)}." if choice.distinct > 1 and choice.others else ""
+    which = tied_in_words(sweep, decision.sweep)
+    tied = f" These cannot be told apart: {which}." if choice.distinct > 1 and choice.others else ""
     if tied and all(each.measured == choice.named.measured for each in choice.tied):
-        tied = f" These measure exactly the same: {tied_in_words(sweep)}. Check that what was swept takes effect."
+        tied = f" These measure exactly the same: {which}. Check that what was swept takes effect."
     alone = " Nothing else meets the requirements." if alone_meets(decision, choice) else ""
     return f"{chosen}.{tied}{alone or worse_in_words(choice)}"
 
 
 def _always_tied(decision: Decision) -> list[Outcome]:
-    """The configurations, besides the one for all cutoffs, that are tied with the best at every cutoff."""
-    labels = [{decision.sweep.label(outcome) for outcome in choice.tied} for choice in decision.choices.values()]
+    """The configurations, besides the named one, that are tied with the best at every cutoff of the headline."""
+    settled = map(decision.choices.__getitem__, decision.settled)
+    labels = [{decision.sweep.label(outcome) for outcome in choice.tied} for choice in settled]
     common = set.intersection(*labels) - {decision.sweep.label(decision.named)}
     return [outcome for outcome in decision.headline.allowed.outcomes if decision.sweep.label(outcome) in common]
 
@@ -173,14 +175,15 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
     """A configuration, and in brackets those that cannot be told apart from the best."""
     if not others:
         return label
-    tied = all(label in map(decision.sweep.label, choice.tied) for choice in decision.choices.values())
+    settled = [decision.choices[cutoff] for cutoff in decision.settled]
+    tied = all(label in map(decision.sweep.label, choice.tied) for choice in settled)
     level = decision.headline.allowed
     varied = [name for name in decision.sweep.axes if name != decision.sweep.cutoff]
     if len(varied) == 1:
         which = values_in_words(decision.sweep.axes[varied[0]], {outcome.swept.get(varied[0]) for outcome in others})
     else:
-        which = in_words(level, [level.outcomes.index(outcome) for outcome in others])
-    if all(each.measured == choice.named.measured for choice in decision.choices.values() for each in choice.tied):
+        which = in_words(level, [level.outcomes.index(outcome) for outcome in others], decision.sweep)
+    if all(each.measured == choice.named.measured for choice in settled for each in choice.tied):
         return f"{label} ({which} measures exactly the same)"
     return f"{label} ({which} cannot be told apart{'' if tied else ' from the best'})"
 
@@ -188,7 +191,7 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
 def _by_label(decision: Decision) -> list[tuple[str, list[int | None]]]:
     """The named configurations, each with the cutoffs at which it is named."""
     groups: dict[str, list[int | None]] = {}
-    for cutoff in settled(decision):
+    for cutoff in decision.settled:
         choice = decision.choices[cutoff]
         label = decision.sweep.label(choice.named) if choice.meets else "none meets the requirements"
         groups.setdefault(label, []).append(cutoff)
@@ -237,4 +240,4 @@ def promise_in_words(decision: Decision, promise: Promise) -> str:
         return f"{smallest} is the smallest shown to have a {what} (95 % confidence)."
     largest = f"{found.lower_bounds[-1]:.3f} at {cutoffs_in_words(decision.measured, promise.largest)}"
     shown = f"{queries_in_words(decision.sweep)} show at least {largest}"
-    return f"No measured {decision.measured.cutoff} is shown to have a {what}: {shown}{needed}."
+    return f"No {decision.measured.cutoff} up to {promise.largest:,} is shown to have a {what}: {shown}{needed}."

@@ -27,7 +27,7 @@ def cells(decision: Decision) -> list[list[str]]:
                 *([f"{cutoff:,}" if unit else str(cutoff)] if sweep.cutoff else []),
                 sweep.label(choice.named) if choice.meets else "none meets the requirements",
                 *([_measured_at(choice)] if decision.is_interpolated else []),
-                _ties(choice),
+                _ties(choice, sweep),
                 *(
                     number(sweep, name, value if choice.meets else None)
                     for name, value in zip(shown, values, strict=True)
@@ -44,14 +44,14 @@ def _measured_at(choice: Choice) -> str:
     return " to ".join(map(str, choice.named.between)) if choice.meets else ""
 
 
-def _ties(choice: Choice) -> str:
+def _ties(choice: Choice, sweep: Sweep) -> str:
     if not choice.meets:
         return ""
     if choice.named not in choice.tied:
         return f"worse than {choice.allowed.label(choice.best)}"
     if not choice.others:
         return "none" if len(choice.allowed.outcomes) > 1 else "nothing to compare"
-    return tied_in_words(choice.allowed) if choice.distinct > 1 else "all measure the same"
+    return tied_in_words(choice.allowed, sweep) if choice.distinct > 1 else "all measure the same"
 
 
 def number(sweep: Sweep, name: str, value: float | None) -> str:

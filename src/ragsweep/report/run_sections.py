@@ -29,8 +29,8 @@ def run_sections(decision: Decision) -> dict[str, Sequence[str]]:
 def about_sections(decision: Decision) -> str:
     """A note on the sections."""
     sentences = [f"These sentences are about {decision.named.name} alone, where a heading names no other."]
-    if len(decision.sweep.outcomes) > 1:
-        sentences.append(f"It was chosen among {len(decision.sweep.outcomes)} by the same queries, which favours it.")
+    if (among := len(decision.headline.allowed.outcomes)) > 1:
+        sentences.append(f"It was chosen among {among} by the same queries, which favours it.")
         if decision.against_guessing:
             sentences.append("The comparison with guessing at the top of this report is corrected for that.")
     return " ".join(sentences)

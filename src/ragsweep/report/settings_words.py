@@ -19,34 +19,42 @@ MOST_GROUPS = 5  # of configurations that are listed
 FEW = 4  # configurations
 
 
-def tied_in_words(sweep: Sweep) -> str:
+def tied_in_words(sweep: Sweep, among: Sweep) -> str:
     """The settings of the configurations that are tied with the best, such as `alpha 0.5 to 0.8, any size`."""
-    return in_words(sweep, np.flatnonzero(sweep.standings.with_best.tied).tolist())
+    return in_words(sweep, np.flatnonzero(sweep.standings.with_best.tied).tolist(), among)
 
 
-def in_words(sweep: Sweep, positions: Collection[int]) -> str:
+def in_words(sweep: Sweep, positions: Collection[int], among: Sweep) -> str:
     """The settings of some runs: `size 300 with alpha 0 or 0.5; size 500 with any alpha`.
 
     Args:
         sweep: Runs at one cutoff.
         positions: Which of them.
+        among: All runs, also those that are not compared at this cutoff: "any size" is any size of theirs.
     """
-    axes = sweep.table.sort_values("outcome")[[*sweep.axes]].astype(object)
-    points = [tuple(row) for row in axes.where(axes.notna(), None).itertuples(index=False)]
+    points, everything = (_points(each, sweep.axes) for each in (sweep, among))
     chosen = [points[place] for place in positions]
-    groups = _boxes({sweep.short(name): values for name, values in sweep.axes.items()}, points, chosen)
+    axes = {sweep.short(name): values for name, values in sweep.axes.items()}
+    groups = _boxes(axes, points, chosen, everything)
     more = len(groups) - MOST_GROUPS
     return "; ".join(groups[:MOST_GROUPS]) + (f"; and {counted(more, 'more such group')}" if more > 0 else "")
 
 
-def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point]) -> list[str]:
+def _points(sweep: Sweep, axes: Collection[str]) -> list[Point]:
+    table = sweep.table.sort_values("outcome").reindex(columns=[*axes]).astype(object)
+    return [tuple(row) for row in table.where(table.notna(), None).itertuples(index=False)]
+
+
+def _boxes(
+    axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence[Point], everything: Sequence[Point]
+) -> list[str]:
     """Describe some points of a grid. Points that do not fill a box are split along the axis with the fewest values."""
     spans = [{point[axis] for point in chosen} for axis in range(len(axes))]
     inside = [point for point in points if all(value in span for value, span in zip(point, spans, strict=True))]
     splits = [axis for axis in range(len(axes)) if len(spans[axis]) > 1]
     every_one = len(chosen) > FEW or prod(map(len, spans)) == len(chosen)  # of few, no other combination is suggested
     if (len(inside) == len(chosen) and every_one) or not splits:
-        everywhere = [{point[axis] for point in points} for axis in range(len(axes))]
+        everywhere = [{point[axis] for point in everything} for axis in range(len(axes))]
         phrases = [
             f"any {name}" if span == every else f"{name} {values_in_words(values, span)}"
             for (name, values), span, every in zip(axes.items(), spans, everywhere, strict=True)
@@ -58,8 +66,8 @@ def _boxes(axes: dict[str, list[Any]], points: Sequence[Point], chosen: Sequence
     name, values = list(axes.items())[splitting]
     alike: dict[tuple[str, ...], set[Any]] = {}
     for value in spans[splitting]:
-        here, chosen_here = ([point for point in some if point[splitting] == value] for some in (points, chosen))
-        alike.setdefault(tuple(_boxes(axes, here, chosen_here)), set()).add(value)
+        here = [[point for point in some if point[splitting] == value] for some in (points, chosen, everything)]
+        alike.setdefault(tuple(_boxes(axes, *here)), set()).add(value)
     ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
     return [
         " with ".join(filter(None, [f"{name} {values_in_words(values, found)}", phrase]))

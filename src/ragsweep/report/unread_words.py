@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.settings_words import tied_in_words
-from ragsweep.sweeps import Decision, Outcome, Recount
+from ragsweep.sweeps import SHIPPED, Decision, Outcome, Recount, Sweep, not_shipped
 from ragsweep.sweeps.unread import LEFT_OUT
 
 MOST_UNREAD_NAMED = 4  # configurations of which the number is said
@@ -21,9 +21,10 @@ def unread_in_words(decision: Decision) -> str:
     found = decision.unread
     if found is None or not found.most:
         return ""
-    queries = counted(len(decision.sweep.queries), "query")
-    about = decision.named.facts.unread[decision.sweep.decided_by]
-    value = "count as wrong" if about.otherwise else f"have the worst {decision.sweep.metric_title}"
+    sweep = decision.sweep
+    queries = counted(len(sweep.queries), "query")
+    about = decision.named.facts.unread[sweep.decided_by]
+    value = "count as wrong" if about.otherwise else f"have the worst {sweep.metric_title}"
     said = f"Answers that could not be read, and {value}: {_numbers(decision, found.counts)} of {queries}."
     said += _because(decision, found.causes)
     if not found.recounts:
@@ -33,11 +34,10 @@ def unread_in_words(decision: Decision) -> str:
         counted_as = [f"counted as {' or '.join(ways)}"] if ways else []
         left_out = ["were left out"] if len(ways) < len(found.recounts) else []
         return f"{said} The choice would be the same if they {', or '.join([*counted_as, *left_out])}."
-    named = [_instead(each) for each in found.changing[:MOST_WAYS]]
+    named = [_instead(each, sweep) for each in found.changing[:MOST_WAYS]]
     more = [f"and {len(found.changing) - MOST_WAYS} more"] if len(found.changing) > MOST_WAYS else []
-    what = (
-        "The choice depends" if found.replacing else "The choice stands, but not what it is better than: that depends"
-    )
+    stands = "The choice stands" if not_shipped(decision) in SHIPPED else "What measures best stays the same"
+    what = "The choice depends" if found.replacing else f"{stands}, but not what it is better than: that depends"
     return f"{said} {what} on how they count: {'; '.join([*named, *more])}."
 
 
@@ -85,7 +85,7 @@ def _name(decision: Decision, outcome: Outcome) -> str:
     return outcome.name if len(decision.choices) > 1 else decision.sweep.label(outcome)
 
 
-def _instead(recount: Recount) -> str:
+def _instead(recount: Recount, sweep: Sweep) -> str:
     """What would be chosen."""
     choice, level = recount.choice, recount.choice.allowed
     if recount.counted_as == LEFT_OUT:
@@ -96,6 +96,6 @@ def _instead(recount: Recount) -> str:
             f"on the {counted(recount.queries, 'query')} that both have answered, {labels[0]} has {measured[0]} and "
             f"{labels[1]} {measured[1]}"
         )
-    tied = f", and could not be told apart: {tied_in_words(level)}" if len(choice.tied) > 1 else ""
+    tied = f", and could not be told apart: {tied_in_words(level, sweep)}" if len(choice.tied) > 1 else ""
     best_value = level.statistic(choice.best, level.decided_by)
     return f"counted as {recount.counted_as}, {level.label(choice.best)} would be the best ({best_value:.3f}){tied}"

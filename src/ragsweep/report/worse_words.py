@@ -24,7 +24,8 @@ def worse_everywhere(choices: Sequence[Choice]) -> str:
     if any(len(choice.tied) > 1 for choice in choices) or 0 in others:
         return ""
     assumed = next(filter(None, map(_if_symmetric, choices)), "")
-    return f" Better than the other{'s' if max(others) > 1 else ' one'} at each (p <= 0.05{assumed})."
+    at_each = " at each" if len(choices) > 1 else ""
+    return f" Better than the other{'s' if max(others) > 1 else ' one'}{at_each} (p <= 0.05{assumed})."
 
 
 def _by_how_much(choice: Choice) -> str:

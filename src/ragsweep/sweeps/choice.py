@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from ragsweep.statistics import (
     worse_for_any_spread,
 )
 from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.sweeps.equal_cost import spends
 from ragsweep.sweeps.outcome import Outcome, added_by_repeats
 from ragsweep.sweeps.sweep import Sweep
 
@@ -245,6 +246,15 @@ def choose_at_each(sweep: Sweep) -> dict[int | None, Choice]:
     times = Counter(sweep.label(outcome) for some in equal for outcome in some)
     first = [max(some, key=lambda outcome: times[sweep.label(outcome)]) for some in equal]
     return {choice.cutoff: _with_first(choice, outcome) for choice, outcome in zip(choices, first, strict=True)}
+
+
+def settled(choices: Sequence[Choice]) -> Sequence[Choice]:
+    """Those that a headline can be about: several configurations compete, and each spends the budget, if there is one.
+
+    Where there are none, those that are nearest to that.
+    """
+    spent = [each for each in choices if all(spends(each.allowed, run) for run in each.allowed.outcomes)] or choices
+    return [each for each in spent if len(each.allowed.outcomes) > 1 or each.excluded] or spent
 
 
 def _equal_to_best(level: Sweep) -> list[Outcome]:

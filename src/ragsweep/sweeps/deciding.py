@@ -10,7 +10,7 @@ from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.equal_cost import at_equal_cost, budgeted_cost, usual_budgets
 from ragsweep.sweeps.other_readings import differ_by_parser_alone
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.shipping import not_shipped
+from ragsweep.sweeps.shipping import undecided
 from ragsweep.sweeps.sweep import Sweep
 
 
@@ -27,7 +27,7 @@ def decide(sweep: Sweep) -> Decision:
     decision = Decision(sweep, choose_at_each(sweep), measured)
     settings, cost = sweep.settings, cost_of_all(sweep)
     asked = settings.prefer or settings.margin is not None
-    if cost and not asked and not_shipped(decision) == "tied" and not differ_by_parser_alone(sweep.outcomes):
+    if cost and not asked and undecided(decision) == "tied" and not differ_by_parser_alone(sweep.outcomes):
         by_cost = {
             cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
             for cutoff, choice in decision.choices.items()

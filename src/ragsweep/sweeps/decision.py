@@ -13,7 +13,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices
 from ragsweep.core.style import is_number
 from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs, select_for_all
-from ragsweep.sweeps.choice import Choice, at_worst
+from ragsweep.sweeps.choice import Choice, at_worst, settled
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -102,16 +102,21 @@ class Decision:
     def headline(self) -> Choice:
         """The choice that the headline is about: at the configured cutoff, or at the middle one of those swept.
 
-        Only cutoffs at which a configuration meets the requirements count, if there are any, and of these those at
-        which most configurations were measured: where jobs have failed, what is left has won nothing.
+        Only cutoffs at which a configuration meets the requirements count, if there are any; of these, `settled` ones
+        at which most configurations were measured: where jobs have failed, what is left has won nothing.
         """
         asked = self.sweep.settings.at
         if asked is not None and asked in self.choices:
             return self.choices[asked]
-        meeting = [choice for choice in self.choices.values() if choice.meets] or list(self.choices.values())
+        meeting = settled([choice for choice in self.choices.values() if choice.meets] or [*self.choices.values()])
         measured = [len(self.sweep.at(choice.cutoff).outcomes) for choice in meeting]
         fullest = [choice for choice, number in zip(meeting, measured, strict=True) if number == max(measured)]
         return fullest[(len(fullest) - 1) // 2]
+
+    @property
+    def settled(self) -> list[int | None]:
+        """The cutoffs that the headline is about."""
+        return [choice.cutoff for choice in settled([*self.choices.values()])]
 
     @property
     def named(self) -> Outcome:
@@ -132,8 +137,7 @@ class Decision:
     def for_all(self) -> ForAll | None:
         """One configuration for every cutoff.
 
-        None if the metric is no mean over queries, or if there are fewer than two cutoffs, queries, or configurations
-        that were measured at every cutoff.
+        None if the metric is no mean, or if there are fewer than two cutoffs, queries, or such configurations.
         """
         everywhere, metric, cutoffs = self.everywhere, self.sweep.decided_by, len(self.choices)
         if min(cutoffs, len(everywhere), self.sweep.groups.number) < 2 or not self.sweep.is_mean(metric):

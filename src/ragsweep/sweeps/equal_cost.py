@@ -14,9 +14,11 @@ from ragsweep.sweeps.decision_settings import BUDGET
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.tasks.facts import MeasureFact, RepeatedFact
+from ragsweep.tasks.task import LEAST_DEPTH
 
 ALIKE = 1.1  # times as large: units that differ by less are of one size
 QUARTILES = (0.25, 0.5, 0.75)
+SPENT = 0.9  # of a budget; a configuration that spends less could be measured at a larger cutoff
 
 
 def at_equal_cost(sweep: Sweep) -> Sweep:
@@ -178,3 +180,15 @@ def _repeated(low: Outcome, high: Outcome, share: float) -> Mapping[str, Repeate
         for name, one in low.facts.repeated.items()
         if (other := high.facts.repeated.get(name)) is not None
     }
+
+
+def spends(sweep: Sweep, run: Outcome) -> bool:
+    """Whether a configuration costs as much as the budget at which it is compared, if it is at one.
+
+    Measured within a budget, it does unless its ranking ends before the budget is filled.
+    """
+    cost = run.value(sweep.budgeted) if sweep.budgeted else None
+    within = run.facts.cutoff_unit and not run.between
+    if within and len(run.facts.curves.get(sweep.budgeted or "", ())) < LEAST_DEPTH:
+        return True
+    return cost is None or run.cutoff is None or cost >= SPENT * run.cutoff

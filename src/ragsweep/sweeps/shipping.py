@@ -7,28 +7,59 @@ from typing import Literal
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.decision import Decision
 
-NotShipped = Literal["requirements", "one configuration", "same values", "tied", "guessing", "unread answers"]
+Undecided = Literal["requirements", "one configuration", "same values", "tied"]
+NotShipped = Undecided | Literal["guessing", "unread answers", "doubtful data"]
+MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 SHIPPED = (None, "tied", "one configuration", "same values")  # what `not_shipped` says where the choice can be taken
 
 
 def not_shipped(decision: Decision) -> NotShipped | None:
     """Why the choice of the headline should not be shipped for what these queries show; None if it should.
 
-    The first reason of these: no configuration meets the requirements, there is only one besides controls, all measure
-    the same, they cannot be told apart at any cutoff, the choice is not better than guessing, or it depends on how
-    answers count that could not be read.
+    The first reason of these: no configuration meets the requirements, the choice is not better than guessing, it
+    depends on how answers count that could not be read, quality does not choose (`undecided`), or the data is doubtful.
     """
-    guessing = decision.against_guessing.get(decision.named)
+    why, guessing = undecided(decision), decision.against_guessing.get(decision.named)
+    if why == "requirements":
+        return why
+    if guessing and not guessing.better:
+        return "guessing"
+    if decision.unread and decision.unread.replacing:
+        return "unread answers"
+    return why or ("doubtful data" if doubted(decision) else None)
+
+
+def undecided(decision: Decision) -> Undecided | None:
+    """Why quality does not choose: nothing meets the requirements, there is only one besides controls, or all tie."""
     choices = [choice for choice in decision.choices.values() if choice.meets]
     if not choices:
         return "requirements"
     if sum(not outcome.facts.control for outcome in decision.sweep.outcomes) == 1:
         return "one configuration"
-    if not any(choice.worse or alone_meets(decision, choice) for choice in choices):
-        return "tied" if any(choice.distinct > 1 for choice in choices) else "same values"
-    if guessing and not guessing.better:
-        return "guessing"
-    return "unread answers" if decision.unread and decision.unread.replacing else None
+    if any(choice.worse or alone_meets(decision, choice) for choice in choices):
+        return None
+    return "tied" if any(choice.distinct > 1 for choice in choices) else "same values"
+
+
+def doubted(decision: Decision) -> bool:
+    """Whether the data comes first: most queries fail, or the judgments cannot compare what was swept."""
+    sweep, blind = decision.sweep, decision.named.facts.if_swept
+    axes = [name for name in sweep.axes if name != sweep.cutoff]
+    unseen = bool(axes) and all(name in blind or name.partition(".")[0] in blind for name in axes)
+    return unseen or most_fail(decision)
+
+
+def most_fail(decision: Decision) -> bool:
+    """Whether every configuration fails for most queries, for another reason than that all guess."""
+    if len(decision.unanswered) <= MOST_UNANSWERED * len(decision.sweep.queries):
+        return False
+    guessing = decision.against_guessing.values()
+    return not guessing or any(each.better for each in guessing) or unread_explains(decision)
+
+
+def unread_explains(decision: Decision) -> bool:
+    """Whether every configuration has as many responses that could not be read as queries for which all fail."""
+    return decision.unread is not None and min(decision.unread.counts.values()) >= len(decision.unanswered)
 
 
 def alone_meets(decision: Decision, choice: Choice) -> bool:

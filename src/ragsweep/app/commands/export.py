@@ -55,4 +55,9 @@ def main() -> int:
     where = ", ".join([*([str(arguments.out)] if arguments.out else []), *registered])
     asked = counted(done.questions, "recorded question")
     print(f"{where}: {one_line(done.name)}, {counted(done.passages, 'passage')}; {asked} answered as recorded")
+    if done.not_shipped:
+        print(
+            f"export: sweep {arguments.run_id} does not show that this should be shipped ({done.not_shipped})",
+            file=sys.stderr,
+        )
     return 0

@@ -14,7 +14,7 @@ from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.tasks.ranking.aspect import Aspect
 
 HEADING = "Queries for which nothing is found"
-HEADLINE = 0.5  # of the queries; if nothing is found for more, that is the headline
+HEADLINE, HEADLINE_OF_PART = 0.25, 0.5  # of the queries; if nothing is found for more, that is the headline
 UNEXPLAINED = Silence(
     "the retriever returned no passage for them",
     advice="A score_threshold, dynamic_k, leave_out, or a run file without these queries can be the reason.",
@@ -81,13 +81,13 @@ def _with_path(silence: Silence) -> Silence:
 
 
 def silence(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Aspect:
-    """What a run says of each group of such queries, and first of all if they are most; as of `silent_queries`."""
+    """What a run says of each group of such queries, and first of all if they are many; as of `silent_queries`."""
     found = silent_queries(ranker, search, queries, ranking)
     lines = {each: f"{each.problem(items, len(queries))} {each.advice}" for each in found}
     cautions: Sequence[str] = ()
-    for whole in (True, False):
+    for whole, most in ((True, HEADLINE), (False, HEADLINE_OF_PART)):
         some = [each for each in found if each.silence.whole is whole]
-        if not cautions and sum(len(each.rows) for each in some) > HEADLINE * len(queries):
+        if not cautions and sum(len(each.rows) for each in some) > most * len(queries):
             cautions = [lines[each] for each in some]
     notices = [*lines.values()]
     return Aspect(notices, cautions, {HEADING: notices} if notices else {})

@@ -196,8 +196,8 @@ class TableQuestions:
             try:
                 name = id_of(row, id_column, where) if id_column else number
                 if settings is OF_OWN:
-                    columns = {"questions.query": self._query_in(row), "questions.relevant": self._relevant_in(row)}
-                    expect_fields(row, columns, where)
+                    needed = self._relevant_in(row) if answerable_in(row, where) else None
+                    expect_fields(row, {"questions.query": self._query_in(row), "questions.relevant": needed}, where)
                 query = self._query(row, where, name)
                 key = (query.text, query.query_type) if id_column is None else (name, None)
                 question = questions.setdefault(key, RowsOfQuestion(query, where))
@@ -255,6 +255,8 @@ class TableQuestions:
         relevant = self._relevant_in(row)
         if relevant is None:
             return grades_of_row(row, where) if self.relevant else {}
+        if relevant not in row and not answerable_in(row, where):
+            return {}
         grades = graded_by_row(grades_in(row, relevant, where), row, relevant, where)
         named = document_of_row(row) if self.unit != "document" else ""
         if named not in sources and PurePosixPath(named).suffix not in endings:
