@@ -129,7 +129,7 @@ def _which_at_each(decision: Decision) -> str:
     sweep, choices = decision.sweep, decision.choices.values()
     by = f"by {sweep.metric_title}, " if sweep.budgeted else ""
     groups, alone = _by_label(decision), all(alone_meets(decision, choice) for choice in choices)
-    if decision.headline.everywhere or (len(groups) == 1 and not alone):
+    if decision.headline.everywhere or (len(groups) == 1 and decision.headline.meets and not alone):
         some = decision.settled
         where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
         others = _always_tied(decision)
