@@ -437,6 +437,8 @@ def test_each_judgment_of_what_the_documents_lack_says_what_may_be_meant(tmp_pat
     assert "'bok.pdf' is not in the documents (did you mean 'book.pdf'" in said
     assert "'notte.pdf', too (did you mean 'note.pdf'" in said
     assert said.count("there are 'book.pdf'") == 1
+    with pytest.raises(DatasetError, match=r"; line 3: page 'book\.pdf#4 \(b\)', too$"):
+        judged(tmp_path, "query,relevant_docs\nwhat,book.pdf#3 (a)\nwho,book.pdf#4 (b)\n")
 
 
 def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
