@@ -180,7 +180,7 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
         names.append(name)
     others = frame.loc[:, frame.columns.isin(kind.columns) & (frame.columns != names[-1])]
     others = others.select_dtypes(["number", "bool"])  # a text beside it is no grade
-    if differing := [other for other in others if not others[other].eq(frame[names[-1]], axis=0).all(axis=None)]:
+    if differing := [other for other in others if not others[other].eq(frame[names[-1]], axis=0).to_numpy().all()]:
         found = f"{names[-1]} and {differing[0]} could be the {kind.number}, and differ"
         raise DatasetError(f"{kind.name}: {found}; expected one of them")
     systems = next((frame[name].tolist() for name in (*TAGS, "name") if name in frame.columns), [""] * len(frame))
