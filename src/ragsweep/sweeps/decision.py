@@ -113,7 +113,7 @@ class Decision:
         return fullest[(len(fullest) - 1) // 2]
 
     @property
-    def settled(self) -> list[int | None]:
+    def headline_cutoffs(self) -> list[int | None]:
         """The cutoffs that the headline is about: that of its choice alone, if it is none of the `settled` ones."""
         cutoffs = [choice.cutoff for choice in settled([*self.choices.values()])]
         return cutoffs if self.headline.cutoff in cutoffs else [self.headline.cutoff]
