@@ -311,6 +311,8 @@ NOT_ONE_LETTER = [
     "The answer is A\nI am not sure",
     "The answer is B. I can't help you with this.",
     "The answer is B. I can't help but wonder whether it is C.",
+    "The answer is B. I cannot help thinking it might be A.",
+    "The answer is B. I can't help thinking that A is right.",
     "The answer is B. I can't find any support for it.",
     "The answer is B. I cannot say.",
     "I can't say that the answer is B.",

@@ -72,6 +72,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("index=hnsw index.ef_search=3 k=3,10", "index.ef_search: found 3, expected at least k (10)"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
+        ("retriever=choice(sparse,'dense') reranker=null", "ragsweep: reranker=null: found null, expected one of"),
         ("k=3,5 retriever=sparse,hybrid retriever.alpha=0.5", "retriever.alpha: not every configuration"),
         ("k=3 retriever=sparse,run_file retriever.path=x", "retriever.path: not every configuration"),
         ("k=3 retriever=sparse,dense retriever.path=x", "retriever.path: no such setting"),

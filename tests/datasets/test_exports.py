@@ -353,6 +353,13 @@ def test_without_documents_an_id_that_could_be_several_is_said_to_be_one(tmp_pat
     assert (f"such as '{key}': each is one id" in capsys.readouterr().err) == is_said
 
 
+@pytest.mark.parametrize("name", ["page", "source", "answerable"])
+def test_a_known_column_is_not_taken_for_one_of_grades(tmp_path, capsys, name):
+    rows = [{"query": "what", "relevant_docs": f"book.pdf#{page}", name: mark} for page, mark in ((1, "1"), (2, ""))]
+    assert len(judged(tmp_path, json.dumps(rows), TWO, "q.json")) == 2
+    assert "grade:" not in capsys.readouterr().err
+
+
 def test_a_list_with_one_label_is_that_label(tmp_path):
     """As Doccano and Argilla write what people chose."""
     rows = [{"query": "what", "page": page, "label": [label]} for page, label in ((1, "relevant"), (2, "not relevant"))]
@@ -410,6 +417,8 @@ def test_rows_with_grades_or_without_judgments_are_not_said_to_count_as_relevant
         ({"expected_page": 1, "expected_page2": 2}, True),
         ({"relevant_docs": "1", "relevant_docs_2": "2"}, True),
         ({"page": 1, "page_2": ""}, False),
+        ({"page": 1, "page_2": []}, False),
+        ({"page": 1, "page.1": 1}, False),
         ({"relevant_docs": "1", "page_2": "2"}, False),
         ({"page": 1, "note_2": "2"}, False),
     ],
@@ -428,6 +437,8 @@ def test_each_judgment_of_what_the_documents_lack_says_what_may_be_meant(tmp_pat
     assert "'bok.pdf' is not in the documents (did you mean 'book.pdf'" in said
     assert "'notte.pdf', too (did you mean 'note.pdf'" in said
     assert said.count("there are 'book.pdf'") == 1
+    with pytest.raises(DatasetError, match=r"; line 3: page 'book\.pdf#4 \(b\)', too$"):
+        judged(tmp_path, "query,relevant_docs\nwhat,book.pdf#3 (a)\nwho,book.pdf#4 (b)\n")
 
 
 def test_columns_that_make_the_judgments_are_named(tmp_path, capsys):
@@ -481,6 +492,8 @@ def test_a_page_is_never_that_of_another_document_than_the_row_names(tmp_path):
     with pytest.raises(DatasetError, match=r"page '5' is that of book\.pdf, but 'Fichier' is 'note\.pdf'"):
         judged(tmp_path, "query,page,Fichier\nwhat,5,note.pdf\n", TWO)
     assert len(judged(tmp_path, "query,page,Fichier\nwhat,5,book.pdf\nwho,book.pdf#4,note.pdf\n", TWO)) == 2
+    level = Document.from_pages("A", [("1", "A#1", "a level")])  # a name without an ending may be anything
+    assert judged(tmp_path, "query,page,level\nwhat,5,A\n", (BOOK, level)) == [("1", "book.pdf#5", 1)]
 
 
 @pytest.mark.parametrize("row", ["doc_id", "document", "file"])

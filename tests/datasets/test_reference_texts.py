@@ -116,6 +116,11 @@ def test_a_test_set_of_deepeval_is_read_by_its_context_and_not_by_what_was_retri
     assert spans(read(tmp_path / "goldens.json")) == FOUND
 
 
+def test_beside_the_contexts_of_ragas_a_list_called_context_is_a_field(tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps([row | {"context": ["Take one a day"]} for row in ROWS]))
+    assert spans(read(tmp_path / "t.json")) == FOUND
+
+
 @pytest.mark.parametrize("name", ["contexts", "retrieved_contexts", "retrieval_context"])
 def test_what_a_system_retrieved_is_no_judgment(tmp_path, name):
     (tmp_path / "t.json").write_text(json.dumps([{"question": "What?", name: ["Iron tablets treat anaemia."]}]))

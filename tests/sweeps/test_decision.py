@@ -11,7 +11,7 @@ from ragsweep.core.timing import Circumstances
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
-from ragsweep.sweeps import CostFront, Sweep, decide
+from ragsweep.sweeps import CostFront, Sweep, decide, not_shipped
 from ragsweep.tasks.facts import MetricFact
 
 SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
@@ -68,6 +68,8 @@ def test_the_headline_is_about_a_cutoff_that_meets_the_requirements(decision):
     assert few.headline.cutoff == 3
     assert [choice.meets for choice in few.choices.values()] == [True, False, False]
     assert few.choices[10].excluded["alpha=1 k=10"] == "context/tokens 1000, required at most 400"
+    assert not_shipped(few) != "requirements"
+    assert not_shipped(decide(replace(few.sweep, settings=replace(settings, at=10)))) == "requirements"
 
 
 def test_what_does_not_meet_a_requirement_is_not_tested(decision):

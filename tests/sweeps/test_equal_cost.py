@@ -195,6 +195,13 @@ def test_a_budget_that_was_not_spent_is_no_budget_that_buys_nothing():
     assert "0.85 at 200 tokens, 0.85 at 400." in said
 
 
+def test_the_headline_is_about_the_budget_that_was_asked_for_though_not_all_spend_it():
+    scores = {100: [0.1, 0.2] * 20, 200: [0.5, 0.6] * 20, 800: [0.8, 0.9] * 20}
+    runs = [run(size, k, its) for size, its in scores.items() for k in (2, 4, 8)]
+    settings = DecisionSettings("f1", budgets=[200, 400], costs=[TOKENS], at=400)
+    assert headline(decide(Sweep(runs, {}, settings)))[0].startswith("By F1, at 400 tokens: size 800. Better than")
+
+
 @pytest.mark.parametrize(
     ("ranked", "ends"), [(100, True), (3, False)], ids=["no more is ranked", "the next is too long"]
 )

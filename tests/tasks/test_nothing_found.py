@@ -135,6 +135,12 @@ def test_a_part_that_finds_nothing_is_named_though_the_others_do():
     measurement = measured(items_of(UNKNOWN, FOUND), HybridRetriever(Everything(), SPARSE, 0.5))
     [notice] = measurement.notices
     assert notice.startswith('The sparse part finds nothing for 1 of 2 queries ("Eisen")')
+    assert not measurement.caution
+
+
+def test_a_part_that_finds_nothing_for_most_queries_comes_first():
+    measurement = measured(items_of(UNKNOWN, WORDLESS, FOUND), HybridRetriever(Everything(), SPARSE, 0.5))
+    assert "The sparse part finds nothing" in measurement.caution
 
 
 def test_what_is_searched_for_counts_and_not_what_was_asked():

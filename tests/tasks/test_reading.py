@@ -122,7 +122,7 @@ def test_unreadable_input_is_refused_in_one_line(source, message):
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(("label", "is_refused"), [(2, True), (1, False), (1.0, False)])
+@pytest.mark.parametrize(("label", "is_refused"), [(2, True), (1, False), (1.0, False), ("yes", False)])
 def test_two_columns_of_grades_must_agree(label, is_refused):
     """Such as those of two judges; of a file, two such columns are refused, too."""
     frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "label": [label]})

@@ -1,6 +1,6 @@
 """The description of an experiment: what is pinned, and the latest decision of each kind of sweep."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -35,6 +35,13 @@ def test_it_has_five_kinds_of_sweeps_and_of_each_the_latest(experiment):
     assert found == ("run7", "run6", "run4", "run3", "run2")
     assert marks == ("Latest decision: ", *["- "] * 4)
     assert lines(*experiment)[0].endswith(", 2026-07-18 10:15: Ship d 0.5 \\[of 7\\].")
+
+
+def test_a_sweep_that_is_uploaded_later_does_not_take_the_place_of_a_newer_one(experiment):
+    describe(*experiment, decided(2))
+    for kind in ("alpha", "size"):
+        describe(*experiment, decided(1, kind)._replace(start=NOW - timedelta(days=1)))
+    assert runs(*experiment) == [("Latest decision: ", "run2"), ("- ", "run1")]
 
 
 def test_what_is_pinned_stays_first_and_is_replaced_only_by_itself(experiment):

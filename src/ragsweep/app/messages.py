@@ -164,7 +164,8 @@ def _group_without_option() -> str:
     """The message for an option that is null or a number, of which Hydra says only that the override is wrong."""
     for argument in sys.argv[1:]:
         group, _, value = argument.lstrip("+").partition("=")
-        if (options := options_of(group)) and (absent := [each for each in value.split(",") if each not in options]):
+        known = {*(options := options_of(group)), "choice"}  # of Hydra, with several in brackets
+        if options and (absent := [each for each in re.findall(r"[^\s,()'\"]+", value) if each not in known]):
             return f"{argument}: found {absent[0]}, expected one of {', '.join(options)}"
     return "the name of an option is read as null or as a number: name its file otherwise"
 

@@ -133,9 +133,10 @@ def check_one_system(
         tags: Shape [lines].
         documents: Shape [lines].
     """
-    tag, document = _numbered(tags), _numbered(documents)
+    tag = _numbered(tags)
     if not tag.any():
         return
+    document = _numbered(documents)
 
     def rising(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         order = np.lexsort(keys)  # stable
@@ -146,10 +147,11 @@ def check_one_system(
     by_query = np.argsort(queries, kind="stable")
     in_order = queries[by_query]
     suspected = np.setdiff1d(rising(queries), rising(tag, queries))
-    lines = np.stack([queries, document, tag])[:, queries >= 0]
-    if np.unique(lines, axis=1).shape == lines.shape:
-        pairs, counts = np.unique(lines[:2], axis=1, return_counts=True)
-        suspected = np.union1d(suspected, pairs[0, counts > 1])
+    order = np.lexsort((tag, document, queries))  # many times as fast as `np.unique` of columns
+    order = order[queries[order] >= 0]
+    again = (np.diff(queries[order]) == 0) & (np.diff(document[order]) == 0)
+    if not (again & (np.diff(tag[order]) == 0)).any():
+        suspected = np.union1d(suspected, queries[order][1:][again])
     for query in suspected.tolist():
         first, end = np.searchsorted(in_order, (query, query + 1))
         found = [tags[line] for line in by_query[first:end].tolist()]

@@ -28,7 +28,7 @@ def unspent_in_words(decision: Decision) -> Iterator[str]:
 
 def excluded_in_words(decision: Decision) -> Iterator[str]:
     """Which configurations cost more than every budget of the headline, which has chosen without them."""
-    sweep, budgets = decision.sweep, decision.settled
+    sweep, budgets = decision.sweep, decision.headline_cutoffs
     compared = [run for budget in budgets for run in sweep.at(budget).outcomes]
     if decision.is_interpolated and (excluded := _absent(decision, compared)):
         are, their = ("is", "its") if len(excluded) == 1 else ("are", "their")

@@ -129,8 +129,8 @@ def _which_at_each(decision: Decision) -> str:
     sweep, choices = decision.sweep, decision.choices.values()
     by = f"by {sweep.metric_title}, " if sweep.budgeted else ""
     groups, alone = _by_label(decision), all(alone_meets(decision, choice) for choice in choices)
-    if decision.headline.everywhere or (len(groups) == 1 and not alone):
-        some = decision.settled
+    if decision.headline.everywhere or (len(groups) == 1 and decision.headline.meets and not alone):
+        some = decision.headline_cutoffs
         where = f"every {sweep.cutoff}" if len(some) == len(choices) else cutoffs_in_words(sweep, *some)
         others = _always_tied(decision)
         which = _with_others(decision, sweep.label(decision.named), others)
@@ -165,7 +165,7 @@ def _which_of(decision: Decision, choice: Choice) -> str:
 
 def _always_tied(decision: Decision) -> list[Outcome]:
     """The configurations, besides the named one, that are tied with the best at every cutoff of the headline."""
-    settled = map(decision.choices.__getitem__, decision.settled)
+    settled = map(decision.choices.__getitem__, decision.headline_cutoffs)
     labels = [{decision.sweep.label(outcome) for outcome in choice.tied} for choice in settled]
     common = set.intersection(*labels) - {decision.sweep.label(decision.named)}
     return [outcome for outcome in decision.headline.allowed.outcomes if decision.sweep.label(outcome) in common]
@@ -175,7 +175,7 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
     """A configuration, and in brackets those that cannot be told apart from the best."""
     if not others:
         return label
-    settled = [decision.choices[cutoff] for cutoff in decision.settled]
+    settled = [decision.choices[cutoff] for cutoff in decision.headline_cutoffs]
     tied = all(label in map(decision.sweep.label, choice.tied) for choice in settled)
     level = decision.headline.allowed
     varied = [name for name in decision.sweep.axes if name != decision.sweep.cutoff]
@@ -191,7 +191,7 @@ def _with_others(decision: Decision, label: str, others: Sequence[Outcome]) -> s
 def _by_label(decision: Decision) -> list[tuple[str, list[int | None]]]:
     """The named configurations, each with the cutoffs at which it is named."""
     groups: dict[str, list[int | None]] = {}
-    for cutoff in decision.settled:
+    for cutoff in decision.headline_cutoffs:
         choice = decision.choices[cutoff]
         label = decision.sweep.label(choice.named) if choice.meets else "none meets the requirements"
         groups.setdefault(label, []).append(cutoff)

@@ -126,6 +126,9 @@ def checked_answers(answers: object, queries: int, name: str) -> Answers:
     if len(found) != queries:
         raise RetrieverError(f"{name}: results: found those of {len(found)} queries, expected those of {queries}")
     for query, results in enumerate(found):
+        if not isinstance(results, Sequence | None):
+            kind = type(results).__name__
+            raise RetrieverError(f"{name}: results[{query}]: found {kind}, expected a sequence of Result, or None")
         for rank, result in enumerate(results or ()):
             if flaw := _flaw_of_result(result):
                 place = f"[{query}][{rank}] (query {query}, rank {rank + 1})"
@@ -136,8 +139,8 @@ def checked_answers(answers: object, queries: int, name: str) -> Answers:
 def _flaw_of_result(result: object) -> str | None:
     if not isinstance(result, Result):
         return f"found {type(result).__name__}, expected a Result"
-    texts = (*result.ids, result.source, result.page, result.text)
-    if not isinstance(result.ids, tuple) or not all(isinstance(text, str) for text in texts):
+    texts = (result.source, result.page, result.text)
+    if not isinstance(result.ids, tuple) or not all(isinstance(text, str) for text in (*result.ids, *texts)):
         return f"found {result!r:.200}, expected ids as a tuple, and ids, source, page and text as strings"
     if not isinstance(result.score, Real | None):
         return f"found the score {result.score!r}, expected a number or None"

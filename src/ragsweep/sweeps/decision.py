@@ -105,8 +105,7 @@ class Decision:
         Only cutoffs at which a configuration meets the requirements count, if there are any; of these, `settled` ones
         at which most configurations were measured: where jobs have failed, what is left has won nothing.
         """
-        asked = self.sweep.settings.at
-        if asked is not None and asked in self.choices:
+        if (asked := self.sweep.settings.at) is not None and asked in self.choices:
             return self.choices[asked]
         meeting = settled([choice for choice in self.choices.values() if choice.meets] or [*self.choices.values()])
         measured = [len(self.sweep.at(choice.cutoff).outcomes) for choice in meeting]
@@ -114,9 +113,10 @@ class Decision:
         return fullest[(len(fullest) - 1) // 2]
 
     @property
-    def settled(self) -> list[int | None]:
-        """The cutoffs that the headline is about."""
-        return [choice.cutoff for choice in settled([*self.choices.values()])]
+    def headline_cutoffs(self) -> list[int | None]:
+        """The cutoffs that the headline is about: that of its choice alone, if it is none of the `settled` ones."""
+        cutoffs = [choice.cutoff for choice in settled([*self.choices.values()])]
+        return cutoffs if self.headline.cutoff in cutoffs else [self.headline.cutoff]
 
     @property
     def named(self) -> Outcome:

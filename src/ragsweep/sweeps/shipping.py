@@ -16,17 +16,17 @@ SHIPPED = (None, "tied", "one configuration", "same values")  # what `not_shippe
 def not_shipped(decision: Decision) -> NotShipped | None:
     """Why the choice of the headline should not be shipped for what these queries show; None if it should.
 
-    The first reason of these: no configuration meets the requirements, the choice is not better than guessing, it
+    The first reason of these: no configuration meets the requirements there, the choice is not better than guessing, it
     depends on how answers count that could not be read, quality does not choose (`undecided`), or the data is doubtful.
     """
-    why, guessing = undecided(decision), decision.against_guessing.get(decision.named)
-    if why == "requirements":
-        return why
+    guessing = decision.against_guessing.get(decision.named)
+    if not decision.headline.meets:
+        return "requirements"
     if guessing and not guessing.better:
         return "guessing"
     if decision.unread and decision.unread.replacing:
         return "unread answers"
-    return why or ("doubtful data" if doubted(decision) else None)
+    return undecided(decision) or ("doubtful data" if doubted(decision) else None)
 
 
 def undecided(decision: Decision) -> Undecided | None:

@@ -52,7 +52,7 @@ class _Line(NamedTuple):
 def describe(client: MlflowClient, experiment_id: str, decided: Decided) -> None:
     """Put a decision at the top of the experiment's description, below a pinned one.
 
-    The earlier decisions of the same sweep, and of sweeps of the same kind, are replaced.
+    The decision of the same sweep, and earlier ones of sweeps of the same kind, are replaced.
     """
     with suppress(*UNREACHABLE):  # the decision is in the run, too
         known = _lines(client, experiment_id)
@@ -64,8 +64,9 @@ def describe(client: MlflowClient, experiment_id: str, decided: Decided) -> None
         if any(each.run_id == new.run_id for each in pinned):
             _write(client, experiment_id, [new], others)
         else:
-            others = [each for each in others if each.run_id != new.run_id and each.kind != new.kind]
-            _write(client, experiment_id, pinned, [new, *others])
+            alike = [each for each in others if each.run_id == new.run_id or each.kind == new.kind]
+            latest = max([new, *(each for each in alike if each.run_id != new.run_id)], key=lambda each: each.date)
+            _write(client, experiment_id, pinned, [latest, *(each for each in others if each not in alike)])
 
 
 def pin(client: MlflowClient, experiment_id: str, decided: Decided, *, remove: bool = False) -> None:

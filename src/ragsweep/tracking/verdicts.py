@@ -96,7 +96,7 @@ def _verdict(decision: Decision, choice: Choice, outcome: Outcome) -> str:
     if outcome.name in choice.excluded:
         return "left out"
     if outcome is choice.named:
-        if (why := not_shipped(decision)) not in SHIPPED:
+        if (why := not_shipped(decision)) not in (*SHIPPED, "requirements"):  # this one meets them
             return f"not shipped: {why}"
         return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
     return "tied" if outcome in choice.tied else "worse"

@@ -81,6 +81,8 @@ LATENCY = np.array([1.0])
         ([[page(1)]] * 10, "returned list, expected Answers"),
         (Answers([[page(1)]] * 9, LATENCY), "results: found those of 9 queries, expected those of 10"),
         (Answers(None, LATENCY), "results: found NoneType, expected a sequence for each query"),
+        (Answers([iter([page(1)])] * 10, LATENCY), r"results\[0\]: found list_iterator, expected a sequence of Result"),
+        (Answers([[page(1)._replace(ids=None)]] * 10, LATENCY), "expected ids as a tuple"),
         (Answers([page(1)] * 10, LATENCY), r"results\[0\]\[0\] \(query 0, rank 1\): found tuple, expected a Result"),
         (
             Answers([[page(1), {"page": 1}]] * 10, LATENCY),

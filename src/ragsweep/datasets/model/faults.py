@@ -76,7 +76,8 @@ class Faults:
         for each in self.found[:FAULTS_SHOWN]:
             text = each.text.removeprefix(f"{self.path}, ")
             place, _, problem = text.partition(": ")
-            kind, value, remark = VALUES.sub("", problem), FIRST_VALUE.match(problem), REMARK.search(problem)
+            kind, value = VALUES.sub("", problem), FIRST_VALUE.match(problem)
+            remark = REMARK.search(problem, value.end() if value else 0)
             instead = remark[0] if remark and remark[0] not in said else ""
             again = f"{place}: {f'{value[0]}, too' if value else 'the same'}{instead}"
             shown.append(again if kind in said else text if shown else each.text)

@@ -43,9 +43,8 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
         known = _known_names(tuple(row), relevant, tuple(others))
     except DatasetError as error:
         raise DatasetError(f"{where}: {error}") from None
-    if numbered := [
-        name for name in _numbered(tuple(row), relevant, tuple(known.items())) if row[name] not in (None, "")
-    ]:
+    numbers = _numbered(tuple(row), relevant, tuple(known.items()))
+    if numbered := [name for name, first in numbers.items() if row[name] not in (None, "", [], row[first])]:
         found = f"{listed(numbered)} would be a further judgment, which is not read"
         raise DatasetError(f"{where}: {found}; expected each judgment in a row of its own, or a list of them")
     return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
@@ -83,14 +82,14 @@ def _known_names(
 
 
 @lru_cache(maxsize=100)
-def _numbered(row: tuple[str, ...], relevant: tuple[str, ...], known: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """The columns whose names are those of columns of judgments with a number, such as `page_2` or `page.1`."""
+def _numbered(row: tuple[str, ...], relevant: tuple[str, ...], known: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """Columns such as `page_2` or `page.1`, each with the column of judgments whose name it has with a number."""
     read_as = dict(known)
-    names = {read_as.get(name, name): _folded(name) for name in row} if relevant else {}
-    judging = {names[name] for name in relevant if name in names}
-    judging = judging or {names[name] for name in (*SOURCE, *PAGE) if name in names}
+    names = {read_as.get(name, name): name for name in row} if relevant else {}
+    judging = {_folded(names[name]): names[name] for name in relevant if name in names}
+    judging = judging or {_folded(names[name]): names[name] for name in (*SOURCE, *PAGE) if name in names}
     numbers = {name: NUMBERED.fullmatch(_folded(name)) for name in row}
-    return tuple(name for name, number in numbers.items() if number and number[1] in judging)
+    return {name: judging[number[1]] for name, number in numbers.items() if number and number[1] in judging}
 
 
 def with_columns(rows: Iterable[tuple[str, Entry]], names: Iterable[str]) -> Iterator[tuple[str, Entry]]:

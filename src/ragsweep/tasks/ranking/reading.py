@@ -177,11 +177,12 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
             raise DatasetError(f"{kind.name}: found the columns {found}; expected one called {' or '.join(known)}")
         if list(frame.columns).count(name) > 1:
             raise DatasetError(f"{kind.name}: found several columns called {name}; expected one")
-        others = [other for other in kind.columns if known is numbers and other in frame.columns and other != name]
-        if differing := [other for other in others if not (frame[other] == frame[name]).all()]:
-            found = f"{name} and {differing[0]} could be the {kind.number}, and differ"
-            raise DatasetError(f"{kind.name}: {found}; expected one of them")
         names.append(name)
+    others = frame.loc[:, frame.columns.isin(kind.columns) & (frame.columns != names[-1])]
+    others = others.select_dtypes(["number", "bool"])  # a text beside it is no grade
+    if differing := [other for other in others if not others[other].eq(frame[names[-1]], axis=0).to_numpy().all()]:
+        found = f"{names[-1]} and {differing[0]} could be the {kind.number}, and differ"
+        raise DatasetError(f"{kind.name}: {found}; expected one of them")
     systems = next((frame[name].tolist() for name in (*TAGS, "name") if name in frame.columns), [""] * len(frame))
     return zip(*(frame[name].tolist() for name in names), systems, strict=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted, say_once
@@ -12,7 +13,7 @@ from ragsweep.datasets.model.collection import Judgment, Query
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import ANSWERABLE
 from ragsweep.datasets.readers.fields import listed
-from ragsweep.datasets.readers.judgment_fields import document_of_row, grade_columns
+from ragsweep.datasets.readers.judgment_fields import PAGE, SOURCE, document_of_row, grade_columns
 
 NOT_RELEVANT = {
     *("0", "0.0", "false", "falsch", "faux", "falso", "no", "n", "nein", "non", "não"),
@@ -66,10 +67,13 @@ class RowsOfQuestion:
         return dict.fromkeys(name for name in {**first, **further} if first.get(name) != further.get(name))
 
     def expect_its_document(self, judgments: Iterable[Judgment], sources: Set[str]) -> None:
-        """Raise `DatasetError` if a field names another document than that of the only page with a judged number."""
+        """Raise `DatasetError` if a field names another document than that of the only page with a judged number.
+
+        Only a name with an ending: a document `3` or `A` may be a level or an option elsewhere.
+        """
         found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & sources
         for name, value in self.query.fields if not any("#" in key for key in self.grades) else ():
-            if found and value in sources and value not in found:
+            if found and value in sources and value not in found and PurePosixPath(value).suffix:
                 key, its = next(iter(self.grades)), min(found)
                 said = f"page {key!r} is that of {its}, but {name!r} is {value!r}"
                 raise DatasetError(f"{self.where}: {said}; call that column 'source', or write {f'{its}#{key}'!r}")
@@ -139,7 +143,10 @@ def expect_no_grade(
     if any(map(grade_columns, rows)):
         return
     is_of_one = all(len(each.grades) <= 1 for each in questions)
+    known = {ANSWERABLE, *SOURCE, *PAGE}
     for name in dict.fromkeys([*differing, *(name for each in questions for name, _ in each.query.fields)]):
+        if name in known:
+            continue
         texts = {_label(row.get(name)) for row in rows}
         given = texts - {""}
         is_mark = texts != given and len(given) == 1 and given <= ARE_RELEVANT
