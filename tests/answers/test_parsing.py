@@ -314,6 +314,7 @@ NOT_ONE_LETTER = [
     "The answer is B. I can't find any support for it.",
     "The answer is B. I cannot say.",
     "I can't say that the answer is B.",
+    "I can't deny or confirm that the answer is B.",
     "I cannot conclude that the answer is B.",
     # no answer
     "A) Malaria\nI can't pick.",
