@@ -116,6 +116,13 @@ def test_a_test_set_of_deepeval_is_read_by_its_context_and_not_by_what_was_retri
     assert spans(read(tmp_path / "goldens.json")) == FOUND
 
 
+def test_paragraphs_with_their_titles_as_in_hotpotqa_are_no_references(tmp_path):
+    row = {"question": "What?", "context": [["Anaemia", ["Iron tablets treat anaemia."]]]}
+    (tmp_path / "t.json").write_text(json.dumps([row]))
+    with pytest.raises(DatasetError, match="'references' is missing; found 'question', 'context'"):
+        read(tmp_path / "t.json")
+
+
 @pytest.mark.parametrize("name", ["contexts", "retrieved_contexts", "retrieval_context"])
 def test_what_a_system_retrieved_is_no_judgment(tmp_path, name):
     (tmp_path / "t.json").write_text(json.dumps([{"question": "What?", name: ["Iron tablets treat anaemia."]}]))
