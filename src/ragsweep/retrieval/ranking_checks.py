@@ -126,11 +126,17 @@ def checked_answers(answers: object, queries: int, name: str) -> Answers:
     if len(found) != queries:
         raise RetrieverError(f"{name}: results: found those of {len(found)} queries, expected those of {queries}")
     for query, results in enumerate(found):
+        if not isinstance(results, Sequence | None):
+            raise RetrieverError(
+                f"{name}: results[{query}]: found {type(results).__name__}, expected a sequence or None"
+            )
         for rank, result in enumerate(results or ()):
             if flaw := _flaw_of_result(result):
                 place = f"[{query}][{rank}] (query {query}, rank {rank + 1})"
                 raise RetrieverError(f"{name}: results{place}: {flaw}")
-    return answers._replace(latency_ms=_latency(answers.latency_ms, queries, name))
+    latency: object = answers.latency_ms
+    unknown = isinstance(latency, Sequence) and not latency
+    return answers._replace(latency_ms=_latency(np.empty(0) if unknown else latency, queries, name))
 
 
 def _flaw_of_result(result: object) -> str | None:

@@ -81,6 +81,7 @@ LATENCY = np.array([1.0])
         ([[page(1)]] * 10, "returned list, expected Answers"),
         (Answers([[page(1)]] * 9, LATENCY), "results: found those of 9 queries, expected those of 10"),
         (Answers(None, LATENCY), "results: found NoneType, expected a sequence for each query"),
+        (Answers([iter([page(1)])] * 10, LATENCY), r"results\[0\]: found list_iterator, expected a sequence or None"),
         (Answers([page(1)] * 10, LATENCY), r"results\[0\]\[0\] \(query 0, rank 1\): found tuple, expected a Result"),
         (
             Answers([[page(1), {"page": 1}]] * 10, LATENCY),
@@ -107,6 +108,11 @@ LATENCY = np.array([1.0])
 def test_answers_of_another_form_are_refused_by_the_name_of_the_class(answers, expected):
     with pytest.raises(RetrieverError, match=rf"\.Odd: .*{expected}"):
         found(Odd(answers))
+
+
+@pytest.mark.parametrize("unknown", [[], (), np.array([])])
+def test_a_system_need_not_know_its_latency(unknown):
+    assert found(Odd(Answers([[page(1)]] * 10, unknown)))[2] == [["m.pdf#1"]] * 10
 
 
 def test_only_queries_with_judgments_are_asked():
