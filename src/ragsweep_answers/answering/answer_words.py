@@ -141,7 +141,8 @@ OPEN = (
     r"|возможно)\b|如果|可能是|かも)"
 )
 INSISTS = (  # after "I can't"
-    r"\s+(?:help\s+(?!(?:but\s+)?(?:wonder|doubt))(?:but|\w+ing)|but|deny(?!\s+n?or\b)|stress|emphasi[sz]e|overstate)\b"
+    r"\s+(?:help\s+(?!(?:but\s+)?(?:wonder|doubt|suspect|question|disagree))(?:but|\w+ing)|but"
+    r"|deny(?!\s+n?or\b)|stress|emphasi[sz]e|overstate)\b"
 )
 DENIED = (
     rf"(?:n't\b(?!{INSISTS})|\b(?:cannot\b(?!{INSISTS})|not|never|no(?!\s+doubt)|none|nobody|nothing|(?<!no\s)doubt\w*|false|wrong|incorrect"
