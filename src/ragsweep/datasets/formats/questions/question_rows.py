@@ -161,7 +161,7 @@ def say_if_joined(path: str, questions: Iterable[RowsOfQuestion]) -> None:
     """Print that an id is one that could be several: where no documents are known, none is refused."""
     if found := [key for each in questions for key in each.grades if JOINED.search(key)]:
         such = f"{counted(len(found), 'judgment')} such as {found[0][:80]!r}: each is one id"
-        say_once(f"{path}: {such}; write semicolons between several")
+        say_once(f"{path}: {such}; where several are meant, write semicolons between them")
 
 
 def _left_out(
