@@ -46,7 +46,9 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
         raise DatasetError(f"{where}: {error}") from None
     if numbered := [name for name in _numbered(tuple(row), relevant, tuple(known.items())) if row[name] not in BLANK]:
         found = f"{listed(numbered)} would be a further judgment, which is not read"
-        raise DatasetError(f"{where}: {found}; expected each judgment in a row of its own, or a list of them")
+        raise DatasetError(
+            f"{where}: {found}; expected each judgment in a row of its own, or a list of them; rename what is none"
+        )
     return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
 
 
