@@ -316,6 +316,10 @@ NOT_ONE_LETTER = [
     "The answer is B. I can't find any support for it.",
     "The answer is B. I cannot say.",
     "I can't say that the answer is B.",
+    "I can't deny or confirm that the answer is B.",
+    "The answer is B. I can't help suspecting that it is C.",
+    "The answer is B. I can't help questioning this.",
+    "I can't help disagreeing that the answer is B.",
     "I cannot conclude that the answer is B.",
     # no answer
     "A) Malaria\nI can't pick.",

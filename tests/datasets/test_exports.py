@@ -335,6 +335,15 @@ def test_a_column_that_looks_like_the_grade_of_each_judgment_is_refused(tmp_path
     assert [each[2] for each in judged(tmp_path, graded)] == [1, 0]
 
 
+def test_columns_that_are_not_read_as_a_grade_are_said_in_one_sentence(tmp_path, capsys):
+    """`answerable` is none of them: it is read."""
+    judged(tmp_path, "query,page,answerable,is_multihop,needs_table\nwhat,1,true,0,yes\nwho,,false,1,no\n")
+    assert capsys.readouterr().err.splitlines() == [
+        f"{tmp_path / 'q.csv'}: the columns 'is_multihop', 'needs_table' are not read as a grade; "
+        "if one is, call it 'grade', with whole numbers"
+    ]
+
+
 @pytest.mark.parametrize(
     ("key", "is_said"),
     [
@@ -419,6 +428,9 @@ def test_rows_with_grades_or_without_judgments_are_not_said_to_count_as_relevant
         ({"page": 1, "page_2": ""}, False),
         ({"page": 1, "page_2": []}, False),
         ({"page": 1, "page.1": 1}, False),
+        ({"page": 1, "page_2": "nan"}, False),
+        ({"page": 1, "page_0": 0}, False),
+        ({"source": "book.pdf", "page": 1, "source_2024": "book_old.pdf"}, False),
         ({"relevant_docs": "1", "page_2": "2"}, False),
         ({"page": 1, "note_2": "2"}, False),
     ],

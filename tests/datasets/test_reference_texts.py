@@ -121,6 +121,13 @@ def test_beside_the_contexts_of_ragas_a_list_called_context_is_a_field(tmp_path)
     assert spans(read(tmp_path / "t.json")) == FOUND
 
 
+def test_paragraphs_with_their_titles_as_in_hotpotqa_are_no_references(tmp_path):
+    row = {"question": "What?", "context": [["Anaemia", ["Iron tablets treat anaemia."]]]}
+    (tmp_path / "t.json").write_text(json.dumps([row]))
+    with pytest.raises(DatasetError, match="'references' is missing; found 'question', 'context'"):
+        read(tmp_path / "t.json")
+
+
 @pytest.mark.parametrize("name", ["contexts", "retrieved_contexts", "retrieval_context"])
 def test_what_a_system_retrieved_is_no_judgment(tmp_path, name):
     (tmp_path / "t.json").write_text(json.dumps([{"question": "What?", name: ["Iron tablets treat anaemia."]}]))

@@ -375,6 +375,19 @@ def test_a_dataset_of_a_user_that_ignores_which_questions_are_asked_is_refused(s
         dataset_of(Theirs(**setting), PageChunker(), None, NO_STORE)
 
 
+class Grouping(Theirs):
+    """One that groups in its own way, by what it does not keep as a field."""
+
+    def load(self):
+        read = super().load()
+        return replace(read, queries=tuple(replace(query, fields=(), group="all") for query in read.queries))
+
+
+def test_a_dataset_of_a_user_may_group_questions_in_its_own_way():
+    items = dataset_of(Grouping(group="of"), PageChunker(), None, NO_STORE)
+    assert [query.group for query in items.queries] == ["all"] * 3
+
+
 THEIRS = """
 import sys
 import numpy as np

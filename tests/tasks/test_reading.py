@@ -122,9 +122,12 @@ def test_unreadable_input_is_refused_in_one_line(source, message):
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(("label", "is_refused"), [(2, True), (1, False), (1.0, False), ("yes", False)])
+@pytest.mark.parametrize(
+    ("label", "is_refused"),
+    [(2, True), ("2", True), (1, False), (1.0, False), ("1", False), ("geography", False), (None, False)],
+)
 def test_two_columns_of_grades_must_agree(label, is_refused):
-    """Such as those of two judges; of a file, two such columns are refused, too."""
+    """Such as those of two judges; of a file, two such columns are refused, too. A column of names is no grade."""
     frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "label": [label]})
     refused = pytest.raises(DatasetError, match="relevance and label could be the grade, and differ; expected one")
     with refused if is_refused else nullcontext():

@@ -133,7 +133,9 @@ def checked_answers(answers: object, queries: int, name: str) -> Answers:
             if flaw := _flaw_of_result(result):
                 place = f"[{query}][{rank}] (query {query}, rank {rank + 1})"
                 raise RetrieverError(f"{name}: results{place}: {flaw}")
-    return answers._replace(latency_ms=_latency(answers.latency_ms, queries, name))
+    latency: object = answers.latency_ms
+    unknown = isinstance(latency, Sequence) and not latency
+    return answers._replace(latency_ms=_latency(np.empty(0) if unknown else latency, queries, name))
 
 
 def _flaw_of_result(result: object) -> str | None:

@@ -141,8 +141,8 @@ OPEN = (
     r"|возможно)\b|如果|可能是|かも)"
 )
 INSISTS = (  # after "I can't"
-    r"\s+(?:help\s+(?!(?:but\s+)?(?:wonder|doubt|\w+\s+(?:that\s+)?(?:it|[A-Z])\b))(?:but|\w+ing)|but|deny|stress"
-    r"|emphasi[sz]e|overstate)\b"
+    r"\s+(?:help\s+(?!(?:but\s+)?(?:wonder|doubt|suspect|question|disagree|\w+\s+(?:that\s+)?(?:it|[A-Z])\b))"
+    r"(?:but|\w+ing)|but|deny(?!\s+n?or\b)|stress|emphasi[sz]e|overstate)\b"
 )
 DENIED = (
     rf"(?:n't\b(?!{INSISTS})|\b(?:cannot\b(?!{INSISTS})|not|never|no(?!\s+doubt)|none|nobody|nothing|(?<!no\s)doubt\w*|false|wrong|incorrect"

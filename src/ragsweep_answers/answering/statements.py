@@ -108,7 +108,7 @@ PRAISED = re.compile(
 UNSURE = re.compile(
     r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide|choose"
     r"|pick"
-    rf"|tell|say|determine|answer)\b|\bI\s+(?:(?:cannot|can't)(?!{INSISTS}|\s+(?:(?:disagree|ignore|overlook)\b"
+    rf"|tell|say|determine|answer)\b|\bI\s+(?:(?:cannot|can't)(?!{INSISTS}|\s+(?:disagree\b"
     r"|(?:think\s+of|imagine|find)\s+(?:a\s+better|another)\b))|decline|refuse|(?:am\s+)?(?:unsure|uncertain|unable\s+to\s+"
     r"(?:decide|answer|determine)))\b"
 )

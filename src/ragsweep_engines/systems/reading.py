@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import product
 from math import isfinite, isnan
 from numbers import Real
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import number_of, say_if_distances
 from ragsweep.retrieval.results import Result
-from ragsweep_engines.systems.usual_fields import LISTS, NAMES, WITHIN
+from ragsweep_engines.systems.usual_fields import LAST, LISTS, NAMES, WITHIN
 
 MOST_LEVELS = 4  # of objects within objects
 MOST_IN_LIST = 100  # entries of a list in a field; a longer one is an embedding
@@ -89,7 +90,7 @@ class Reader:
 
     def _expect_known(self, listed: Sequence[Any]) -> None:
         """Raise `RetrieverError` if no result has a field of a usual name, even an empty one, and none is set."""
-        named = (each for found in listed for name in NAMES if name != "score" for each in _usual(found, NAMES[name]))
+        named = (each for found in listed for name in NAMES if name != "score" for each in _usual(found, name))
         if any(self._fields) or any(isinstance(each, str | int | float) for each in named):
             return
         there = some_of(sorted({name for found in listed for name in _names(found)})) or "none"
@@ -229,7 +230,7 @@ def _result(found: object, fields: Fields) -> Result:
 
 def _values(read: Mapping[str, Any], name: str, path: str | None) -> Iterator[object]:
     """The values of a field, the likeliest first; only those that are plain."""
-    for found in [_at_path(read, name, path)] if path else _usual(read, NAMES[name]):
+    for found in [_at_path(read, name, path)] if path else _usual(read, name):
         each = found[0] if isinstance(found, list) and len(found) == 1 else found  # as Solr and Elasticsearch have it
         if name == "text" and isinstance(each, dict):  # a part of a text, as OpenAI and Cohere have it
             each = each.get("text")
@@ -245,9 +246,9 @@ def _at_path(read: Mapping[str, Any], name: str, path: str) -> object:
         raise RetrieverError(f"retriever.{name}: {path!r} fails on a result ({first_line(error)})") from error
 
 
-def _usual(read: Mapping[str, Any], names: Sequence[str]) -> Iterator[object]:
-    """The values of these names, wherever results usually have them."""
-    for place in WITHIN:
+def _usual(read: Mapping[str, Any], field: str) -> Iterator[object]:
+    """The values of the usual names of a field, wherever results usually have them."""
+    for names, place in product((NAMES[field], LAST.get(field, ())), WITHIN):
         inner = _at(read, place) if place else read
         for name in names:
             yield _at(inner, name) if inner is not None else _at(read, f"{place}.{name}")

@@ -27,7 +27,6 @@ NAMES = {
         *("source", "file_path", "file_name", "filename", "filepath", "file", "path", "document", "doc", "url"),
         *("doc_uri", "fileName"),  # of MLflow's documents, and of programs in JavaScript
         *("document_name", "document_keyword"),  # of Ragie, RAGFlow
-        *("sourceUri", "link", "location.s3Location.uri", "DocumentURI"),  # of Google's and of Amazon's services
     ),
     "page": (
         *("page", "page_number", "page_label", "page_no", "page_num"),
@@ -38,4 +37,7 @@ NAMES = {
         *("pageContent", "chunk_text", "Content", "blurb", "title"),
     ),
     "score": ("score", "_score", "similarity", "relevance_score", "@search.score"),
+}
+LAST = {  # names that count where a result has none of the others: addresses, also of a page that shows the document
+    "source": ("sourceUri", "link", "location.s3Location.uri", "DocumentURI"),  # of Google's and of Amazon's services
 }

@@ -268,6 +268,13 @@ def test_results_are_read_whatever_their_shape(answer, expected):
     assert results_of(answer, USUAL) == expected
 
 
+def test_the_address_of_a_result_is_its_source_only_where_it_has_no_other():
+    shown = {"text": "t", "link": "https://b/show/1", "metadata": {"source": "a.pdf"}}
+    assert results_of([shown], USUAL) == [Result((), "a.pdf", "", "t")]
+    del shown["metadata"]
+    assert results_of([shown], USUAL) == [Result((), "https://b/show/1", "", "t")]
+
+
 def test_scores_by_id_that_rise_are_said_to_look_like_distances(capsys):
     nearest_first = {f"d{rank}": rank / 20 for rank in range(12)}
     assert results_of(nearest_first, USUAL)[0].ids == ("d11",)

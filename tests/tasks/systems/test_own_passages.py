@@ -111,6 +111,11 @@ def test_answers_of_another_form_are_refused_by_the_name_of_the_class(answers, e
         found(Odd(answers))
 
 
+@pytest.mark.parametrize("unknown", [[], (), np.array([])])
+def test_a_system_need_not_know_its_latency(unknown):
+    assert found(Odd(Answers([[page(1)]] * 10, unknown)))[2] == [["m.pdf#1"]] * 10
+
+
 def test_only_queries_with_judgments_are_asked():
     system = System(lambda at: [page(at)])
     judged = (Judgment("2", "m.pdf#2", 1), Judgment("5", "m.pdf#9", 1))

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.collection import Document, Judgment, Page, Unit
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed, whole
+from ragsweep.datasets.readers.fields import MISSING_VALUES, SHOWN_CHARACTERS, listed, whole
 from ragsweep.text.normalisation import composed, same_name
 
 Key = Literal["page", "page_number", "document"]
@@ -19,7 +19,6 @@ Match = Literal["qualified", "page_number"]
 PageOrDocument = Literal["page", "document"]
 
 SHOWN_UNITS = 3  # documents or pages in a message
-MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null", "NA", "N/A", "#N/A")  # as pandas, R and spreadsheets write one
 PARTS = re.compile(
     r"(?:[\s,;/|&~+\u2010-\u2015\u2026\u060c\u061b\u3001\uff0c\uff1b\uff5e-]|\.\.)+"
 )  # what people write between pages: 1-3, p. 1, 1, 2

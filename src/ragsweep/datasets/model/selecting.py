@@ -57,7 +57,8 @@ class Selecting:
         """Raise `ConfigError` unless a collection is as `selected` returns it: `load` would ignore these settings."""
         wanted = None if self.ids is None else _wanted(self.ids)
         unwanted = wanted is not None and any(composed(query.query_id) not in wanted for query in collection.queries)
-        if unwanted or (self.group is not None and grouped(collection, self.group).queries != collection.queries):
+        alone = self.group is not None and all(query.group is None for query in collection.queries)
+        if unwanted or (alone and grouped(collection, self.group).queries != collection.queries):
             setting = SETTING if unwanted else grouping.SETTING
             found = f"{kind_of(self)}.load() leaves it without effect"
             raise ConfigError(f"{setting}: {found}; expected it to return self.selected(collection, None)")

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.fields import listed
+from ragsweep.datasets.readers.fields import MISSING_VALUES, listed
 from ragsweep.datasets.readers.judgment_fields import GRADE, PAGE, SOURCE
 
 SEPARATORS = re.compile(r"[\s.-]+")
@@ -18,7 +18,8 @@ OF_JUDGMENTS = re.compile(
 OF_IDS = dict.fromkeys(("question_id", "query_id", "qid", "case_id"), "id")
 FURTHER = OF_IDS | dict.fromkeys(("page_no", "page_nr"), "page_number")
 FURTHER |= {"document_name": "document", "doc_name": "doc"}
-NUMBERED = re.compile("(.*?)_?[0-9]+")
+NUMBERED = re.compile("(.*?)_?[1-9][0-9]?")  # no year, nor the index of a page from 0
+BLANK: tuple[object, ...] = (None, "", [], *MISSING_VALUES)
 FURTHER_GRADES = ("relevant", "is_relevant", "relevancy")  # beside a page or a document
 
 
@@ -44,9 +45,11 @@ def with_known_names(row: Entry, relevant: tuple[str, ...], others: Iterable[tup
     except DatasetError as error:
         raise DatasetError(f"{where}: {error}") from None
     numbers = _numbered(tuple(row), relevant, tuple(known.items()))
-    if numbered := [name for name, first in numbers.items() if row[name] not in (None, "", [], row[first])]:
+    if numbered := [name for name, first in numbers.items() if row[name] not in (*BLANK, row[first])]:
         found = f"{listed(numbered)} would be a further judgment, which is not read"
-        raise DatasetError(f"{where}: {found}; expected each judgment in a row of its own, or a list of them")
+        raise DatasetError(
+            f"{where}: {found}; expected each judgment in a row of its own, or a list of them; rename what is none"
+        )
     return type(row)({known.get(name, name): value for name, value in row.items()}) if known else row
 
 

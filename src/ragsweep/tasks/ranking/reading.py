@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
+from math import isnan
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -179,12 +180,17 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
             raise DatasetError(f"{kind.name}: found several columns called {name}; expected one")
         names.append(name)
     others = frame.loc[:, frame.columns.isin(kind.columns) & (frame.columns != names[-1])]
-    others = others.select_dtypes(["number", "bool"])  # a text beside it is no grade
-    if differing := [other for other in others if not others[other].eq(frame[names[-1]], axis=0).to_numpy().all()]:
+    if differing := [other for other, column in others.items() if _differ(frame[names[-1]], column)]:
         found = f"{names[-1]} and {differing[0]} could be the {kind.number}, and differ"
         raise DatasetError(f"{kind.name}: {found}; expected one of them")
     systems = next((frame[name].tolist() for name in (*TAGS, "name") if name in frame.columns), [""] * len(frame))
     return zip(*(frame[name].tolist() for name in names), systems, strict=True)
+
+
+def _differ(some: Iterable[object], others: Iterable[object]) -> bool:
+    """Whether two columns have different numbers in a row. What is no number, such as a topic, is no grade."""
+    pairs = ((number_of(one), number_of(other)) for one, other in zip(some, others, strict=True))
+    return any(one != other for one, other in pairs if not isnan(one + other))
 
 
 def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:

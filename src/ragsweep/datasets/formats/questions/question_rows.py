@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import counted, say_once
+from ragsweep.core.terminal import counted, say_once, verb
 from ragsweep.datasets.model.collection import Judgment, Query
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import ANSWERABLE
@@ -142,30 +142,31 @@ def expect_no_grade(
     """
     if any(map(grade_columns, rows)):
         return
-    is_of_one = all(len(each.grades) <= 1 for each in questions)
+    unread = list[str]()
     known = {ANSWERABLE, *SOURCE, *PAGE}
-    for name in dict.fromkeys([*differing, *(name for each in questions for name, _ in each.query.fields)]):
-        if name in known:
-            continue
+    fields = dict.fromkeys([*differing, *(name for each in questions for name, _ in each.query.fields)])
+    for name in [each for each in fields if each not in known]:
         texts = {_label(row.get(name)) for row in rows}
         given = texts - {""}
         is_mark = texts != given and len(given) == 1 and given <= ARE_RELEVANT
         if not is_mark and not (given & NOT_RELEVANT and given - NOT_RELEVANT and given <= LIKE_GRADES):
             continue
-        found = f"the column {name!r} has {', '.join(sorted(given))}{' or nothing' * is_mark}"
-        expected = "call it 'grade', with whole numbers, if it is one"
         if name in differing:
+            found = f"the column {name!r} has {', '.join(sorted(given))}{' or nothing' * is_mark}"
             problem = "which differ between the rows of a question"
-            raise DatasetError(f"{path}: {found}, {problem}: {expected}, or leave it out")
-        if is_of_one:
-            say_once(f"{path}: {found} and is not read as a grade: {expected}")
+            expected = "call it 'grade', with whole numbers, if it is one, or leave it out"
+            raise DatasetError(f"{path}: {found}, {problem}: {expected}")
+        unread.append(name)
+    if unread and all(len(each.grades) <= 1 for each in questions):
+        columns = f"the column{'s' * (len(unread) > 1)} {listed(unread)} {verb(len(unread), 'are')}"
+        say_once(f"{path}: {columns} not read as a grade; if one is, call it 'grade', with whole numbers")
 
 
 def say_if_joined(path: str, questions: Iterable[RowsOfQuestion]) -> None:
     """Print that an id is one that could be several: where no documents are known, none is refused."""
     if found := [key for each in questions for key in each.grades if JOINED.search(key)]:
         such = f"{counted(len(found), 'judgment')} such as {found[0][:80]!r}: each is one id"
-        say_once(f"{path}: {such}; write semicolons between several")
+        say_once(f"{path}: {such}; where several are meant, write semicolons between them")
 
 
 def _left_out(

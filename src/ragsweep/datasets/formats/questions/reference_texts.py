@@ -33,7 +33,9 @@ NO_PIECE = np.uint32(0)  # so that there is a hash where a document has no piece
 
 def with_usual_names(row: Entry) -> Entry:
     """A row of RAGAS, LlamaIndex or DeepEval with the names of columns in Chroma's evaluation; others as they are."""
-    names = {**NAMES, OF_GOLDENS: "references"} if isinstance(row.get(OF_GOLDENS), list) else NAMES
+    golden = row.get(OF_GOLDENS)
+    has_texts = isinstance(golden, list) and all(isinstance(each, str) for each in golden)
+    names = {**NAMES, OF_GOLDENS: "references"} if has_texts else NAMES
     firsts = {usual: name for name, usual in reversed(names.items()) if name in row and usual not in row}
     renamed = {name: usual for usual, name in firsts.items()}
     return type(row)({renamed.get(name, name): value for name, value in row.items()}) if renamed else row
