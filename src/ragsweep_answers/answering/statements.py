@@ -105,11 +105,17 @@ PRAISED = re.compile(
     rf"(?:the\s+)?(?!true\b|right\b|yes\b){GOOD}(?:\s+(?:option|choice|answer))?\W*$",
     re.I,
 )
+KEEPS = (  # after "I can't": a disclaimer, or that nothing speaks against the answer
+    r"\s+(?:disagree|argue\s+with|find\s+(?:any\s+)?fault|(?:think\s+of|imagine|find)\s+(?:a\s+better|another)"
+    r"|(?:provide|give|offer)\s+(?:\w+\s+){0,2}advice|replace\s+(?:a|an|your|the)\s+(?:\w+\s+)?"
+    r"(?:doctor|physician|clinician|professional)|(?:find|see)\s+(?:any\s+)?(?:support|evidence|reasons?)\s+for\s+"
+    r"(?:any\s+of\s+)?the\s+other)\b"
+)
 UNSURE = re.compile(
     r"\b[Ii](?:'m|\s+am|\s+do|\s+can)?(?:n't|\s+not|not)\s+(?:really\s+|quite\s+)?(?:sure|certain|know|decide|choose"
     r"|pick"
-    rf"|tell|say|determine|answer)\b|\bI\s+(?:(?:cannot|can't)(?!{INSISTS}|\s+(?:disagree\b"
-    r"|(?:think\s+of|imagine|find)\s+(?:a\s+better|another)\b))|decline|refuse|(?:am\s+)?(?:unsure|uncertain|unable\s+to\s+"
+    rf"|tell|say|determine|answer)\b|\bI\s+(?:(?:cannot|can't)(?!{INSISTS}|{KEEPS})|decline|refuse"
+    r"|(?:am\s+)?(?:unsure|uncertain|unable\s+to\s+"
     r"(?:decide|answer|determine)))\b"
 )
 
