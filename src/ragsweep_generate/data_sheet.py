@@ -133,10 +133,8 @@ def _facts(recipe: Recipe, outcome: Outcome) -> Iterator[str]:
 def _checks(outcome: Outcome) -> Iterator[str]:
     """A table of the checks in their order: how many drafts reached each, and how many passed."""
     all_passed = share(len(outcome.accepted), outcome.drafts)
-    yield (
-        f"{counted(outcome.drafts, 'draft')} {verb(outcome.drafts, 'were')} made, and {all_passed} of them "
-        f"passed all checks."
-    )
+    made = f"{counted(outcome.drafts, 'draft')} {verb(outcome.drafts, 'were')} made"
+    yield f"{made}, and {all_passed} of them passed all checks."
     yield from ("", "| check | what it accepts | reached | passed | share |", "|---|---|---|---|---|")
     failed, reached = outcome.failed(), outcome.drafts
     for check, what in CHECKS.items():

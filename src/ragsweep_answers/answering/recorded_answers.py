@@ -129,8 +129,7 @@ class RecordedAnswerer:
         if missing and self.missing == "refuse":
             raise DatasetError(
                 f"{self.path}: {len(missing)} of {len(questions)} cases {verb(len(missing), 'have')} no answer: "
-                f"{listed(missing)}; "
-                "to count them as not answered, set answerer.missing=no_answer"
+                f"{listed(missing)}; to count them as not answered, set answerer.missing=no_answer"
             )
         return [answers.get(composed(question.question_id), Answer(None)) for question in questions]
 

@@ -187,9 +187,8 @@ def doubts_of_controls(answered: Answered, controls: Sequence[Answered]) -> Iter
             named = ", ".join(f"{CAUSE_NAMES[cause]} {count}" for cause, count in causes.items())
             yield (
                 f"With the evidence {control.source!r}, {unread} of {counted(int(compared.sum()), 'question')} "
-                f"{verb(unread, 'have')} no "
-                f"answer that could be read{named and f' ({named})'}, and {verb(unread, 'count')} as wrong in "
-                f"the comparison with it."
+                f"{verb(unread, 'have')} no answer that could be read{named and f' ({named})'}, "
+                f"and {verb(unread, 'count')} as wrong in the comparison with it."
             )
 
 

@@ -241,10 +241,8 @@ def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:
     if not (judged := len({*dataset.qrels.query.tolist()})):
         found.append("No case names relevant pages, so the evidence is not judged.")
     elif left := len(dataset.cases) - judged:
-        found.append(
-            f"{left} of {len(dataset.cases)} cases {verb(left, 'name')} no relevant pages; their evidence is "
-            f"not judged."
-        )
+        cases = f"{left} of {len(dataset.cases)} cases {verb(left, 'name')}"
+        found.append(f"{cases} no relevant pages; their evidence is not judged.")
     if retrieved:
         found.append(
             "The answers name the pages of their evidence, not its passages: a reasoning is compared with whole "

@@ -100,8 +100,7 @@ def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> I
     yield Finding(
         kind="duplicate_passages",
         problem=f"{count:,} of {len(dataset.passages):,} passages {verb(count, 'have')} nearly the same text as "
-        f"one of another "
-        f"{dataset.unit}{named(names)}.",
+        f"one of another {dataset.unit}{named(names)}.",
         cost=cost,
         advice="Judge the copies, too, or remove them from the documents.",
         count=count,

@@ -50,8 +50,7 @@ def copied_queries(dataset: Dataset, share: float, relevance_level: int) -> Iter
         yield Finding(
             kind="copied_queries",
             problem=f"{len(copied)} of {len(of_query)} queries {verb(len(copied), 'are')} copied from the text "
-            f"that answers them"
-            f"{named([quoted(query.text) for query in copied])}.",
+            f"that answers them{named([quoted(query.text) for query in copied])}.",
             cost="BM25 finds these easily. Users choose other words, so BM25 looks better than it is.",
             advice="Ask in words that a user would choose, or break the results down by such queries.",
             count=len(copied),

@@ -244,8 +244,8 @@ class QdrantRetriever:
             count, all_hits = matcher.unknown.total(), sum(map(len, hits))
             raise RetrieverError(
                 f"collection {self.collection!r}: {count:,} of {all_hits:,} hits {verb(count, 'are')} nothing "
-                f"that the dataset knows "
-                f"({some_of(matcher.unknown)}); check retriever.payload, or leave them out with retriever.filter"
+                f"that the dataset knows ({some_of(matcher.unknown)}); "
+                "check retriever.payload, or leave them out with retriever.filter"
             )
         if matcher.repeated:
             say_once(

@@ -17,7 +17,7 @@ from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import number_of, say_if_distances
 from ragsweep.retrieval.results import Result
-from ragsweep_engines.systems.usual_fields import LAST, LISTS, NAMES, WITHIN
+from ragsweep_engines.systems.usual_fields import LESS_LIKELY_NAMES, LISTS, NAMES, WITHIN
 
 MOST_LEVELS = 4  # of objects within objects
 MOST_IN_LIST = 100  # entries of a list in a field; a longer one is an embedding
@@ -248,7 +248,7 @@ def _at_path(read: Mapping[str, Any], name: str, path: str) -> object:
 
 def _usual(read: Mapping[str, Any], field: str) -> Iterator[object]:
     """The values of the usual names of a field, wherever results usually have them."""
-    for names, place in product((NAMES[field], LAST.get(field, ())), WITHIN):
+    for names, place in product((NAMES[field], LESS_LIKELY_NAMES.get(field, ())), WITHIN):
         inner = _at(read, place) if place else read
         for name in names:
             yield _at(inner, name) if inner is not None else _at(read, f"{place}.{name}")

@@ -38,6 +38,6 @@ NAMES = {
     ),
     "score": ("score", "_score", "similarity", "relevance_score", "@search.score"),
 }
-LAST = {  # names that count where a result has none of the others: addresses, also of a page that shows the document
+LESS_LIKELY_NAMES = {  # addresses, also of a page that shows the document: where a result has no other name
     "source": ("sourceUri", "link", "location.s3Location.uri", "DocumentURI"),  # of Google's and of Amazon's services
 }
