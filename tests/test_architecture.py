@@ -135,6 +135,7 @@ def imported_by(folder):
     return {each.partition(".")[0] for path in paths for each in imports(path)}
 
 
+@pytest.mark.release
 def test_a_warm_run_never_imports_torch(shared_application, dataset):
     assert shared_application.run(*dataset).returncode == 0
     process = shared_application.in_new_interpreter("run", *dataset, PYTHONPROFILEIMPORTTIME="1")
@@ -147,6 +148,7 @@ def test_a_warm_run_never_imports_torch(shared_application, dataset):
 HEAVY = {"torch", "sentence_transformers", "faiss", "mlflow", "scipy", "pandas", "matplotlib"}
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -167,6 +169,7 @@ def test_input_is_checked_before_heavy_libraries_are_loaded(application, argumen
 
 
 @pytest.mark.usefixtures("processes")
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
