@@ -169,8 +169,8 @@ def long_work() -> None:
 
 @pytest.fixture(scope="session")
 def times(pytestconfig: pytest.Config) -> Callable[[int], int]:
-    """How many simulations to run: with --soak this many, else a third."""
-    return lambda most: most if pytestconfig.getoption(SOAK) else most // 3
+    """How many simulations to run: with --soak this many, else a tenth."""
+    return lambda most: most if pytestconfig.getoption(SOAK) else most // 10
 
 
 @pytest.fixture
