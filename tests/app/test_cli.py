@@ -144,6 +144,7 @@ def test_a_large_experiment_plans_its_jobs(application, tmp_path):
     assert process.stdout.count(": would run\n") == 12
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     "experiment", [pytest.param(name, marks=[pytest.mark.soak] if name in LARGE else []) for name in EXPERIMENTS]
 )
