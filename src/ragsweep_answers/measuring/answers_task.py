@@ -50,6 +50,7 @@ from ragsweep_answers.measuring.contexts import (
     planned,
     questions,
     with_answer,
+    with_known_units,
     with_own_evidence,
 )
 from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
@@ -134,7 +135,7 @@ class AnswersTask:
 
     def load(self) -> Dataset:
         """Read the cases, read and cut the documents, and print what is left out of both."""
-        dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store)
+        dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store, keep_documents=True)
         if not dataset.cases:
             another = "choose another dataset, such as dataset=clinical_cases"
             raise DatasetError(f"{dataset.name}: has no multiple-choice cases to answer; {another}")
@@ -249,7 +250,7 @@ class AnswersTask:
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
         if self._recorded:
-            return answer(self.answerer, asked, items.left_out.ids)
+            return with_known_units(items, answer(self.answerer, asked, items.left_out.ids))
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:
