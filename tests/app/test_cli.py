@@ -78,6 +78,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("k=3 retriever=sparse,dense retriever.path=x", "retriever.path: no such setting"),
         ("chunker.size=500,40 k=1,2", "chunker.overlap: found 50"),
         ("k=range(3,1)", "k=range(3,1): lists no value, so that nothing would run"),
+        ("k=1 retriever.k1=0.5,1.5 retriever.k1=0.9,1.2", "retriever.k1: given 2 times, as 0.5,1.5 and as 0.9,1.2"),
         ("seed=range(0,1000000000)", "expected at most 100,000"),
     ],
 )
@@ -132,9 +133,22 @@ def test_the_experiment_of_returned_units_runs_at_one_size_and_k(application, da
     given = [*dataset, "encoder=wordllama", "chunker.size=200", "k=3"]
     process = application.run("-m", "experiment=small_to_big", *given)
     assert process.returncode == 0, process.stderr
+    assert "k=3 replaces k=1,3,5,10,20,50 of" in process.stderr
+    assert "chunker.size=200 replaces chunker.size=200,500 of" in process.stderr
     assert {run.info.run_name for run in application.children()} == {
         f"returns={unit}" for unit in ("passage", "window", "parent", "page")
     }
+
+
+def test_an_experiment_that_sweeps_is_not_one_run(application, dataset, tmp_path):
+    file = tmp_path / "project/conf/experiment/mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# @package _global_\nhydra:\n  sweeper:\n    params:\n      k: 1,3\n")
+    given, own = [*dataset, "retriever=sparse", "experiment=mine"], {"RAGSWEEP_PROJECT": str(tmp_path / "project")}
+    refused = application.script("run", *given, **own)
+    assert (refused.returncode, application.runs()) == (2, [])
+    assert "hydra.sweeper.params: add -m to sweep k," in refused.stderr
+    assert application.script("run", *given, "hydra.mode=RUN", **own).returncode == 0
 
 
 def test_a_large_experiment_plans_its_jobs(application, tmp_path):

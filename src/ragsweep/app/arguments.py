@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import NoReturn
 
+from ragsweep.config.ignored_input import refuse_repeated
 from ragsweep.core.errors import ConfigError
 
 FLAGS = ("--help -h", "--hydra-help", "--version", "--resolve", "--run -r", "--multirun -m", "--shell-completion -sc")
@@ -43,5 +44,6 @@ def options_first(arguments: Sequence[str]) -> list[str]:
 
 
 def check_options(arguments: Sequence[str]) -> None:
-    """Raise `ConfigError` for options that Hydra does not know."""
-    _Parser().parse_args(arguments)
+    """Raise `ConfigError` for options that Hydra does not know, and for a setting that is given twice."""
+    given = _Parser().parse_args(arguments)
+    refuse_repeated(given.overrides)
