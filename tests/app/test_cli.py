@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -45,6 +46,7 @@ BAD_SETTINGS = {
     f"k={'9' * 5000}": "an argument has a number of thousands of digits",
     "hydra.run.dir=/proc/outputs": "/proc/outputs cannot be made (No such file or directory)",
     "--no-such-option": "unrecognized arguments: --no-such-option",
+    "--experimental-rerun": "unrecognized arguments: --experimental-rerun",
     "dataset.documents=/tmp/dokumenté": "put a value with special characters into quotes",
 }
 
@@ -149,6 +151,21 @@ def test_an_experiment_that_sweeps_is_not_one_run(application, dataset, tmp_path
     assert (refused.returncode, application.runs()) == (2, [])
     assert "hydra.sweeper.params: add -m to sweep k," in refused.stderr
     assert application.script("run", *given, "hydra.mode=RUN", **own).returncode == 0
+
+
+def test_the_changed_configuration_of_a_run_is_never_measured_as_the_defaults(application, dataset, tmp_path):
+    assert application.run(*dataset, "retriever=sparse", "k=3").returncode == 0
+    [run] = application.runs()
+    logged = (application.artifacts(run) / "config/config.yaml").read_text()
+    (tmp_path / "logged").mkdir()
+    (tmp_path / "logged/config.yaml").write_text(re.sub("(?m)^k: 3$", "k: 1", logged))
+    refused = application.run("--config-dir", str(tmp_path / "logged"), "--config-name", "config")
+    assert (refused.returncode, refused.stdout, len(application.runs())) == (2, "", 1)
+    assert f"{tmp_path}/logged/config.yaml: " in refused.stderr
+    command = refused.stderr.partition(" ragsweep run ")[2]
+    assert application.run(*shlex.split(command)).returncode == 0
+    params = application.runs()[-1].data.params
+    assert (params["k"], params["retriever.k1"], "retriever.alpha" in params) == ("1", "1.5", False)
 
 
 def test_a_large_experiment_plans_its_jobs(application, tmp_path):
