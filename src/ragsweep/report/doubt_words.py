@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import excluded_in_words, unspent_in_words
@@ -26,12 +26,12 @@ def news(decision: Decision) -> str:
     return f"{look} every configuration gives {worst}. No choice between them matters as much."
 
 
-def missing(decision: Decision) -> str:
-    """How many runs the decision lacks."""
-    lost = len(decision.sweep.unfinished)
+def missing(unfinished: Mapping[str, str], finished: int) -> str:
+    """Which runs a decision between so many finished ones lacks."""
+    lost = len(unfinished)
     if not lost:
         return ""
-    runs, names = counted(lost + len(decision.sweep.outcomes), "run"), list(decision.sweep.unfinished)
+    runs, names = counted(lost + finished, "run"), list(unfinished)
     listed = ", ".join(names[:RUNS_NAMED]) + (f" and {lost - RUNS_NAMED} more" if lost > RUNS_NAMED else "")
     return f"{lost} of {runs} did not finish and {'is' if lost == 1 else 'are'} missing: {listed}."
 
