@@ -120,6 +120,8 @@ def _which(decision: Decision) -> str:
         return f"Nothing to ship: what measures best is not shown to be better than guessing. {best}"
     if shipped == "unread answers":
         return f"Nothing to ship yet: the choice depends on how unread answers count. {best}"
+    if shipped == "unequal text":
+        return f"Nothing to ship. {best}"
     if shipped == "doubtful data":
         return f"Do not choose by this yet. {best}"
     return f"Ship {chosen}" if len(choices) == 1 else f"{chosen[:1].upper()}{chosen[1:]}"

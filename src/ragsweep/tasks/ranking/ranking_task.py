@@ -257,7 +257,7 @@ class RankingTask:
             ],
             cutoff=self.cutoff,
             facts={
-                **tables.facts(evaluation, items),
+                **tables.facts(evaluation, items, () if self.returns is None else self.returns.whole),
                 **({"returned": (shown.characters, self.tokenizer)} if shown.characters else {}),
                 **said.facts,
             },
