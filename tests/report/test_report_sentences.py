@@ -297,6 +297,8 @@ def test_runs_that_did_not_finish_are_in_the_headline():
     many = headline(decided(*runs, unfinished=dict.fromkeys("abcde", "FAILED")))[0]
     assert "5 of 7 runs did not finish and are missing: a, b, c and 2 more." in many
     assert not any("did not finish" in line for line in headline(decided(*runs)))
+    nothing = over(np.zeros((2, 20)), [0.3, 0.5]).sweep.outcomes
+    assert any("1 of 3 runs" in line for line in headline(decided(*nothing, unfinished={"a": "FAILED"})))
 
 
 def test_few_queries_say_how_many_would_show_a_difference_that_matters():

@@ -133,7 +133,7 @@ def contexts(dataset: Dataset, source: Source, ranking: Ranking | None, k: int, 
     cases = len(dataset.cases)
     if source == "none":
         return [[] for _ in range(cases)]
-    relevant = _relevant_units(dataset, relevance_level)
+    relevant = relevant_units(dataset, relevance_level)
     if source == "judged":
         of_unit = _passages_of_units(dataset)
         return [sorted(passage for unit in some for passage in of_unit.get(unit, ())) for some in relevant]
@@ -227,7 +227,7 @@ def _passages_of(units: Collection[str], known: Mapping[str, Evidence]) -> tuple
     return tuple(known[unit] for unit in units) if all(unit in known for unit in units) else ()
 
 
-def _relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[int]]:
+def relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[int]]:
     """The relevant units of each case, as positions in `dataset.units`."""
     units: list[set[int]] = [set() for _ in dataset.cases]
     qrels = dataset.qrels

@@ -43,6 +43,11 @@ def unanswerable(dataset: Dataset) -> Indices:
     return np.flatnonzero([not query.answerable for query in dataset.queries])
 
 
+def measured_queries(dataset: Dataset) -> Indices:
+    """Positions of the queries that have judgments, and of those that the documents are known not to answer."""
+    return np.union1d(dataset.qrels.query, unanswerable(dataset))
+
+
 def absent_units(dataset: Dataset, level: int) -> list[str]:
     """The units of at least this grade that have no passage."""
     absent = sorted(set(relevant(dataset, level)[1].tolist()) - set(dataset.found_units.tolist()))
