@@ -520,11 +520,10 @@ def test_an_exported_run_gives_the_metrics_of_the_run_to_the_last_bit(tmp_path, 
     letters = RecursiveChunker(1, 0)
     own = task(Loaded(collection), Fixed(candidates), chunker=letters, collapse=collapse)
     dataset = own.load()
+    assume(any(candidates[row] for row in dataset.qrels.query))  # a run that finds nothing has failed
     measured = own.measure(dataset)
-    path = exported(tmp_path, measured)
-    again = replace(own, retriever=RunFileRetriever(str(path))) if path.stat().st_size else own
-    if any(candidates[row] for row in set(dataset.qrels.query.tolist())):
-        np.testing.assert_array_equal(values(again.measure(dataset)), values(measured))
+    again = replace(own, retriever=RunFileRetriever(str(exported(tmp_path, measured))))
+    np.testing.assert_array_equal(values(again.measure(dataset)), values(measured))
 
 
 @pytest.mark.usefixtures("long_work")

@@ -181,9 +181,8 @@ class AnswersTask:
         quality = quality_of(answered, known, asked_of.ranking, self.k, self.evaluation)
         evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
         measured = self._measured(known, answered, evaluation, [*doubts_of_controls(answered, compared)])
-        return (
-            with_false_answers(measured, everything, rows, self.evaluation.resamples, self.seed) if none else measured
-        )
+        drawn = self.evaluation.resamples, self.seed
+        return with_false_answers(measured, everything, rows, *drawn) if none else measured
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
