@@ -39,7 +39,11 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
             found[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, read, part.window_unit)
     facts = [fact for fact in found.values() if fact.cut]
     said = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
-    return Aspect(said, sections={HEADING: said} if said else {}, facts={"unread_texts": facts} if facts else {})
+    return Aspect(
+        said,
+        sections={HEADING: said} if said else {},
+        facts={"unread_texts": [fact._asdict() for fact in facts]} if facts else {},
+    )
 
 
 def _models(part: object, search: Search, *, is_reranker: bool) -> Iterator[tuple[KnowsWindow, Search, bool]]:
