@@ -136,8 +136,8 @@ def test_a_sweep_over_questions_that_are_cut_ships_nothing(application, tmp_path
     process = application.run("-m", *given)
     assert process.returncode == 0, process.stderr
     assert process.stderr.count("3 of 3 queries") == 1, process.stderr
-    [file] = application.folder.rglob("decision.json")
-    decision = json.loads(file.read_text())
+    [parent] = application.parents()
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
     assert decision["not_shipped"] == "unread texts"
     assert "3 of 3 queries" in decision["headline"][0]
     tags = {child.info.run_name: child.data.tags["decision"] for child in application.children()}

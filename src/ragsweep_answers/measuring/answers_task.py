@@ -51,6 +51,7 @@ from ragsweep_answers.measuring.contexts import (
     questions,
     with_answer,
     with_own_evidence,
+    with_unread,
 )
 from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
 from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, Confidence, confidence_scores
@@ -178,8 +179,8 @@ class AnswersTask:
         quality = quality_of(answered, known, asked_of.ranking, self.k, self.evaluation)
         evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
         measured = self._measured(known, answered, evaluation, [*doubts_of_controls(answered, compared)])
-        drawn = self.evaluation.resamples, self.seed
-        return with_false_answers(measured, everything, rows, *drawn) if none else measured
+        found = with_unread(measured, asked_of, self._ranker, known, self.store)
+        return with_false_answers(found, everything, rows, self.evaluation.resamples, self.seed) if none else found
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
