@@ -85,6 +85,15 @@ def test_what_is_indexed_is_counted_and_a_reranker_reads_the_passages_themselves
     assert counted(PipelineRetriever(SPARSE, None, RERANKER), indexed, ["tea"] * 2, own) == []
 
 
+def test_an_encoder_that_ranks_and_reranks_is_counted_for_both():
+    both = PipelineRetriever(DENSE, Twice(), RERANKER)
+    passages = ("passages", 1, 3, 254, "tokens"), ("passages", 1, 2, 254, "tokens")
+    assert counted(both, ["tea", LONG, "tea"], ["tea", LONG]) == [
+        ("queries", 1, 2, 254, "tokens"),
+        *passages,
+    ]
+
+
 def test_a_cross_encoder_reads_a_query_and_a_passage_together(tmp_path):
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"):
         shutil.copy(local_folder(MINILM) / name, tmp_path)

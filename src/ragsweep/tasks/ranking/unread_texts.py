@@ -30,14 +30,14 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
         queries: Positions of the queries that count.
         store: Keeps what is counted.
     """
-    found: dict[tuple[str, str], UnreadText] = {}
-    cut: dict[tuple[str, str], Mask] = {}
+    found: dict[tuple[str, str, bool], UnreadText] = {}
+    cut: dict[tuple[str, str, bool], Mask] = {}
     for part, asked, is_reranker in _models(ranker, search, is_reranker=False):
         for texts, mask, read in _cut(part, asked, ranking.passages[queries], queries, store, is_reranker=is_reranker):
-            key = part.model, texts  # a query may be asked in several phrasings
+            key = part.model, texts, is_reranker  # a query may be asked in several phrasings
             cut[key] = mask | cut.get(key, False)
             found[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, read, part.window_unit)
-    facts = [fact for fact in found.values() if fact.cut]
+    facts = [fact for fact in dict.fromkeys(found.values()) if fact.cut]
     said = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
     return Aspect(
         said,
