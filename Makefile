@@ -7,7 +7,7 @@ PORT ?= 5000
 export URI :=
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files, every process of the tests would compile all modules anew
 
-.PHONY: sweep quick test test-extras soak ui bench docs lint
+.PHONY: sweep quick test test-release test-extras soak ui bench docs lint
 
 sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 	$(VENV)/bin/python run.py -m retriever.alpha=0,0.3,0.5,0.7,1 k=3,5,10
@@ -15,14 +15,18 @@ sweep: $(READY)  ## the alpha x k sweep over the bundled manual
 quick: $(READY)  ## the tests that start no process, load no model and draw nothing, in little more than a minute; ARGS are pytest's
 	$(VENV)/bin/python -m pytest --quick -n logical $(ARGS)
 
-test: $(READY)  ## every test that this machine can run; ARGS are pytest's
-	$(VENV)/bin/python -m pytest -n logical $(ARGS)
+test: $(READY)  ## the tests that this machine can run, but for those of a release; ARGS are pytest's
+	$(VENV)/bin/python -m pytest -n logical -m 'not release' $(ARGS)
+
+test-release: $(READY)  ## README, wheel, launchers, notebook, recipes, MLflow's pages, every experiment; ARGS as above
+	$(VENV)/bin/python -m pytest -n logical -m release $(ARGS)
 
 test-extras: $(VENV)/.extras  ## the tests that need an extra, with every extra installed; ARGS as above
 	$(VENV)/bin/python -m pytest -n logical -m extra $(ARGS)
 
-soak: $(VENV)/.extras  ## all tests with every extra and at full strength, in about an hour; says what it repeated
+soak: $(VENV)/.extras  ## all tests with every extra and at full strength, and a short benchmark, in about an hour
 	$(VENV)/bin/python -m pytest -n logical --soak -rs --durations=25 $(ARGS)
+	$(VENV)/bin/python scripts/benchmark.py --quick
 
 ui: $(READY)  ## MLflow on the store of this project, for this machine only
 	@exec $(VENV)/bin/python -m ragsweep ui --port $(PORT) $${URI:+--uri "$$URI"}

@@ -20,6 +20,7 @@ import warm
 from application import PROJECT, Application
 from extras import installed
 from hypothesis import HealthCheck, settings
+from unrun import Unrun
 
 if TYPE_CHECKING:
     from letters import LetterEncoder
@@ -57,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Unrun())
     gc.set_threshold(50_000, 10, 10)  # as `ragsweep run` does: importing and collecting leave no garbage
     strength = QUICK if config.getoption(QUICK) else SOAK if config.getoption(SOAK) else ""
     by_chance = [HealthCheck.too_slow, HealthCheck.filter_too_much]  # the machine may be busy
@@ -129,7 +131,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     extras = [name for mark in item.iter_markers("extra") for name in mark.args]
     if missing := [name for name in extras if not installed("ragsweep", name)]:
-        pytest.skip(f"needs pip install 'ragsweep[{','.join(missing)}]'")
+        pytest.skip(f"make test-extras installs what it needs: ragsweep[{','.join(missing)}]")
     if item.get_closest_marker("soak") and not item.config.getoption(SOAK):
         pytest.skip("make soak runs it")
 
@@ -167,8 +169,8 @@ def long_work() -> None:
 
 @pytest.fixture(scope="session")
 def times(pytestconfig: pytest.Config) -> Callable[[int], int]:
-    """How many simulations to run: with --soak this many, else a third."""
-    return lambda most: most if pytestconfig.getoption(SOAK) else most // 3
+    """How many simulations to run: with --soak this many, else a tenth."""
+    return lambda most: most if pytestconfig.getoption(SOAK) else most // 10
 
 
 @pytest.fixture
@@ -354,10 +356,11 @@ def client(server: TrackingServer, tmp_path: Path, cache: Path, monkeypatch: pyt
 @pytest.fixture(scope="session")
 def browser(processes: None) -> Iterator[Any]:
     """Chromium, without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
     if not CHROMIUM.exists():
         pytest.skip(f"{CHROMIUM} is not installed")
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
         yield started
         started.close()

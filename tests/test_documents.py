@@ -137,6 +137,7 @@ def test_what_documents_and_the_plugin_of_the_tests_import_is_public():
 
 
 @pytest.mark.usefixtures("processes")
+@pytest.mark.release
 def test_the_recipes_pass_their_conformance_suites(tmp_path):
     for language, text in BLOCK.findall(PAGES["component_recipes.md"]):
         if language == "python":
@@ -149,6 +150,7 @@ def test_the_recipes_pass_their_conformance_suites(tmp_path):
 
 
 @pytest.mark.usefixtures("processes")
+@pytest.mark.release
 def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path, empty_database):
     for _, text in BLOCK.findall(PAGES["component_recipes.md"]):
         name = text.splitlines()[0].removeprefix("# ")

@@ -12,6 +12,7 @@ NOTEBOOKS = sorted((PROJECT / "examples").glob("*.ipynb"))
 
 
 @pytest.mark.usefixtures("processes")
+@pytest.mark.release
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_is_stored_in_it(path, tmp_path):
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]

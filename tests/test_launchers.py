@@ -11,6 +11,7 @@ import pytest
 from application import Application
 from held import ENVIRONMENT, held_by
 
+pytestmark = pytest.mark.release
 SWEEP = ["-m", "retriever.alpha=0,0.5", "k=3,5"]
 HELD = ["-m", "k=3,5"]
 FOLDER = "zoë's"

@@ -41,6 +41,7 @@ def blocks():
 
 
 @pytest.mark.usefixtures("processes")
+@pytest.mark.release
 @pytest.mark.timeout(900)
 def test_every_command_works(folder):
     """From the fork server: tests/app/test_wheel.py starts the installed command."""

@@ -11,7 +11,7 @@ class Groups(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Add the folders of plugins and the project's `conf`, none of whose options may hide another one."""
-        from ragsweep.core.errors import ConfigError
+        from ragsweep.config.ignored_input import refuse_hidden
         from ragsweep.core.hydra_versions import store_config
         from ragsweep.core.plugins import plugins
         from ragsweep.core.project import CONF, conf_folders
@@ -21,12 +21,8 @@ class Groups(SearchPathPlugin):
             for each in search_path.get_path()
         ):
             return
-        known = {file.relative_to(CONF): file for file in CONF.glob("*/**/*.yaml")}
+        refuse_hidden(conf_folders())
         for folder in conf_folders()[1:]:
-            for file in sorted(folder.glob("*/**/*.yaml")):
-                there = known.setdefault(file.relative_to(folder), file)
-                if there != file and there.read_bytes() != file.read_bytes():
-                    raise ConfigError(f"{file}: {there} is an option of this name; rename the file")
             search_path.append("project", f"file://{folder}")
         defaults = [{f"/{name}": option} for each in plugins().values() for name, option in each.defaults.items()]
         store_config("installed", {"defaults": defaults}, group="plugins", package="_global_")

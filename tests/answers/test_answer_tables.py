@@ -1,6 +1,7 @@
 """Tables, files, facts and charts of measured answers, and the evidence of answers that are recorded."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,9 @@ import small
 from scipy.stats import beta
 from sklearn.metrics import label_ranking_average_precision_score, precision_score, recall_score
 
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, PageChunker
+from ragsweep.datasets.model.pages import with_keys
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.statistics import Groups
 from ragsweep.store.stage_store import NO_STORE
@@ -19,6 +22,7 @@ from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answer_tables import _distribution
 from ragsweep_answers.measuring.answers_task import AnswersTask
+from ragsweep_answers.measuring.contexts import with_known_units
 from ragsweep_answers.measuring.measures.retrieved import as_units, evidence_quality
 
 FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs"}
@@ -91,16 +95,81 @@ def test_all_evidence_of_a_recorded_answer_counts_as_given(measured):
 
 
 def test_recorded_answers_that_are_recorded_again_keep_their_evidence(measured, tmp_path):
-    given = [("x.pdf#1", "x.pdf#1", page) for page in RELEVANT]
+    """Page 3 of fever.pdf is known, and has no text that a reasoning could be compared with."""
+    given = [("fever.pdf#3", "fever.pdf#3", page) for page in RELEVANT]
     reasoning = "Dengue makes the platelets fall; watch for bleeding."
-    first = measured(recorded(given, cited=("x.pdf#1",), reasoning=reasoning))
+    first = measured(recorded(given, cited=("fever.pdf#3",), reasoning=reasoning))
     lines = [*first.files["answers.jsonl"]]
     assert [tuple(json.loads(line)["evidence"]) for line in lines] == given
     (tmp_path / "answers.jsonl").write_text("".join(lines))
     again = measured(RecordedAnswerer(str(tmp_path / "answers.jsonl")))
     assert named(again) == named(first)
     assert first.facts["reasoning_metrics"]["evidence_utilization"] == 1 / 2
-    assert first.details["evidence"] == [f"x.pdf#1; {page}" for page in RELEVANT]
+    assert first.details["evidence"] == [f"fever.pdf#3; {page}" for page in RELEVANT]
+
+
+@pytest.fixture
+def table(measured, tmp_path):
+    """Measures a file of right answers, each with these fields; the first is in line 1."""
+
+    def measure(*fields, **others):
+        rows = [{"id": f"case-{at}", "answer": letter} for at, letter in enumerate(CORRECT, start=1)]
+        rows = [{**row, **own, **others} for row, own in zip(rows, [*fields, *[{}] * 8], strict=False)]
+        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return measured(RecordedAnswerer(str(tmp_path / "answers.jsonl")))
+
+    return measure
+
+
+def test_recorded_evidence_names_units_as_judgments_do(table):
+    """Only one of the two documents has a page 4."""
+    bare, whole = (
+        table(evidence=["fever.pdf#3", page], cited=[page], reasoning="Platelets.") for page in ("4", "fever.pdf#4")
+    )
+    assert bare.facts["error_analysis"] == whole.facts["error_analysis"]
+    assert named(bare) == named(whole)
+    assert named(bare)["retrieval/recall"] == 2 / 8
+    assert named(bare)["reasoning/evidence_cited"] == 1 / 2
+
+
+@pytest.mark.parametrize("name", ["evidence", "cited"])
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("2", "'2' is in 2 documents (anaemia.pdf#2, fever.pdf#2)"),
+        ("9", "fever.pdf has pages 1 to 4"),
+        ("fever.pdf#5", "fever.pdf has pages 1 to 4"),
+        ("fevers.pdf#2", "'fever.pdf'"),
+    ],
+)
+def test_a_recorded_name_of_no_unit_is_refused_also_beside_one_that_is_known(table, tmp_path, name, key, said):
+    with pytest.raises(DatasetError) as refused:
+        table({}, {name: ["fever.pdf#4", key]})
+    message = str(refused.value)
+    assert message.startswith(f"{tmp_path}/answers.jsonl, line 2, {name}: page {key!r}")
+    assert said in message
+    assert "\n" not in message
+
+
+def test_names_of_no_unit_are_counted(table):
+    with pytest.raises(DatasetError, match=r"^8 of 8 answers "):
+        table(evidence=["1"])
+
+
+def test_recorded_evidence_may_be_documents_or_passages_as_judged(files):
+    read = files.load()
+
+    def units(unit, key, documents=read.documents):
+        collection = replace(read, unit=unit, judgments=(), documents=with_keys(documents, "document"))
+        dataset = replace(Dataset.from_collection(collection, PageChunker()), documents=collection.documents)
+        return with_known_units(dataset, [Answer("A", retrieved=(key,), where="a.jsonl, line 1")])[0].retrieved
+
+    assert units("document", "fever.pdf") == ("fever.pdf",)
+    assert units("passage", "fever.pdf#1/0") == ("fever.pdf#1/0",)
+    assert units("document", "4", ()) == ("4",)  # nobody knows which there are
+    for unit, key in (("document", "fever.pdf#4"), ("document", "4"), ("passage", "fever.pdf#4"), ("passage", "4")):
+        with pytest.raises(DatasetError, match=rf"^a\.jsonl, line 1, evidence: {unit} '{key}'"):
+            units(unit, key)
 
 
 def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(measured):

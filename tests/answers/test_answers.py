@@ -11,7 +11,7 @@ import small
 from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import DatasetError, NothingFoundError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.retrieval import Encoder, OpenAIEncoder, Ranking, SparseRetriever
@@ -124,7 +124,7 @@ def settings(**changed):
 
 def task(files, answerer, **changed):
     given = {"evaluation": settings(), "k": 2, "seed": 0, "store": NO_STORE, **changed}
-    return AnswersTask(files, PageChunker(), SparseRetriever(NO_STORE), answerer, **given)
+    return AnswersTask(files, PageChunker(), given.pop("retriever", SparseRetriever(NO_STORE)), answerer, **given)
 
 
 def measured(files, answerer, **changed):
@@ -401,6 +401,13 @@ class Marked:
 
     def index_texts(self, documents, passages):
         return [f"{each.text} indexed alone: {each.chunk_id}" for each in passages]
+
+
+def test_questions_that_get_no_passage_at_all_are_not_asked(files):
+    nothing, never = SparseRetriever(NO_STORE, score_threshold=99), Returns([])
+    with pytest.raises(NothingFoundError, match="score_threshold"):
+        measured(files, never, retriever=nothing)
+    assert measured(files, Reader(), retriever=nothing, evidence="judged").values["accuracy"] > 0  # needs no retrieval
 
 
 @pytest.mark.usefixtures("long_work")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -45,6 +46,7 @@ BAD_SETTINGS = {
     f"k={'9' * 5000}": "an argument has a number of thousands of digits",
     "hydra.run.dir=/proc/outputs": "/proc/outputs cannot be made (No such file or directory)",
     "--no-such-option": "unrecognized arguments: --no-such-option",
+    "--experimental-rerun": "unrecognized arguments: --experimental-rerun",
     "dataset.documents=/tmp/dokumenté": "put a value with special characters into quotes",
 }
 
@@ -78,6 +80,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("k=3 retriever=sparse,dense retriever.path=x", "retriever.path: no such setting"),
         ("chunker.size=500,40 k=1,2", "chunker.overlap: found 50"),
         ("k=range(3,1)", "k=range(3,1): lists no value, so that nothing would run"),
+        ("k=1 retriever.k1=0.5,1.5 retriever.k1=0.9,1.2", "retriever.k1: given 2 times, as 0.5,1.5 and as 0.9,1.2"),
         ("seed=range(0,1000000000)", "expected at most 100,000"),
     ],
 )
@@ -132,9 +135,37 @@ def test_the_experiment_of_returned_units_runs_at_one_size_and_k(application, da
     given = [*dataset, "encoder=wordllama", "chunker.size=200", "k=3"]
     process = application.run("-m", "experiment=small_to_big", *given)
     assert process.returncode == 0, process.stderr
+    assert "k=3 replaces k=1,3,5,10,20,50 of" in process.stderr
+    assert "chunker.size=200 replaces chunker.size=200,500 of" in process.stderr
     assert {run.info.run_name for run in application.children()} == {
         f"returns={unit}" for unit in ("passage", "window", "parent", "page")
     }
+
+
+def test_an_experiment_that_sweeps_is_not_one_run(application, dataset, tmp_path):
+    file = tmp_path / "project/conf/experiment/mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# @package _global_\nhydra:\n  sweeper:\n    params:\n      k: 1,3\n")
+    given, own = [*dataset, "retriever=sparse", "experiment=mine"], {"RAGSWEEP_PROJECT": str(tmp_path / "project")}
+    refused = application.script("run", *given, **own)
+    assert (refused.returncode, application.runs()) == (2, [])
+    assert "hydra.sweeper.params: add -m to sweep k," in refused.stderr
+    assert application.script("run", *given, "hydra.mode=RUN", **own).returncode == 0
+
+
+def test_the_changed_configuration_of_a_run_is_never_measured_as_the_defaults(application, dataset, tmp_path):
+    assert application.run(*dataset, "retriever=sparse", "k=3").returncode == 0
+    [run] = application.runs()
+    logged = (application.artifacts(run) / "config/config.yaml").read_text()
+    (tmp_path / "logged").mkdir()
+    (tmp_path / "logged/config.yaml").write_text(re.sub("(?m)^k: 3$", "k: 1", logged))
+    refused = application.run("--config-dir", str(tmp_path / "logged"), "--config-name", "config")
+    assert (refused.returncode, refused.stdout, len(application.runs())) == (2, "", 1)
+    assert f"{tmp_path}/logged/config.yaml: " in refused.stderr
+    command = refused.stderr.partition(" ragsweep run ")[2]
+    assert application.run(*shlex.split(command)).returncode == 0
+    params = application.runs()[-1].data.params
+    assert (params["k"], params["retriever.k1"], "retriever.alpha" in params) == ("1", "1.5", False)
 
 
 def test_a_large_experiment_plans_its_jobs(application, tmp_path):
@@ -144,6 +175,7 @@ def test_a_large_experiment_plans_its_jobs(application, tmp_path):
     assert process.stdout.count(": would run\n") == 12
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     "experiment", [pytest.param(name, marks=[pytest.mark.soak] if name in LARGE else []) for name in EXPERIMENTS]
 )

@@ -30,6 +30,10 @@ def test_one_setting_at_a_time_varies_around_the_first_values():
     assert set(found) < set(jobs(["a=1,2,3", "b=x,y", "c=0", "k=3,5"]))
 
 
+def test_a_setting_replaces_one_with_another_prefix():
+    assert jobs(["k=1,3", "+x=1,2", "++k=5", "x=3"]) == ["++k=5 x=3"]
+
+
 def test_another_mode_of_the_sweeper_is_refused():
     with pytest.raises(ConfigError, match=r"hydra\.sweeper\.mode: found 'random', expected grid or one_at_a_time"):
         jobs(["a=1,2"], mode="random")

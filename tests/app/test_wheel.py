@@ -20,7 +20,7 @@ from warm import Process
 
 from ragsweep.app.main import commands
 
-pytestmark = pytest.mark.usefixtures("processes")
+pytestmark = [pytest.mark.usefixtures("processes"), pytest.mark.release]
 
 COMMANDS = [*commands()]
 HEX = r"[0-9a-f]{32}"

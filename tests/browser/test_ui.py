@@ -4,8 +4,8 @@ from contextlib import closing
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
-expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 expect.set_options(timeout=60_000)  # ms; a busy machine of two cores needs a while
 
 TALL = 3400  # px, in which all open charts have room: MLflow draws those in the window only
@@ -14,7 +14,7 @@ COSTS = ["context/tokens", "latency/mean_ms"]
 SWEEP, OTHER = "alpha x k: alpha 0.5", "chunker: "
 RUN = ".ag-row a[href*='/runs/']"  # a run's name in the list, beside the table's columns or the charts
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.release]
 
 
 def expect_runs(page, names):

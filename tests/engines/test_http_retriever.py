@@ -550,6 +550,14 @@ def test_a_run_measures_a_service_and_a_second_one_asks_nothing(application, dat
     assert not any(KEY.encode() in path.read_bytes() for path in files)
 
 
+def test_a_run_of_a_service_that_always_answers_with_an_empty_list_has_failed(application, dataset):
+    with SearchServer(always(json_of({"results": []}))) as server:
+        process = application.run("retriever=http", f"retriever.url={server.url}", *dataset)
+    assert process.returncode == 1
+    assert "URL" in process.stderr
+    assert [run.info.status for run in application.runs()] == ["FAILED"]
+
+
 def test_a_setting_that_only_one_option_of_a_sweep_has_is_said_to_be_so(application):
     process = application.run("-m", "retriever=http,hybrid", "retriever.url=http://127.0.0.1:9/search")
     assert process.returncode == 2

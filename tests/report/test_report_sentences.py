@@ -297,6 +297,8 @@ def test_runs_that_did_not_finish_are_in_the_headline():
     many = headline(decided(*runs, unfinished=dict.fromkeys("abcde", "FAILED")))[0]
     assert "5 of 7 runs did not finish and are missing: a, b, c and 2 more." in many
     assert not any("did not finish" in line for line in headline(decided(*runs)))
+    nothing = over(np.zeros((2, 20)), [0.3, 0.5]).sweep.outcomes
+    assert any("1 of 3 runs" in line for line in headline(decided(*nothing, unfinished={"a": "FAILED"})))
 
 
 def test_few_queries_say_how_many_would_show_a_difference_that_matters():
@@ -840,10 +842,12 @@ def test_costs_are_rounded_to_two_digits():
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(("count", "most"), [(25, 4), pytest.param(200, 10, marks=pytest.mark.soak)])
-def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(count, most):
-    """Of 15 equal configurations. If the true rate is 5 %, more than 4 winners in 25 have a probability of .7 %."""
-    sweeps = [over(f1_like(np.random.default_rng(seed), alike(15)), ALPHAS, **DEFAULT) for seed in range(count)]
+@pytest.mark.parametrize(
+    ("count", "most", "more"), [(20, 3, {}), pytest.param(200, 10, DEFAULT, marks=pytest.mark.soak)]
+)
+def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(count, most, more):
+    """Of 15 equal configurations. If the true rate is 5 %, more than 3 winners in 20 have a probability of 1.6 %."""
+    sweeps = [over(f1_like(np.random.default_rng(seed), alike(15)), ALPHAS, **more) for seed in range(count)]
     assert sum(not headline(sweep)[0].startswith("Your 133 queries cannot tell the 15 ") for sweep in sweeps) <= most
     assert not any(len(sweep.headline.tied) == 1 for sweep in sweeps)
 

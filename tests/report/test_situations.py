@@ -57,11 +57,13 @@ def controlled(made, place):
     return [replace(run, facts=facts) if run is made[place] else run for run in made]
 
 
-def sized(rows_at, sizes=(200, 400, 800)):
+def sized(rows_at, sizes=(200, 400, 800), **facts):
     """Runs at several k whose passages differ in size, a quarter of their characters tokens."""
     made = at_each(rows_at, values=sizes, tokens=[size * 5 / 4 for size in sizes])
     about = {run.run_id: ReturnedFact(run.swept["chunker.size"], "words") for run in made}
-    return [replace(run, facts=replace(run.facts, returned=about[run.run_id])) for run in made]
+    used = {run.run_id: {**run.settings, "chunker.size": str(run.swept["chunker.size"])} for run in made}
+    known = {run.run_id: replace(run.facts, returned=about[run.run_id], **facts) for run in made}
+    return [replace(run, facts=known[run.run_id], settings=used[run.run_id]) for run in made]
 
 
 def within_budgets(rows_at):
@@ -192,6 +194,12 @@ SITUATIONS = {
         decided(*runs(scores([0.6, 0.6, 0.6]))), 0.25, (0.001, 0.001, 0.002)
     ),
     "chunk sizes, judged by pages": lambda: decided(*runs(scores([0.3, 0.4, 0.7]), **CHUNKS)),
+    "sizes of chunks at a single k, judged by pages": lambda: decided(
+        *sized({5: scores([0.4, 0.5, 0.7])}, **CHUNKS, if_unequal={"chunker": ""})
+    ),
+    "sizes of chunks at two k, judged by pages, nothing told apart": lambda: decided(
+        *sized({k: scores([0.5] * 3, 40) for k in (3, 5)}, **CHUNKS, if_unequal={"chunker": ""})
+    ),
     "133 questions in groups of 5, one ahead": lambda: decided(*runs(scores([0.4, 0.5, 0.7]), groups=FIVES)),
     "133 questions in groups of 5, nothing told apart": lambda: decided(*runs(scores([0.5] * 3, seed=2), groups=FIVES)),
     "133 questions, all of one group": lambda: decided(*runs(scores([0.4, 0.5, 0.7]), groups=["one"] * 133)),

@@ -1,6 +1,6 @@
 """Tests of all configurations at once, compared with slow loops, with `arch` and on simulated sweeps."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -197,6 +197,23 @@ def _single_step(scores, resamples):
 def error(probabilities, truth, weights):
     """Root mean square error of probabilities, which is no mean over items."""
     return np.sqrt((probabilities - truth) ** 2 @ weights)
+
+
+def test_the_comparison_of_aggregates_equals_its_definition():
+    """A slow loop, as above, whose patterns are what each resample adds to a difference, in its standard deviations."""
+    rng = np.random.default_rng(1)
+    values, resampled = np.array([0.62, 0.8, 0.2, 0.5]), rng.normal(size=(4, 200)) * [[0.1], [0.05], [0.2], [0.1]]
+    spread = {pair: np.std(resampled[pair[0]] - resampled[pair[1]]) for pair in permutations(range(4), 2)}
+    left, expected, highest = [*range(4)], np.ones(4), 0.0
+    while len(left) > 1:
+        statistic = {i: max((values[j] - values[i]) / spread[j, i] for j in left if j != i) for i in left}
+        loser = max(left, key=statistic.__getitem__)
+        largest = [max((draw[j] - draw[i]) / spread[j, i] for j, i in permutations(left, 2)) for draw in resampled.T]
+        highest = max(highest, (1 + sum(value >= statistic[loser] for value in largest)) / 201)
+        expected[loser] = highest
+        left.remove(loser)
+    assert compare_aggregates_with_best(values, values[:, None] + resampled).p == pytest.approx(expected)
+    assert len({*expected}) == 4
 
 
 def test_aggregates_of_equal_configurations_are_rarely_told_apart(times):

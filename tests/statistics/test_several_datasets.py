@@ -94,7 +94,8 @@ def test_leave_one_out_is_a_loop_over_the_datasets(regret):
     for place, loss in enumerate(found.losses):
         assert loss == regret[place][least_regret(np.delete(regret, place, axis=0))]
     if any(found.losses):
-        assert found.bound >= 1.6 * np.sqrt(np.mean(np.square(found.losses)))
+        size = np.sqrt(np.mean(np.square(found.losses)))
+        assert found.bound == pytest.approx(size * student.ppf(0.95, len(regret) / 3))
     else:
         assert found.bound is None
 

@@ -1,5 +1,6 @@
 """Configurations at equal cost, against a slow and obvious computation, and a simulation of its error."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,10 +13,20 @@ from simulated import at_most
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.report.evidence_section import evidence
+from ragsweep.report.record import as_record
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import cells
-from ragsweep.sweeps import AcrossDatasets, DecisionSettings, Sweep, check_at, check_decision, decide, decide_each
+from ragsweep.sweeps import (
+    AcrossDatasets,
+    DecisionSettings,
+    Sweep,
+    check_at,
+    check_decision,
+    decide,
+    decide_each,
+    not_shipped,
+)
 from ragsweep.sweeps.equal_cost import at_equal_cost, usual_budgets
 from ragsweep.tasks.metric import Metric
 
@@ -34,6 +45,56 @@ def run(size, k, scores, *, tokens=None, counted_by="words", returned=True):
     if returned:
         known["returned"] = [size, counted_by]
     return type(found)(found.name, found.run_id, swept, found.settings, table, facts_of(known))
+
+
+def chunks(sizes=(200, 800), cutoffs=(5,), *, means=(0.3, 0.7), settings=SETTINGS, **facts):
+    """Runs whose chunks differ in size, and whose metric counts chunks, whatever their size."""
+    rng = np.random.default_rng(5)
+    made = []
+    for size, mean in zip(sizes, means, strict=True):
+        scores = mean + rng.normal(0, 0.05, 40)
+        made += [run(size, k, scores) for k in cutoffs]
+    known = {"if_unequal": {"chunker": "Judge text."}, **facts}
+    return decide(Sweep([replace(each, facts=replace(each.facts, **known)) for each in made], {}, settings))
+
+
+@pytest.mark.parametrize("cutoffs", [(5,), (3, 5)])
+@pytest.mark.parametrize("means", [(0.3, 0.7), (0.7, 0.3), (0.5, 0.5)], ids=["large", "small", "tied"])
+def test_no_size_of_chunks_is_shipped_at_the_same_k(cutoffs, means):
+    decision = chunks(cutoffs=cutoffs, means=means)
+    assert not_shipped(decision) == as_record(decision, "")["not_shipped"] == "unequal text"
+    assert not decision.is_interpolated
+    words = " ".join(headline(decision))
+    assert "budget=500,1000" in words
+    assert "200 to 800 characters" in words
+    assert "Judge text." in words
+    assert not re.search("Ship|take|Choose by cost", words)
+
+
+def test_what_nothing_tells_apart_is_no_size_to_take_either():
+    scores = np.linspace(0.2, 0.8, 20)
+    facts = {"if_unequal": {"chunker": ""}}
+    same = [replace(each, facts=replace(each.facts, **facts)) for each in (run(200, 5, scores), run(800, 5, scores))]
+    decision = decide(Sweep(same, {}, SETTINGS))
+    assert not_shipped(decision) == "unequal text"
+    assert "the cheapest" not in " ".join(headline(decision))
+
+
+OF_TEXT = {name: replace(each, of_text=name == "f1") for name, each in facts_of(FACTS).metrics.items()}
+
+
+@pytest.mark.parametrize(
+    ("decision", "why"),
+    [
+        (chunks(sizes=(200, 210)), "one size"),
+        (chunks(metrics=OF_TEXT), "a metric of text"),
+        (chunks(cutoff_unit="tokens"), "within budgets"),
+        (chunks(if_unequal={"returns": ""}), "another group"),
+        (chunks(if_unequal={}), "recorded before"),
+    ],
+)
+def test_what_can_choose_a_size_ships_one(decision, why):
+    assert not_shipped(decision) is None, why
 
 
 def grid(sizes=(200, 800), cutoffs=(2, 4, 8), queries=40, settings=SETTINGS, **more):

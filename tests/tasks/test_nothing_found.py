@@ -2,6 +2,7 @@
 
 # ruff: noqa: RUF001  # letters that look alike are the point
 
+import json
 import re
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from outcomes import decided, facts_of, of_scores
 
-from ragsweep.datasets import BeirDataset, Collection, Dataset, Document, Judgment, PageChunker, Query
+from ragsweep.core.errors import NothingFoundError
+from ragsweep.datasets import BeirDataset, Collection, Dataset, Document, Judgment, PageChunker, Qrels, Query
 from ragsweep.evaluation import hit_rate, ndcg
 from ragsweep.report import headline
 from ragsweep.report.evidence_section import evidence
@@ -57,6 +59,15 @@ class Nothing:
 
 
 @dataclass(frozen=True)
+class NothingForTheFirst:
+    """Finds nothing for the first query, and does not say why."""
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        rows = np.arange(len(search.queries))[:, None] - 1  # NOTHING is -1
+        return Ranking(rows, np.where(rows == NOTHING, -np.inf, 1.0))
+
+
+@dataclass(frozen=True)
 class Talkative(Everything):
     """Has something to say."""
 
@@ -92,8 +103,8 @@ def measured(items, retriever=SPARSE, **stages):
         (replace(SPARSE, stop_words="english"), "it is", "stop words", "retriever.stop_words=null"),
         (HybridRetriever(Everything(), SPARSE, 0), WEIGHTLESS, "weighs it 0", "retriever.sparse.backend=bm25s"),
         (FusedRetriever({"words": SPARSE}), WEIGHTLESS, "weighs it 0", "retriever.rankers.words.backend=bm25s"),
-        (Nothing(), FOUND, "returned no passage", ""),
-        (replace(SPARSE, score_threshold=99), FOUND, "returned no passage", ""),
+        (NothingForTheFirst(), FOUND, "returned no passage", ""),
+        (replace(SPARSE, score_threshold=0.7), FOUND, "returned no passage", ""),
     ],
 )
 def test_a_run_says_for_how_many_queries_nothing_is_found_and_why(retriever, query, reason, setting):
@@ -104,6 +115,50 @@ def test_a_run_says_for_how_many_queries_nothing_is_found_and_why(retriever, que
     assert reason in silent[0]
     assert setting in silent[0]
     assert silent[0] in next(iter(measurement.sections.values()))
+
+
+@pytest.mark.parametrize(
+    ("retriever", "reason"),
+    [
+        (Nothing(), "filter"),
+        (replace(SPARSE, score_threshold=99), "score_threshold"),
+        (SPARSE, "no passage has a word"),
+    ],
+)
+def test_a_run_that_finds_nothing_for_any_query_fails_with_the_reason(retriever, reason):
+    with pytest.raises(NothingFoundError, match=reason):
+        measured(items_of(*(("Eisen", "Tee") if retriever is SPARSE else (FOUND, "tablets"))), retriever)
+
+
+def test_queries_that_are_not_measured_do_not_save_a_run_that_finds_nothing():
+    items = items_of(UNKNOWN, FOUND)
+    first = items.qrels.query == 0
+    of_first = Qrels(*(column[first] for column in (items.qrels.query, items.qrels.unit, items.qrels.grade)))
+    with pytest.raises(NothingFoundError, match="1 of 1"):
+        measured(replace(items, qrels=of_first))
+    none_right = replace(items, queries=(items.queries[0], replace(items.queries[1], answerable=False)), qrels=of_first)
+    assert measured(none_right).values["ndcg"] == 0  # of one whose documents do not answer it, something is found
+
+
+def test_an_arm_that_finds_nothing_has_failed_and_the_headline_names_it(application, dataset):
+    sweep = application.run("-m", *dataset, "retriever=sparse", "retriever.score_threshold=0,0.1,99")
+    assert sweep.returncode == 1
+    [parent] = application.parents()
+    assert [run.info.status for run in application.children()] == ["FINISHED", "FINISHED", "FAILED"]
+    assert "score_threshold" in application.children()[-1].data.tags["error"]
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    report = (application.artifacts(parent) / "report.md").read_text()
+    [line] = [line for line in decision["headline"] if "score_threshold=99" in line]
+    assert line in sweep.stdout
+    assert "score_threshold=99" in report
+    assert decision["configurations"] == 2
+
+
+def test_a_single_run_that_finds_nothing_has_failed(application, dataset):
+    process = application.run(*dataset, "retriever=sparse", "retriever.score_threshold=99")
+    assert process.returncode == 1
+    assert "score_threshold" in process.stderr
+    assert [run.info.status for run in application.runs()] == ["FAILED"]
 
 
 @pytest.mark.parametrize("word", ["שלום", "حَبيبي", "live"])

@@ -1,6 +1,7 @@
 """The settings of the metrics of spans, as a configuration sets them."""
 
 import copy
+import json
 
 import pytest
 import small
@@ -103,9 +104,13 @@ def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
     sweep = ["chunker.size=60,200", "decision.metric=token/iou", "decision.plots=[[token/recall,context/tokens]]"]
     process = application.run("-m", *data, "evaluation=spans", "retriever=sparse", "chunker.overlap=0", *sweep)
     assert process.returncode == 0, process.stderr
+    [parent] = application.parents()
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    assert decision["not_shipped"] != "unequal text"
+    by_rank = application.run("compare", parent.info.run_id, "decision.metric=ndcg")
+    assert "decision.metric=token/iou" in by_rank.stdout
     runs = {run.info.run_name: run.data.metrics for run in application.children()}
     assert runs["size=60"]["token/precision_omega"] > runs["size=200"]["token/precision_omega"]
-    [parent] = application.parents()
     assert (application.artifacts(parent) / "charts" / "against_each_other.svg").stat().st_size > 0
 
 

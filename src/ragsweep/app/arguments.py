@@ -6,10 +6,11 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import NoReturn
 
+from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
 from ragsweep.core.errors import ConfigError
 
 FLAGS = ("--help -h", "--hydra-help", "--version", "--resolve", "--run -r", "--multirun -m", "--shell-completion -sc")
-WITH_VALUE = ("--package -p", "--config-path -cp", "--config-name -cn", "--config-dir -cd", "--experimental-rerun")
+WITH_VALUE = ("--package -p", "--config-path -cp", "--config-name -cn", "--config-dir -cd")
 CFG = ("job", "hydra", "all")
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
@@ -43,5 +44,9 @@ def options_first(arguments: Sequence[str]) -> list[str]:
 
 
 def check_options(arguments: Sequence[str]) -> None:
-    """Raise `ConfigError` for options that Hydra does not know."""
-    _Parser().parse_args(arguments)
+    """Raise `ConfigError` for options that Hydra does not know, and for what it would ignore."""
+    given = _Parser().parse_args(arguments)
+    refuse_repeated(given.overrides)
+    if not (given.help or given.shell_completion):
+        settings = ["-m", *given.overrides] if given.multirun else given.overrides
+        refuse_unread(settings, given.config_name, given.config_path, given.config_dir)

@@ -18,7 +18,7 @@ from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep
 from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
 from ragsweep.config.groups import name_unused, refuse_unused
 from ragsweep.core.endings import end_if_signalled
-from ragsweep.core.errors import JobFailed
+from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.progress import Progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
@@ -89,6 +89,9 @@ def _checked_start(config: DictConfig) -> set[str] | None:
     from ragsweep.experiment import Experiment, checked
 
     try:
+        params = HydraConfig.get().sweeper.get("params")
+        if params and "hydra.mode=RUN" not in sys.argv:
+            raise ConfigError(f"hydra.sweeper.params: add -m to sweep {', '.join(params)}, or hydra.mode=RUN")
         overrides = as_given(HydraConfig.get().overrides.task)
         unused = refuse_unused(config, OverridesParser.create().parse_overrides(overrides))
         name_unused(unused)

@@ -42,11 +42,14 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
     params = [f"{name}={value}" for name, value in (config.hydra.sweeper.get("params") or {}).items()]
     overrides = parser.parse_overrides(params + as_given(config.hydra.overrides.task))
-    last = {override.get_key_element(): override for override in overrides}  # as the sweeper does: the last one counts
-    swept = [name.lstrip("+") for name, override in last.items() if override.is_sweep_override()]
+    last = {_name(override): override for override in overrides}  # the command line comes after the files
+    swept = [name for name, override in last.items() if override.is_sweep_override()]
+    for override in overrides:
+        if override.is_sweep_override() and (now := last[_name(override)]) is not override:
+            print(f"{now.input_line} replaces {override.input_line} of hydra.sweeper.params", file=sys.stderr)
     sweeper = config.hydra.sweeper
     mode, crossed = sweeper.get("mode", GRID), [*sweeper.get("crossed", ())]
-    _check_values(overrides, mode, crossed)
+    _check_values([*last.values()], mode, crossed)
     if not sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
     jobs = jobs_of(overrides, mode, crossed)
@@ -54,6 +57,10 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
         grid = prod(sum(1 for _ in each.sweep_iterator()) for each in last.values() if each.is_sweep_override())
         print(f"one setting at a time, around the first values: {len(jobs):,} of the {grid:,} jobs of the whole grid")
     return jobs, with_own_settings(jobs, swept)
+
+
+def _name(override: Override) -> str:
+    return override.get_key_element().lstrip("+")
 
 
 def with_own_settings(jobs: Iterable[Sequence[str]], swept: Sequence[str]) -> list[str]:
@@ -82,14 +89,14 @@ def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection
     for override in overrides:
         key = override.get_key_element()
         if not override.is_sweep_override():
-            values[key] = [f"{key}={override.get_value_element_as_str()}"]
+            values[_name(override)] = [f"{key}={override.get_value_element_as_str()}"]
         elif override.is_discrete_sweep():
-            values[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
+            values[_name(override)] = [f"{key}={value}" for value in override.sweep_string_iterator()]
         else:
             raise ConfigError(f"{override.input_line}: expected a list of values or a range")
     if mode == GRID:
         return [expanded(job) for job in product(*values.values())]
-    free = {key: listed for key, listed in values.items() if key.lstrip("+") not in crossed}
+    free = {key: listed for key, listed in values.items() if key not in crossed}
     changes = [{}, *({key: value} for key, listed in free.items() for value in listed[1:])]
     return [
         expanded(job)

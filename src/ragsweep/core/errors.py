@@ -55,6 +55,10 @@ class UnansweredError(UnusableError):
     """A system that runs elsewhere and did not answer a query; what it had answered before is kept."""
 
 
+class NothingFoundError(UnusableError):
+    """A retriever that returned no passage for any query: it was asked, but there is nothing to measure."""
+
+
 def first_line(error: BaseException) -> str:
     """The first line of an error's text, with those that it announces, shortened and without control characters."""
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config.components import parameters_of, signature_of, target_of
+from ragsweep.config.ignored_input import refuse_repeated
 from ragsweep.config.options import named_components, referenced_groups
 from ragsweep.config.rules import is_component, is_group
 from ragsweep.config.used_settings import STORE
@@ -56,6 +57,7 @@ def refuse_others(overrides: Sequence[str], *groups: str) -> None:
 def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
     """The configuration of this machine, and the settings that replace recorded ones, from overrides `name=value`."""
     register_resolvers()
+    refuse_repeated(overrides)
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
         todays = (*TODAYS, "decision")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
-from ragsweep.report.doubt_words import ended, news, not_shown, unjudged
+from ragsweep.report.doubt_words import ended, missing, news, not_shown, unjudged
 from ragsweep.report.unread_words import unread_texts_in_words
 from ragsweep.report.value_words import cutoffs_in_words, in_sentence, p_value, rough
 from ragsweep.statistics.intervals import EQUAL
@@ -17,13 +17,14 @@ NAMES_SHOWN = 5  # datasets, or configurations, in a sentence
 
 def across_in_words(across: AcrossDatasets) -> list[str]:
     """What to take on all datasets, how it stands on each, which cannot choose, disagreement, and other datasets."""
+    lost = missing(across.unfinished, len(across.outcomes))
     if across.problem:
         why = f"There is no decision over {datasets_listed(across)}: {across.problem}. Each stands alone."
-        return [one_line(sentence) for sentence in (why, _left_out(across), _missing(across)) if sentence]
+        return [one_line(sentence) for sentence in (why, _left_out(across), lost) if sentence]
     several = len(across.labels) > 1 and not across.same_values
     rest = [_largest_loss(across), _best_mean(across), _agreement(across), _another(across)] if several else []
     cautions = [_guessing(across), _few(across), _unknown(across), _in_common(across)]
-    first = [_missing(across), _which(across), _standing(across) if several else "", *cautions]
+    first = [lost, _which(across), _standing(across) if several else "", *cautions]
     sentences = [*first, *rest, _left_out(across), _at_others(across)]
     return [one_line(sentence) for sentence in sentences if sentence]
 
@@ -284,8 +285,3 @@ def _at_others(across: AcrossDatasets) -> str:
     others = _listed([str(each) for each in across.other_cutoffs], "or")
     here = cutoffs_in_words(across.decisions[0].sweep, across.cutoff)
     return f"This is decided at {here} alone; decision.at=... decides at {others}."
-
-
-def _missing(across: AcrossDatasets) -> str:
-    lost = len(across.unfinished)
-    return f"{lost} of {counted(lost + len(across.outcomes), 'run')} did not finish." if lost else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.equal_cost_words import excluded_in_words, unspent_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, listed, rough
 from ragsweep.sweeps import Decision, Outcome, Sweep, most_fail, unread_explains
-from ragsweep.sweeps.equal_cost import alike_in_size, unequal_costs
+from ragsweep.sweeps.equal_cost import alike_in_size, sizes_in_question, unequal_costs
 
 RUNS_NAMED = 3
 LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
@@ -26,12 +26,12 @@ def news(decision: Decision) -> str:
     return f"{look} every configuration gives {worst}. No choice between them matters as much."
 
 
-def missing(decision: Decision) -> str:
-    """How many runs the decision lacks."""
-    lost = len(decision.sweep.unfinished)
+def missing(unfinished: Mapping[str, str], finished: int) -> str:
+    """Which runs a decision between so many finished ones lacks."""
+    lost = len(unfinished)
     if not lost:
         return ""
-    runs, names = counted(lost + len(decision.sweep.outcomes), "run"), list(decision.sweep.unfinished)
+    runs, names = counted(lost + finished, "run"), list(unfinished)
     listed = ", ".join(names[:RUNS_NAMED]) + (f" and {lost - RUNS_NAMED} more" if lost > RUNS_NAMED else "")
     return f"{lost} of {runs} did not finish and {'is' if lost == 1 else 'are'} missing: {listed}."
 
@@ -100,8 +100,15 @@ def _lengths(decision: Decision) -> Iterator[str]:
 
 
 def _unequal(sweep: Sweep) -> Iterator[str]:
-    """That configurations return more text than others at the only cutoff."""
-    if found := unequal_costs(sweep):
+    """That configurations return more text than others at the same cutoff."""
+    if sizes := sizes_in_question(sweep):
+        least, most, can_choose = sizes
+        yield (
+            f"At the same {sweep.cutoff}, chunks of {rough(least)} to {rough(most)} characters return unequal amounts "
+            f"of text, and {sweep.metric_title} rewards the larger ones: budget=500,1000 compares at equal tokens. "
+            f"{can_choose}".strip()
+        )
+    elif found := unequal_costs(sweep):
         cost, least, most = found
         yield (
             f"At the same {sweep.cutoff}, configurations return {rough(least)} to {rough(most)} "

@@ -40,10 +40,11 @@ def headline(decision: Decision) -> list[str]:
     """
     first, unread = (unread_texts_in_words(decision), decision.named.facts.caution), unread_in_words(decision)
     few = few_queries(decision.sweep)
+    lost = missing(decision.sweep.unfinished, len(decision.sweep.outcomes))
     if len(decision.unanswered) == len(decision.sweep.queries):
-        return [one_line(each) for each in (*first, news(decision), unread, few) if each]
+        return [one_line(each) for each in (*first, news(decision), lost, unread, few) if each]
     better = any(each.better for each in decision.against_guessing.values())
-    which = " ".join(filter(None, [missing(decision), _which(decision)]))
+    which = " ".join(filter(None, [lost, _which(decision)]))
     guessing = _than_guessing(decision)
     choice = (which, guessing) if better or undecided(decision) in NO_WINNER else (guessing, which)
     rest = (
@@ -121,6 +122,8 @@ def _which(decision: Decision) -> str:
         return f"Nothing to ship: what measures best is not shown to be better than guessing. {best}"
     if shipped == "unread answers":
         return f"Nothing to ship yet: the choice depends on how unread answers count. {best}"
+    if shipped == "unequal text":
+        return f"Nothing to ship. {best}"
     if shipped == "doubtful data":
         return f"Do not choose by this yet. {best}"
     return f"Ship {chosen}" if len(choices) == 1 else f"{chosen[:1].upper()}{chosen[1:]}"

@@ -10,7 +10,15 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval.fusion import WeightedSum
 from ragsweep.retrieval.normalising import NORMS
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded, with_others
+from ragsweep.retrieval.ranking import (
+    Fusion,
+    Ranker,
+    Ranking,
+    Search,
+    Thresholded,
+    with_others,
+    without_unranked,
+)
 from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import FusesByRank, HasWeights, Normalises, WritesFormula, uses_feedback
@@ -84,7 +92,8 @@ class FusedRetriever(Thresholded):
         rankings = {name: rank(ranker, search, self.candidates or count) for name, ranker in self.used.items()}
         if self.candidates or (isinstance(self.fusion, FusesByRank) and self.fusion.by_rank):
             return rankings
-        return {name: with_others(ranking, count) for name, ranking in rankings.items()}
+        whole = {name: with_others(ranking, count) for name, ranking in rankings.items()}
+        return {name: without_unranked(ranking, search.unranked, count) for name, ranking in whole.items()}
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

@@ -66,7 +66,8 @@ def usual_budgets(outcomes: Sequence[Outcome], cost: str) -> list[int]:
 def budgeted_cost(sweep: Sweep) -> str | None:
     """The cost at which configurations are compared; None if they are compared at the same cutoff."""
     cost = _cost_in_question(sweep)
-    if cost is None or not (sweep.settings.budget or sweep.settings.budgets or len(sweep.cutoffs) > 1):
+    asked = sweep.settings.budget or sweep.settings.budgets
+    if cost is None or not (asked or (len(sweep.cutoffs) > 1 and sizes_in_question(sweep) is None)):
         return None
     return cost
 
@@ -78,6 +79,23 @@ def unequal_costs(sweep: Sweep) -> tuple[str, float, float] | None:
         return None
     costs = [run.value(cost) or 0 for run in sweep.outcomes]
     return cost, min(costs), max(costs)
+
+
+def sizes_in_question(sweep: Sweep) -> tuple[float, float, str] | None:
+    """The mean sizes of the smallest and the largest units, in characters, and the sentence of `Facts.if_unequal`.
+
+    None where the deciding metric can choose a size, and where the configurations return units of one size, or budgets.
+    """
+    facts, runs = sweep.outcomes[0].facts, sweep.outcomes
+    by_text = sweep.decided_by in facts.metrics and facts.metrics[sweep.decided_by].of_text
+    if by_text or facts.cutoff_unit or alike_in_size(runs) is not False:
+        return None
+    sizes = [run.facts.returned.characters for run in runs if run.facts.returned]
+    for group, sentence in facts.if_unequal.items():
+        used = ({item for item in run.settings.items() if item[0].partition(".")[0] == group} for run in runs)
+        if len({frozenset(some) for some in used if some}) > 1:
+            return min(sizes), max(sizes), sentence
+    return None
 
 
 def _cost_in_question(sweep: Sweep) -> str | None:

@@ -6,10 +6,11 @@ from typing import Literal
 
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.decision import Decision
+from ragsweep.sweeps.equal_cost import sizes_in_question
 from ragsweep.tasks.unread_text import UnreadText
 
 Undecided = Literal["requirements", "one configuration", "same values", "tied"]
-NotShipped = Undecided | Literal["unread texts", "guessing", "unread answers", "doubtful data"]
+NotShipped = Undecided | Literal["unread texts", "guessing", "unread answers", "unequal text", "doubtful data"]
 UNREAD_VETOES = 0.05  # of the queries or passages: where a model does not read so many to their end, nothing is shipped
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 SHIPPED = (None, "tied", "one configuration", "same values")  # what `not_shipped` says where the choice can be taken
@@ -20,7 +21,8 @@ def not_shipped(decision: Decision) -> NotShipped | None:
 
     The first reason of these: no configuration meets the requirements there, a model does not read the texts
     (`unread_texts`), the choice is not better than guessing, it depends on how answers count that could not be read,
-    quality does not choose (`undecided`), or the data is doubtful.
+    chunks of other sizes are compared at the same cutoff by what cannot choose a size, quality does not choose
+    (`undecided`), or the data is doubtful.
     """
     guessing = decision.against_guessing.get(decision.named)
     if not decision.headline.meets:
@@ -31,6 +33,8 @@ def not_shipped(decision: Decision) -> NotShipped | None:
         return "guessing"
     if decision.unread and decision.unread.replacing:
         return "unread answers"
+    if sizes_in_question(decision.measured):
+        return "unequal text"
     return undecided(decision) or ("doubtful data" if doubted(decision) else None)
 
 
@@ -61,7 +65,7 @@ def doubted(decision: Decision) -> bool:
     sweep, blind = decision.sweep, decision.named.facts.if_swept
     axes = [name for name in sweep.axes if name != sweep.cutoff]
     unseen = bool(axes) and all(name in blind or name.partition(".")[0] in blind for name in axes)
-    return unseen or most_fail(decision)
+    return unseen or most_fail(decision) or sizes_in_question(decision.measured) is not None
 
 
 def most_fail(decision: Decision) -> bool:

@@ -141,5 +141,6 @@ def _described(metric: Metric) -> dict[str, Any]:
         "higher_is_better": metric.higher_is_better,
         "binary": metric.binary,
         **({"wilson": True} if metric.wilson else {}),
+        **({"of_text": True} if metric.of_text else {}),
         **bounds,
     }

@@ -33,6 +33,7 @@ class Metric:
         binary: Whether every item has the value 0 or 1, so that the mean is a share of the items.
         wilson: Whether the 95 % interval of the mean is Wilson's, which only a binary metric can have. It is that of
             the bootstrap otherwise, which is empty where all items have the same value.
+        of_text: Whether it compares the text that is found, whatever the size of the pieces that it is found in.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Metric:
     high: float = inf
     binary: bool = False
     wilson: bool = False
+    of_text: bool = False
 
     @property
     def span(self) -> float:
@@ -105,15 +107,17 @@ def metric(
     low: float = -inf,
     high: float = inf,
     binary: bool = False,
+    of_text: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorator that describes the metric that a function computes. Its name comes from the configuration.
 
     @metric("Recall", low=0, high=1)
     def recall(judged, k): ...
     """
+    described = Metric("", title, unit, higher_is_better, low, high, binary, of_text=of_text)
 
     def describe(function: Function) -> Function:
-        function.metric = Metric("", title, unit, higher_is_better, low, high, binary)  # type: ignore[attr-defined]
+        function.metric = described  # type: ignore[attr-defined]
         return function
 
     return describe

@@ -84,6 +84,7 @@ def _verdicts(
                 guessing = decision.against_guessing.get(outcome)
                 why = f"Chosen for all datasets. On this one: {why}"
                 verdict = "not shipped: guessing" if guessing and not guessing.better else "chosen"
+                verdict = "not shipped: unequal text" if not_shipped(decision) == "unequal text" else verdict
                 verdict = "not shipped: unread texts" if unread else verdict
             elif for_all and verdict == "chosen":
                 verdict = "chosen for this dataset alone"

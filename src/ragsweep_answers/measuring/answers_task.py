@@ -23,6 +23,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks.false_finds import NONE_MARKED
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
+from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
@@ -49,7 +50,9 @@ from ragsweep_answers.measuring.contexts import (
     has_source,
     planned,
     questions,
+    relevant_units,
     with_answer,
+    with_known_units,
     with_own_evidence,
     with_unread,
 )
@@ -135,7 +138,7 @@ class AnswersTask:
 
     def load(self) -> Dataset:
         """Read the cases, read and cut the documents, and print what is left out of both."""
-        dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store)
+        dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store, keep_documents=True)
         if not dataset.cases:
             another = "choose another dataset, such as dataset=clinical_cases"
             raise DatasetError(f"{dataset.name}: has no multiple-choice cases to answer; {another}")
@@ -185,13 +188,10 @@ class AnswersTask:
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
         row = find(query, items.queries)
-        passages = contexts(items, self._source, self._rank(items, self._source), self.k, self._level)
-        asked = questions(items, passages)
+        asked = questions(items, contexts(items, self._source, self._rank(items, self._source), self.k, self._level))
         asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
         announce((self.answerer, {query: asks}))
-        qrels = items.qrels
-        relevant = qrels.unit[(qrels.query == row) & (qrels.grade >= self._level)]
-        units = frozenset(items.units[unit] for unit in relevant)
+        units = frozenset(items.units[unit] for unit in relevant_units(items, self._level)[row])
         given = self._ask(items, asks, self._source)[row if self._recorded else 0]
         [question] = with_own_evidence(items, [asked[row]], [given])
         return Explanation(record, items.cases[row], question, given, units).text(width)
@@ -227,7 +227,10 @@ class AnswersTask:
         """The ranking of the passages for every case; None if these sources of evidence need none."""
         if {*NEED_RANKING}.isdisjoint(sources):
             return None
-        return rank(self._ranker, search_of(items), max(LEAST_DEPTH, self.k))
+        ranking = rank(self._ranker, search := search_of(items), max(LEAST_DEPTH, self.k))
+        if self._source in NEED_RANKING:
+            check_found(self._ranker, search, items, ranking)
+        return ranking
 
     def _planned(self, items: Dataset, *sources: Source) -> Planned:
         """What the answerer will be asked."""
@@ -250,7 +253,7 @@ class AnswersTask:
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
         if self._recorded:
-            return answer(self.answerer, asked, items.left_out.ids)
+            return with_known_units(items, answer(self.answerer, asked, items.left_out.ids))
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:

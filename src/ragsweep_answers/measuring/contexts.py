@@ -15,6 +15,9 @@ from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import readable
 from ragsweep.datasets.model.dataset import Qrels
+from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.pages import OF_PDF, Pages
+from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
 from ragsweep.statistics.intervals import Array
@@ -133,7 +136,7 @@ def contexts(dataset: Dataset, source: Source, ranking: Ranking | None, k: int, 
     cases = len(dataset.cases)
     if source == "none":
         return [[] for _ in range(cases)]
-    relevant = _relevant_units(dataset, relevance_level)
+    relevant = relevant_units(dataset, relevance_level)
     if source == "judged":
         of_unit = _passages_of_units(dataset)
         return [sorted(passage for unit in some for passage in of_unit.get(unit, ())) for some in relevant]
@@ -169,6 +172,37 @@ def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
     ]
 
 
+def with_known_units(dataset: Dataset, answers: Sequence[Answer]) -> list[Answer]:
+    """The answers, with the units that a file of answers names as judgments do: `6` may be `manual.pdf#6`.
+
+    Raises:
+        DatasetError: A name is of no unit of the dataset, or of several. Without documents, any name is of a unit.
+    """
+    pages, known = Pages(dataset.documents, dataset.unit, OF_PDF), frozenset(dataset.units)
+
+    def named(names: Sequence[str], where: str) -> tuple[str, ...]:
+        if dataset.unit != "passage" or not dataset.passages:
+            return tuple(pages.unit(name, where) for name in names)
+        if unknown := [name for name in names if name not in known]:
+            there = listed(dataset.units)
+            raise DatasetError(f"{where}: passage {unknown[0]!r} is not in the dataset (there are {there})")
+        return tuple(names)
+
+    def with_names(given: Answer) -> Answer:
+        cited, own = named(given.cited, f"{given.where}, cited"), given.retrieved
+        return replace(given, cited=cited, retrieved=own and named(own, f"{given.where}, evidence"))
+
+    faults, found = Faults(next((each.where for each in answers), "").rpartition(", ")[0], noun="answers"), []
+    for each in answers:
+        try:
+            found.append(with_names(each) if each.where else each)
+        except DatasetError as error:
+            faults.add(error)
+    if faults.found:
+        raise faults.refusal(len(found))
+    return found
+
+
 def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: Sequence[Answer]) -> Sequence[Question]:
     """The questions, with the pages that the answering system retrieved by itself as their evidence.
 
@@ -196,7 +230,7 @@ def _passages_of(units: Collection[str], known: Mapping[str, Evidence]) -> tuple
     return tuple(known[unit] for unit in units) if all(unit in known for unit in units) else ()
 
 
-def _relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[int]]:
+def relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[int]]:
     """The relevant units of each case, as positions in `dataset.units`."""
     units: list[set[int]] = [set() for _ in dataset.cases]
     qrels = dataset.qrels
@@ -258,6 +292,6 @@ def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:
     if retrieved:
         found.append(
             "The answers name the pages of their evidence, not its passages: a reasoning is compared with whole "
-            "pages, and is not compared if one of them is not in the dataset."
+            "pages, and is not compared if one of them has no text in the dataset."
         )
     return found

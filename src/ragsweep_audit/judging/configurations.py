@@ -15,6 +15,7 @@ from ragsweep.app.commands import composed
 from ragsweep.app.naming import name_and_settings, values_shown
 from ragsweep.app.plan import jobs_of, with_own_settings
 from ragsweep.config.checking import build_around
+from ragsweep.config.ignored_input import refuse_repeated
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
 from ragsweep.datasets import Dataset
@@ -35,8 +36,9 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     """The cutoff, and what each configuration that the overrides list ranks.
 
     Raises:
-        ConfigError: An override is wrong, or sweeps k.
+        ConfigError: An override is wrong, is given twice, or sweeps k.
     """
+    refuse_repeated(overrides)
     parser = OverridesParser.create()
     try:
         parsed = parser.parse_overrides(list(overrides))

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING
+from ragsweep.core.errors import RetrieverError
 from ragsweep.core.timing import UNTIMED
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.retrieval.ranking import Names, Ranking
@@ -28,8 +29,8 @@ class Matcher:
     """Finds the passages of points by what their payload says.
 
     A point is a passage by its id; or it is in a page or document that is judged, and stands for the passage of it that
-    shares most words with the point's text and has not been ranked before; or, where documents are known and parts of
-    them are judged, for the passage of its document that shares most words with its text, and at least half of them.
+    shares most words with the point's text and has not been ranked before; or, where documents are known and their
+    pages are judged, for the passage of its document that shares most words with its text, and at least half of them.
 
     Args:
         names: Of the dataset.
@@ -39,6 +40,9 @@ class Matcher:
     Attributes:
         unknown: Points that the dataset does not know, as their payload names them, with how often they were found.
         repeated: How many hits were left out because all passages that they could stand for were ranked before them.
+
+    Raises:
+        RetrieverError: Spans are judged, and a passage of the dataset would be measured in place of each point.
     """
 
     def __init__(self, names: Names, texts: Sequence[str], fields: Mapping[str, str | None]) -> None:
@@ -46,7 +50,15 @@ class Matcher:
         self._passages = {composed(name): passage for passage, name in enumerate(names.passages)}
         self._units = _by_name(names.units)
         self._documents = _by_name(names.documents)
-        self._judges_documents = names.units == names.documents
+        judges_passages = names.units == names.passages != names.documents
+        if judges_passages and not fields.get("passage"):
+            raise RetrieverError(
+                "retriever=qdrant: spans are judged, and passages of the dataset would be measured in place of the "
+                "collection's; use judgments of pages, or retriever=callable with a function that searches the "
+                "collection and returns its texts (retriever.payload.passage is for points that are passages of the "
+                "dataset)"
+            )
+        self._judges_pages = not judges_passages and names.units != names.documents
         self._words = cache(lambda passage: _words(texts[passage]))
         self._names = names
         self._found: dict[Any, tuple[int, ...]] = {}
@@ -90,7 +102,7 @@ class Matcher:
             unit = composed(f"{source}#{self._said(hit, 'page')}" if self._fields.get("page") else source)
             if unit in self._units:
                 return self._by_words(text, self._units[unit])
-            if source in self._documents and text and not self._judges_documents:
+            if source in self._documents and text and self._judges_pages:
                 of_document = self._by_words(text, self._documents[source])
                 return [each for each in of_document[:1] if self._shared(text, each) >= LEAST_SHARED_WORDS]
         return []

@@ -228,6 +228,7 @@ class QdrantRetriever:
             raise RetrieverError("retriever=qdrant: passages have several pages; expected chunker.across_pages=false")
         key = (search.digest, search.names_digest, depth)
         if key not in self._kept or search.names_digest is None:
+            matcher = Matcher(names, search.passages, self.payload)
             queries = self._queries(search.queries)
             self._check_layout(queries)
             with progress(searching(search.passages, queries), len(queries)):
@@ -235,7 +236,7 @@ class QdrantRetriever:
             if self.vector is not None and self.fusion is None:
                 existing.check_scores(self.collection, self.vector, hits)
             self._check_payload(queries, hits)
-            self._kept[key] = self._matched(Matcher(names, search.passages, self.payload), hits)
+            self._kept[key] = self._matched(matcher, hits)
         return self._kept[key]
 
     def _matched(self, matcher: Matcher, hits: Sequence[Sequence[Hit]]) -> tuple[Ranking, str]:

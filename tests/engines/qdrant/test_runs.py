@@ -80,8 +80,12 @@ def test_a_sweep_in_this_process_builds_a_collection_once(application, dataset, 
     assert values[0] > 0.9
 
 
-def test_a_server_s_collection_is_measured(application, dataset):
-    """Its points name the pages of the dataset; their vectors are those of BM25 alone."""
+WORDS = (*COLLECTION, "retriever.vector=null", "retriever.sparse_vector=words")
+
+
+@pytest.fixture
+def filled():
+    """A server with a collection of pages; its vectors are those of BM25 alone."""
     import qdrant_edge as edge
 
     with qdrant_server(KEY) as server:
@@ -91,12 +95,24 @@ def test_a_server_s_collection_is_measured(application, dataset):
         for number, (source, page, text) in enumerate(PAGES):
             words = bm25.embed_document(text)
             vector = {"words": models.SparseVector(indices=list(words.indices), values=list(words.values))}
-            payload = {"file_path": f"/data/{source}", "page": page, "content": text}
+            payload = {"file_path": f"/data/{source}", "page": page, "content": text, "whole": "manual.txt"}
             server.local.upsert("manuals", [models.PointStruct(id=number, vector=vector, payload=payload)])
-        settings = ("retriever.vector=null", "retriever.sparse_vector=words", "retriever.payload.page=page")
-        process = application.run(*COLLECTION, *settings, *dataset, QDRANT_URL=server.url, QDRANT_API_KEY=KEY)
-        assert process.returncode == 0, process.stderr
-    assert server.writes == []
+        yield server
+
+
+def test_a_server_s_collection_is_measured(application, dataset, filled):
+    """Its points name the pages of the dataset."""
+    settings = ("retriever.payload.page=page", *dataset)
+    process = application.run(*WORDS, *settings, QDRANT_URL=filled.url, QDRANT_API_KEY=KEY)
+    assert process.returncode == 0, process.stderr
+    assert filled.writes == []
     [run] = application.runs()
     assert run.data.metrics["hit_rate"] > 0.5
     assert_no_key(application, process)
+
+
+def test_spans_are_refused_before_a_run(application, filled, tmp_path):
+    spans = [*small.span_arguments(tmp_path / "data"), "evaluation=spans", "retriever.payload.source=whole"]
+    process = application.run(*WORDS, *spans, QDRANT_URL=filled.url, QDRANT_API_KEY=KEY)
+    assert_refused(application, process, "retriever=qdrant: spans are judged")
+    assert "retriever=callable" in process.stderr

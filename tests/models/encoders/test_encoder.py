@@ -24,7 +24,7 @@ LENGTHS = [f"{text} {'more words of it ' * repeats}" for repeats in (0, 1, 7, 30
 
 def needs(backend, precision):
     """A combination as a test's parameter, skipped where this machine has not got it."""
-    marks = [pytest.mark.skipif(precision == "bf16" and not cpu_has_bf16(), reason="this CPU has no bf16")]
+    marks = [pytest.mark.skipif(precision == "bf16" and not cpu_has_bf16(), reason="this machine has no bf16")]
     marks += [pytest.mark.extra(backend)] * (backend != "torch")
     return pytest.param(backend, precision, marks=marks, id=f"{backend}-{precision}")
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest, digest_texts
@@ -30,6 +31,7 @@ from ragsweep.datasets.model.left_out import LeftOut
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import Span
 
 
@@ -191,6 +193,22 @@ class Dataset:
         """Positions of the units that have a passage, and can therefore be retrieved, in ascending order."""
         return np.unique(self.passages_with_units[:, 1])
 
+    @cached_property
+    def retrievable(self) -> npt.NDArray[np.bool_]:
+        """Whether each judgment names a unit that the ranking of its query can have, shape [judgments]."""
+        found: npt.NDArray[np.bool_] = np.isin(self.qrels.unit, self.found_units)
+        if not self.left_out.documents:
+            return found
+        left_out: dict[str, set[str]] = {composed(query.query_id): set() for query in self.queries}
+        for query_id, source in self.left_out.documents:
+            left_out.get(composed(query_id), set()).add(composed(source))
+        names, sources = [*left_out], [set[str]() for _ in self.units]
+        for passage, unit in self.passages_with_units.tolist():
+            sources[unit].add(composed(self.passages[passage].source))
+        judged = zip(self.qrels.query.tolist(), self.qrels.unit.tolist(), strict=True)
+        lost = [bool(sources[unit]) and sources[unit] <= left_out[names[query]] for query, unit in judged]
+        return found & np.invert(lost)
+
     def passages_of(self, unit: int) -> Indices:
         """Positions of the passages of a unit, in corpus order."""
         further = self.further_units[self.further_units[:, 1] == unit, 0]
@@ -238,9 +256,10 @@ class Dataset:
         }
 
     def coverage(self, relevance_level: int = 1) -> float:
-        """Share of the units of at least this grade that can be retrieved."""
-        relevant = np.unique(self.qrels.unit[self.qrels.grade >= relevance_level])
-        return float(np.isin(relevant, self.found_units).mean()) if len(relevant) else 0.0
+        """Share of the units of at least this grade that can be retrieved for a query with such a judgment."""
+        relevant = self.qrels.grade >= relevance_level
+        units, found = np.unique(self.qrels.unit[relevant]), np.unique(self.qrels.unit[relevant & self.retrievable])
+        return len(found) / len(units) if len(units) else 0.0
 
 
 def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:

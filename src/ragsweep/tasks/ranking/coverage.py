@@ -43,6 +43,11 @@ def unanswerable(dataset: Dataset) -> Indices:
     return np.flatnonzero([not query.answerable for query in dataset.queries])
 
 
+def measured_queries(dataset: Dataset) -> Indices:
+    """Positions of the queries that have judgments, and of those that the documents are known not to answer."""
+    return np.union1d(dataset.qrels.query, unanswerable(dataset))
+
+
 def absent_units(dataset: Dataset, level: int) -> list[str]:
     """The units of at least this grade that have no passage."""
     absent = sorted(set(relevant(dataset, level)[1].tolist()) - set(dataset.found_units.tolist()))
@@ -50,10 +55,10 @@ def absent_units(dataset: Dataset, level: int) -> list[str]:
 
 
 def findable(dataset: Dataset, level: int) -> tuple[Indices, Array]:
-    """The queries with a relevant unit, and the share of their relevant units with a passage, each [queries]."""
-    query, unit = relevant(dataset, level)
-    queries, row = np.unique(query, return_inverse=True)
-    shares: Array = np.bincount(row, np.isin(unit, dataset.found_units), len(queries)) / np.bincount(row)
+    """The queries with a relevant unit, and the share of these units that can be retrieved for it, each [queries]."""
+    chosen = dataset.qrels.grade >= level
+    queries, row = np.unique(dataset.qrels.query[chosen], return_inverse=True)
+    shares: Array = np.bincount(row, dataset.retrievable[chosen], len(queries)) / np.bincount(row)
     return queries, shares
 
 

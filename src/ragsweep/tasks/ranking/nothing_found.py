@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from ragsweep.core.arrays import Indices
+from ragsweep.core.errors import NothingFoundError
 from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search
@@ -17,7 +20,8 @@ HEADING = "Queries for which nothing is found"
 HEADLINE, HEADLINE_OF_PART = 0.25, 0.5  # of the queries; if nothing is found for more, that is the headline
 UNEXPLAINED = Silence(
     "the retriever returned no passage for them",
-    advice="A score_threshold, dynamic_k, leave_out, or a run file without these queries can be the reason.",
+    advice="Look at score_threshold, dynamic_k, leave_out, a filter, the URL, whether the index or the collection is "
+    "empty, or whether a run file lacks these queries.",
 )
 
 
@@ -64,6 +68,16 @@ def silent_queries(ranker: Ranker, search: Search, queries: Indices, ranking: Ra
         if silence is not None:
             groups.setdefault(_with_path(silence), []).append(row)
     return sorted((Silent(silence, tuple(rows)) for silence, rows in groups.items()), key=lambda each: -len(each.rows))
+
+
+def check_found(
+    ranker: Ranker, search: Search, items: Dataset, ranking: Ranking, queries: Indices | None = None
+) -> None:
+    """Raise `NothingFoundError` if nothing is found for any query, or for any of these; see `silent_queries`."""
+    queries = np.arange(len(items.queries)) if queries is None else queries
+    if (ranking.passages[queries] == NOTHING).all():
+        reasons = silent_queries(ranker, search, queries, ranking)
+        raise NothingFoundError(" ".join(f"{each.problem(items, len(queries))} {each.advice}" for each in reasons))
 
 
 def _as_ranked(silence: Silence | None, *, empty: bool) -> Silence | None:

@@ -35,7 +35,7 @@ from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.aspect import Aspect, together
 from ragsweep.tasks.ranking.conventions import conventions
-from ragsweep.tasks.ranking.coverage import check_measurable, say_unusual
+from ragsweep.tasks.ranking.coverage import check_measurable, measured_queries, say_unusual
 from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
@@ -159,6 +159,8 @@ class RankingTask:
             return replace(measured, sections=answered.with_sections(measured.sections))
         with noting(self.evaluation.times_before) as noted:
             ranking = self.rank(items)
+        with dealing(self._judgments(items)):
+            nothing_found.check_found(self._ranker, search_of(items), items, ranking, measured_queries(items))
         measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_circumstances(measured, noted, self.retriever, self.evaluation)
 
@@ -256,7 +258,7 @@ class RankingTask:
             ],
             cutoff=self.cutoff,
             facts={
-                **tables.facts(evaluation, items),
+                **tables.facts(evaluation, items, () if self.returns is None else self.returns.whole),
                 **({"returned": (shown.characters, self.tokenizer)} if shown.characters else {}),
                 **said.facts,
             },

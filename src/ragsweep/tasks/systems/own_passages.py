@@ -24,7 +24,7 @@ from ragsweep.retrieval.returned import FILE, lines_of
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import name_of
-from ragsweep.tasks.ranking.coverage import unanswerable
+from ragsweep.tasks.ranking.coverage import measured_queries
 from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
 from ragsweep.tasks.systems.places import Places
 from ragsweep.tasks.systems.result_passages import ResultPassages
@@ -165,7 +165,7 @@ def _asked(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset,
         raise ConfigError(f"query: {name_of(rewriter)} needs passages to search, which a system keeps to itself")
     texts = tuple(query.text for query in items.queries)
     texts = rewrite(rewriter, texts).queries if rewriter is not None else texts
-    measured, judged = _measured(items), np.unique(items.qrels.query).tolist()
+    measured, judged = measured_queries(items).tolist(), np.unique(items.qrels.query).tolist()
     answers = checked_answers(
         retriever.answers([texts[row] for row in measured], depth), len(measured), name_of(retriever)
     )
@@ -181,13 +181,8 @@ def _asked(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset,
 
 def needs_nothing(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset) -> bool:
     """Whether the answers to what is measured are all kept; not known of queries that something rewrites first."""
-    texts = [items.queries[row].text for row in _measured(items)]
+    texts = [items.queries[row].text for row in measured_queries(items).tolist()]
     return rewriter is None and isinstance(retriever, KeepsAnswers) and retriever.has_kept(texts)
-
-
-def _measured(items: Dataset) -> list[int]:
-    """Positions of the queries that have judgments, and of those that the documents are known not to answer."""
-    return [*map(int, np.union1d(items.qrels.query, unanswerable(items)))]
 
 
 def _unordered(results: Sequence[Sequence[Result]]) -> list[str]:

@@ -21,7 +21,7 @@ SpanOverlap = Literal["union", "chroma"]
 
 
 @of_spans
-@metric("Token IoU", low=0, high=1)
+@metric("Token IoU", low=0, high=1, of_text=True)
 def token_iou(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
     """Tokens that the first k passages share with the references, as a share of the tokens of both together.
 
@@ -45,7 +45,7 @@ def token_iou(judged: Judged, k: int, *, token: Token = "character", overlap: Sp
 
 
 @of_spans
-@metric("Token precision", low=0, high=1)
+@metric("Token precision", low=0, high=1, of_text=True)
 def token_precision(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
     """Share of the tokens of the first k passages that belong to a reference. 0 if nothing was retrieved.
 
@@ -59,7 +59,7 @@ def token_precision(judged: Judged, k: int, *, token: Token = "character", overl
 
 
 @of_spans
-@metric("Token recall", low=0, high=1)
+@metric("Token recall", low=0, high=1, of_text=True)
 def token_recall(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
     """Share of the tokens of the references that are in the first k passages. Arguments as of `token_iou`.
 
@@ -71,7 +71,7 @@ def token_recall(judged: Judged, k: int, *, token: Token = "character", overlap:
 
 
 @of_spans
-@metric("Token F1", low=0, high=1)
+@metric("Token F1", low=0, high=1, of_text=True)
 def token_f1(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
     """Harmonic mean of token precision and token recall of a query, also called Dice coefficient.
 
@@ -86,7 +86,7 @@ def token_f1(judged: Judged, k: int, *, token: Token = "character", overlap: Spa
 
 
 @of_spans
-@metric("Precision Ω", low=0, high=1)
+@metric("Precision Ω", low=0, high=1, of_text=True)
 def token_precision_omega(
     judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union"
 ) -> PerQuery:

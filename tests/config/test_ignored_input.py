@@ -1,0 +1,107 @@
+"""What Hydra would ignore without a word: settings that are given twice, and files that it does not read."""
+
+import pytest
+
+from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import CONF
+
+RECORD = "task: {_target_: x}\ntracking: {uri: x}\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["k=1,3", "seed=1", "k=5"], ["k", "1,3", "5"]),
+        (["retriever=sparse", "retriever=sparse,dense"], ["retriever", "sparse", "sparse,dense"]),
+        (["+x=1", "x=2", "++x=3"], ["x", "1", "2", "3"]),
+        (["hydra.run.dir=a", "hydra.run.dir=b"], ["hydra.run.dir", "a", "b"]),
+    ],
+)
+def test_a_setting_given_twice_is_refused_with_its_values(given, named):
+    with pytest.raises(ConfigError) as refused:
+        refuse_repeated(given)
+    words = str(refused.value).replace(":", " ").replace(";", " ").split()
+    assert words[0] == named[0]
+    assert set(named) <= set(words)
+
+
+def test_a_value_may_be_deleted_and_set_anew():
+    refuse_repeated(["~evaluation.metrics", "+evaluation.metrics={}", "k=3", "k.x=3"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("conf/config.yaml", "conf/config.yml", "conf/defaults.yaml", "conf/generate.yaml", "conf/retriever/mine.yml"),
+        *("conf/hydra/default.yaml", "config.yaml"),
+    ],
+)
+def test_a_file_that_nothing_reads_is_named(project, name):
+    written(project, {name: "k: 1\n"})
+    with pytest.raises(ConfigError, match=f"^{project / name}: "):
+        refuse_unread([])
+
+
+@pytest.mark.parametrize(
+    ("files", "given"),
+    [
+        ({"conf/retriever/mine.yaml": "k1: 1\n", "conf/other/mine.yml": "", "conf/notes.md": ""}, []),
+        ({"conf/mine.yaml": "defaults:\n  - config\n  - _self_\n"}, []),
+        ({"conf/base.yaml": "k: 1\n", "conf/experiment/mine.yaml": "defaults:\n  - /base\n"}, []),
+        ({"conf/hydra/default.yaml": "verbose: true\n"}, ["+hydra=default"]),
+        ({"config.yaml": "k: 1\nsite_name: another program's\n"}, []),
+    ],
+)
+def test_a_file_that_is_read_or_of_another_program_is_left_alone(project, files, given):
+    written(project, files)
+    refuse_unread(given)
+
+
+def test_the_name_of_a_primary_configuration_reads_it(project):
+    written(project, {"conf/mine.yaml": "k: 1\n", "conf/config.yaml": "k: 1\n"})
+    refuse_unread([], "mine.yaml")
+    with pytest.raises(ConfigError, match=r"conf/config\.yaml"):
+        refuse_unread([], "config")
+
+
+def test_another_folder_is_read_like_the_projects_own(project):
+    written(project, {"extra/retriever/mine.yaml": "k1: 1\n", "conf/retriever/mine.yaml": "k1: 1\n"})
+    refuse_unread([], added="extra")
+    refuse_unread([], added="conf")
+    with pytest.raises(ConfigError, match=r"extra/config\.yaml"):
+        refuse_unread([], "config", added="extra")
+    written(project, {"extra/retriever/sparse.yaml": "k1: 1\n"})
+    with pytest.raises(ConfigError, match=r"extra/retriever/sparse\.yaml: .*rename"):
+        refuse_unread([], added="extra")
+
+
+def test_an_option_that_hides_behind_hydras_is_refused(project):
+    written(project, {"extra/hydra/job_logging/default.yaml": "version: 1\n"})
+    with pytest.raises(ConfigError, match=r"extra/hydra/job_logging/default\.yaml: "):
+        refuse_unread([], added="extra")
+
+
+def test_the_configuration_of_a_run_gets_the_command_that_reads_it(project):
+    data = "data/cho_manual/test_queries.json"
+    written(project, {"a run/config.yaml": f"{RECORD}dataset: {{queries: {data}}}\n", "a run/overrides.yaml": "[]"})
+    with pytest.raises(ConfigError) as refused:
+        refuse_unread(["-m", "k=1,3"], added="a run")
+    command = f"--config-path '{project}/a run' --config-name config dataset.queries={CONF.parent / data} -m k=1,3"
+    assert str(refused.value).endswith(f"ragsweep run {command}")
+    refuse_unread([], "config", path=f"{project}/a run")
+    with pytest.raises(ConfigError, match=f"--config-path a run: .*{project}/a run"):
+        refuse_unread([], path="a run")
