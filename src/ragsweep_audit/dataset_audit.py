@@ -18,9 +18,9 @@ from ragsweep.core.timing import sample
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
 from ragsweep.datasets.model.dataset_capabilities import KnowsPictures
+from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
-from ragsweep.models.encoders.prompt_tokens import room, token_counts
-from ragsweep.models.encoders.prompts import Prompted
+from ragsweep.models.encoders.prompt_tokens import lengths_read
 from ragsweep.models.encoders.unknown_tokens import HasTokenizer, unknown_tokens
 from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
 from ragsweep.store.identity import identity
@@ -250,14 +250,18 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
 
 
 def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
-    """A finding for each model of an encoder that does not read all passages to their end."""
+    """A finding for each model of an encoder that does not read all queries, or all passages, to their end."""
     encoders = {each.model: each for each in components_within(retriever) if isinstance(each, KnowsWindow)}
+    queries = [query.query_id for query in items.queries], [query.text for query in items.queries]
+    passages = [passage.chunk_id for passage in items.passages], items.indexed_texts
+    roles: tuple[tuple[Role, str, Sequence[str], Sequence[str]], ...] = (
+        ("query", "queries", *queries),
+        ("passage", "passages", *passages),
+    )
     for model, encoder in encoders.items():
-        if encoder.window is None:
-            continue
-        if (tokens := token_counts(items.indexed_texts, model, store, as_read=True)) is not None:
-            prompt = encoder.prompt("passage") if isinstance(encoder, Prompted) else ""
-            yield from unread_text(items, tokens, room(model, encoder.window, prompt), model, settings.unread)
+        for role, kind, names, texts in roles:
+            if (found := lengths_read(encoder, texts, role, store)) is not None:
+                yield from unread_text(kind, names, found, model, settings.unread)
 
 
 def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Ranker | None) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 from ragsweep.core.errors import DatasetError, NothingFoundError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.model.cases import Case, Option
-from ragsweep.retrieval import Ranking, SparseRetriever
+from ragsweep.retrieval import Encoder, OpenAIEncoder, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
@@ -26,6 +26,7 @@ from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
 
+SPARSE = SparseRetriever(NO_STORE)
 COLUMNS = CaseColumns(
     answer="correct_answer",
     id="id",
@@ -48,6 +49,16 @@ class Reader:
         text = " ".join(passage.text for passage in question.evidence).lower()
         named = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
         return Answer(named[0], confidence=0.9, reasoning="It says so.") if named else Answer(None)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Ranks by words, and has an encoder that it does not ask."""
+
+    encoder: Encoder
+
+    def rank(self, search, depth):
+        return SPARSE.rank(search, depth)
 
 
 class Fixed:
@@ -211,6 +222,14 @@ def test_no_answer_counts_as_wrong_and_is_said(files):
     assert named["no_answer/accuracy_as_chance"] == pytest.approx((6 + 2 / 3) / 8)
     assert "2 of 8 questions have no answer that could be read" in " ".join(found.sections["Answers"])
     assert found.facts["error_analysis"]["by_type"]["no answer"] == 2
+
+
+@pytest.mark.parametrize(("evidence", "cut"), [("retrieved", 8), ("none", 0)])
+def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_retrieved(files, evidence, cut):
+    made = replace(task(files, Reader(), evidence=evidence), retriever=Beside(OpenAIEncoder(model="m", truncate=5)))
+    found = made.measure(made.load())
+    assert sum(each["cut"] for each in found.facts.get("unread_texts", []) if each["texts"] == "queries") == cut
+    assert any("5 characters" in notice for notice in found.notices) is bool(cut)
 
 
 def test_answers_of_a_control_that_could_not_be_read_are_said(files):

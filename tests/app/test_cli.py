@@ -22,7 +22,7 @@ NAMES_OF_THE_REFERENCE = {
     "Sparse_Heavy_Hybrid": "0.3",
     "Pure_Sparse_BM25": "0.0",
 }
-LARGE = {"alpha_sensitivity": 11, "chunking": 48, "grid": 25, "small_to_big": 48}  # and how many jobs they have
+LARGE = {"alpha_sensitivity": 11, "chunking": 36, "grid": 25, "small_to_big": 48}  # and how many jobs they have
 EXPERIMENTS = sorted(
     {path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml")} - {"strategies"}
 )  # test_strategies.py

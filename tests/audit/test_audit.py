@@ -21,6 +21,7 @@ from ragsweep.datasets import (
     Query,
     RecursiveChunker,
 )
+from ragsweep.models.encoders.prompt_tokens import Lengths
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.text.near_copies import similar
 from ragsweep_audit.dataset_audit import unit_ranks
@@ -502,9 +503,11 @@ def test_columns_that_a_pdf_draws_line_by_line_are_found(tmp_path):
 
 
 def test_text_beyond_the_window_is_counted():
-    dataset = dataset_of({"a.pdf": ["one", "two", "three"]})
-    [finding] = unread_text(dataset, np.array([10, 30, 60]), 20, "minilm", 0.001)
-    assert (finding.count, finding.out_of, finding.examples) == (2, 3, ("a.pdf#3/0", "a.pdf#2/0"))
+    def found(*tokens, share):
+        return [*unread_text("passages", "abc", Lengths(np.array(tokens), 20, "tokens"), "minilm", share)]
+
+    [finding] = found(10, 30, 60, share=0.001)
+    assert (finding.count, finding.out_of, finding.examples) == (2, 3, ("c", "b"))
     assert finding.details == {"window": 20, "longest": 60, "unread_share": 0.5}
-    assert not list(unread_text(dataset, np.array([10, 30, 60]), 20, "minilm", 0.6))
-    assert not list(unread_text(dataset, np.array([10, 20, 20]), 20, "minilm", 0.0))
+    assert not found(10, 30, 60, share=0.6)
+    assert not found(10, 20, 20, share=0.0)

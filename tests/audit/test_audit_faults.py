@@ -15,7 +15,7 @@ import pytest
 
 from ragsweep.datasets import Dataset, PdfDataset, Qrels, RecursiveChunker
 from ragsweep.models.encoders.model_files import MINILM
-from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.models.encoders.prompt_tokens import Lengths, token_counts
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_audit.audit_settings import AuditSettings
@@ -153,7 +153,8 @@ def lengthen(clean, share, rng):
     """Make passages longer than the window: their tokens become twice the window."""
     tokens = clean.tokens.copy()
     tokens[some(rng, len(tokens), share)] = 2 * WINDOW
-    return any(unread_text(clean.items, tokens, WINDOW, "minilm", SETTINGS.unread)), True
+    found = Lengths(tokens, WINDOW, "tokens")
+    return any(unread_text("passages", clean.items.texts, found, "minilm", SETTINGS.unread)), True
 
 
 FAULTS = {

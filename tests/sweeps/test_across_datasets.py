@@ -65,6 +65,18 @@ def test_a_number_never_makes_the_name_of_another_dataset():
     assert across(runs).names == ["a 1", "a 3", "a 2"]
 
 
+def test_nothing_is_shipped_for_all_where_a_model_does_not_read_the_queries_of_one():
+    unread = {"model": "minilm", "texts": "queries", "cut": 9, "out_of": 100, "read": 254, "unit": "tokens"}
+    runs = [run("a", alpha, mean) for alpha, mean in ((0, 0.3), (0.5, 0.6))]
+    runs += [run("b", alpha, mean, unread_texts=[unread]) for alpha, mean in ((0, 0.3), (0.5, 0.6))]
+    found = across(runs)
+    assert "9 of 100 queries" in " ".join(across_in_words(found))
+    assert "ship alpha 0.5" not in " ".join(across_in_words(found))
+    tags = [tags["decision"] for each in found.decisions for _, tags in _verdicts(each, "", found)]
+    assert "chosen" not in tags
+    assert tags.count("not shipped: unread texts") == 2
+
+
 def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
     runs = [run("large", alpha, mean) for alpha, mean in ((0, 0.45), (0.5, 0.6))]
     runs += [run("small", alpha, mean, queries=4) for alpha, mean in ((0, 0.8), (0.5, 0.4))]

@@ -7,6 +7,7 @@ from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.doubt_words import ended, missing, news, not_shown, unjudged
+from ragsweep.report.unread_words import unread_texts_in_words
 from ragsweep.report.value_words import cutoffs_in_words, in_sentence, p_value, rough
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import AcrossDatasets, doubted
@@ -123,6 +124,9 @@ def _vetoed(across: AcrossDatasets) -> str:
         return (
             f"nothing to ship. The choice would be {across.named}, which is nowhere shown to be better than guessing."
         )
+    each = zip(across.names, across.decisions, strict=True)
+    if unread := [f"On {name}: {said}" for name, decision in each if (said := unread_texts_in_words(decision))]:
+        return f"{' '.join(unread)} The choice would be {across.named}."
     doubted_ones = (decision for decision in across.decisions if doubted(decision))
     doubts = dict.fromkeys(" ".join([news(each), *not_shown(each)]).strip() for each in doubted_ones)
     return f"{' '.join(doubts)} The choice would be {across.named}." if doubts else ""

@@ -22,6 +22,8 @@ from ragsweep.sweeps import (
 )
 from ragsweep.sweeps.choice import at_worst
 
+VETOED = ("unread texts", "unequal text")  # reasons of `not_shipped` that hold for a tie, too
+
 
 def no_winner(decision: Decision) -> str:
     """That nothing can be told apart, and what was measured, so that it does not sound like a winner."""
@@ -43,7 +45,7 @@ def no_winner(decision: Decision) -> str:
         which = "both" if number == 2 else f"all {number}"
         value = f"{measured(sweep, choice.named)}{at(sweep, choice)}"
         effect = "Check that what was swept takes effect."
-        only_k = "There is nothing to ship." if not_shipped(decision) == "unequal text" else only_k
+        only_k = "There is nothing to ship." if not_shipped(decision) in VETOED else only_k
         return (
             f"No winner: {which} configurations{those} measure the same, {value}. {effect} {only_k} {nowhere}".strip()
         )
@@ -57,7 +59,7 @@ def no_winner(decision: Decision) -> str:
 
 def _shipped(decision: Decision, choice: Choice) -> str:
     """What to ship where nothing can be told apart; nothing where `not_shipped` says so."""
-    if (why := not_shipped(decision)) in ("guessing", "unequal text"):
+    if (why := not_shipped(decision)) in ("guessing", *VETOED):
         return "There is nothing to ship."
     if why == "unread answers":
         return "There is nothing to ship yet: the choice depends on how unread answers count."

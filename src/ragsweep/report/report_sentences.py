@@ -13,7 +13,7 @@ from ragsweep.report.power_words import few_queries
 from ragsweep.report.settings_words import in_words, tied_in_words, values_in_words
 from ragsweep.report.threshold_words import threshold_in_words
 from ragsweep.report.timing_words import doubts, latency_decides
-from ragsweep.report.unread_words import unread_in_words
+from ragsweep.report.unread_words import unread_in_words, unread_texts_in_words
 from ragsweep.report.value_words import (
     at,
     cutoffs_in_words,
@@ -32,17 +32,17 @@ NO_WINNER = ("same values", "tied")
 
 
 def headline(decision: Decision) -> list[str]:
-    """At most twelve lines.
+    """At most thirteen lines.
 
-    A caution, problems of the data, choice (after the runs that are missing), guessing, what is not shown, what
-    beats it, what is far cheaper, a control that does, unread answers, few queries, in what circumstances a latency
-    that decides was measured, cutoffs, expectation.
+    Texts that a model does not read, a caution, problems of the data, choice (after the runs that are missing),
+    guessing, what is not shown, what beats it, what is far cheaper, a control that does, unread answers, few queries,
+    in what circumstances a latency that decides was measured, cutoffs, expectation.
     """
-    caution, unread = decision.named.facts.caution, unread_in_words(decision)
+    first, unread = (unread_texts_in_words(decision), decision.named.facts.caution), unread_in_words(decision)
     few = few_queries(decision.sweep)
     lost = missing(decision.sweep.unfinished, len(decision.sweep.outcomes))
     if len(decision.unanswered) == len(decision.sweep.queries):
-        return [one_line(each) for each in (caution, news(decision), lost, unread, few) if each]
+        return [one_line(each) for each in (*first, news(decision), lost, unread, few) if each]
     better = any(each.better for each in decision.against_guessing.values())
     which = " ".join(filter(None, [lost, _which(decision)]))
     guessing = _than_guessing(decision)
@@ -56,7 +56,7 @@ def headline(decision: Decision) -> list[str]:
         few,
         *(doubts(decision) if latency_decides(decision) else ()),
     )
-    sentences = (caution, news(decision), *choice, *rest, what_a_cutoff_buys(decision), _what_to_expect(decision))
+    sentences = (*first, news(decision), *choice, *rest, what_a_cutoff_buys(decision), _what_to_expect(decision))
     return [one_line(sentence) for sentence in sentences if sentence]
 
 
@@ -116,6 +116,8 @@ def _which(decision: Decision) -> str:
     chosen = _which_of(decision, choices[0]) if len(choices) == 1 else _which_at_each(decision)
     best = f"Measured best{' is' if len(choices) == 1 else ''} {chosen}"
     shipped = not_shipped(decision)
+    if shipped == "unread texts":
+        return best
     if shipped == "guessing":
         return f"Nothing to ship: what measures best is not shown to be better than guessing. {best}"
     if shipped == "unread answers":

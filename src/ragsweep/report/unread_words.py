@@ -1,4 +1,4 @@
-"""What a decision says of responses that could not be read."""
+"""What a decision says of responses that could not be read, and of texts that a model did not read to their end."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ from collections.abc import Mapping
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.settings_words import tied_in_words
-from ragsweep.sweeps import SHIPPED, Decision, Outcome, Recount, Sweep, not_shipped
+from ragsweep.report.value_words import listed
+from ragsweep.sweeps import SHIPPED, Decision, Outcome, Recount, Sweep, not_shipped, unread_texts
 from ragsweep.sweeps.unread import LEFT_OUT
 
 MOST_UNREAD_NAMED = 4  # configurations of which the number is said
 MOST_WAYS = 3  # to count, of which the result is said
+
+
+def unread_texts_in_words(decision: Decision) -> str:
+    """That nothing is shipped since a model does not read the queries or passages of a comparison; empty if it does."""
+    if not_shipped(decision) != "unread texts":
+        return ""
+    found = sorted(unread_texts(decision).items(), key=lambda each: -each[0].share)
+    said = listed([f"{texts.in_words} ({listed(labels)})" for texts, labels in found])
+    advice = " ".join(dict.fromkeys(texts.advice for texts, _ in found))
+    return f"Nothing to ship yet: {said}. {advice} Or leave these configurations out."
 
 
 def unread_in_words(decision: Decision) -> str:

@@ -99,25 +99,25 @@ class PipelineRetriever(Thresholded):
         """What was searched for instead of each query, and what the ranker says of each query."""
         if self.rewriter is None:
             return details_of(self.ranker, search)
-        expansion = self._expanded(search)
+        expansion = self.expanded(search)
         searched = [JOINED.join(texts) for texts in zip(*(each.queries for each in expansion.searches), strict=True)]
         changes = {"query_change": expansion.changes} if any(expansion.changes) else {}
         return {**details_of(self.ranker, expansion.searches[0]), "searched": searched, **changes}
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What the ranker says in the report."""
-        return sections_of(self.ranker, self._expanded(search).searches[0])
+        return sections_of(self.ranker, self.expanded(search).searches[0])
 
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why the ranker finds nothing for a query, by none of the texts that are searched for instead."""
-        of_searches = [silences_of(self.ranker, each) for each in self._expanded(search).searches]
+        of_searches = [silences_of(self.ranker, each) for each in self.expanded(search).searches]
         return [
             found[0] and found[0].within("ranker") if all(found) else None for found in zip(*of_searches, strict=True)
         ]
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
-        expansion = self._expanded(search)
+        expansion = self.expanded(search)
         first, *others = expansion.searches
         inner = trace(self.ranker, first, query)
         stages = within("ranker", inner.stages, self.ranker)
@@ -141,7 +141,7 @@ class PipelineRetriever(Thresholded):
             stages["dynamic_k"] = name_of(self.dynamic_k)
         return replace(inner, stages=stages, parts=parts, formula=formula, words=words)
 
-    def _expanded(self, search: Search) -> Expansion:
+    def expanded(self, search: Search) -> Expansion:
         """What is searched for instead of the queries."""
         if self.rewriter is None:
             return Expansion((search,), UNTIMED, ("",) * len(search.queries))

@@ -22,6 +22,7 @@ from ragsweep.sweeps.shipping import (
     requirements_exclude,
     undecided,
     unread_explains,
+    unread_texts,
 )
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
@@ -66,5 +67,6 @@ __all__ = [
     "split",
     "undecided",
     "unread_explains",
+    "unread_texts",
     "with_own_columns",
 ]

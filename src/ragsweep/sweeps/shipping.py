@@ -7,9 +7,11 @@ from typing import Literal
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.equal_cost import sizes_in_question
+from ragsweep.tasks.unread_text import UnreadText
 
 Undecided = Literal["requirements", "one configuration", "same values", "tied"]
-NotShipped = Undecided | Literal["guessing", "unread answers", "unequal text", "doubtful data"]
+NotShipped = Undecided | Literal["unread texts", "guessing", "unread answers", "unequal text", "doubtful data"]
+UNREAD_VETOES = 0.05  # of the queries or passages: where a model does not read so many to their end, nothing is shipped
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 SHIPPED = (None, "tied", "one configuration", "same values")  # what `not_shipped` says where the choice can be taken
 
@@ -17,13 +19,16 @@ SHIPPED = (None, "tied", "one configuration", "same values")  # what `not_shippe
 def not_shipped(decision: Decision) -> NotShipped | None:
     """Why the choice of the headline should not be shipped for what these queries show; None if it should.
 
-    The first reason of these: no configuration meets the requirements there, the choice is not better than guessing, it
-    depends on how answers count that could not be read, chunks of other sizes are compared at the same cutoff by what
-    cannot choose a size, quality does not choose (`undecided`), or the data is doubtful.
+    The first reason of these: no configuration meets the requirements there, a model does not read the texts
+    (`unread_texts`), the choice is not better than guessing, it depends on how answers count that could not be read,
+    chunks of other sizes are compared at the same cutoff by what cannot choose a size, quality does not choose
+    (`undecided`), or the data is doubtful.
     """
     guessing = decision.against_guessing.get(decision.named)
     if not decision.headline.meets:
         return "requirements"
+    if unread_texts(decision):
+        return "unread texts"
     if guessing and not guessing.better:
         return "guessing"
     if decision.unread and decision.unread.replacing:
@@ -31,6 +36,16 @@ def not_shipped(decision: Decision) -> NotShipped | None:
     if sizes_in_question(decision.measured):
         return "unequal text"
     return undecided(decision) or ("doubtful data" if doubted(decision) else None)
+
+
+def unread_texts(decision: Decision) -> dict[UnreadText, list[str]]:
+    """Texts that a model does not read to their end, if they are many, and the compared configurations of the model."""
+    found: dict[UnreadText, list[str]] = {}
+    for outcome in decision.headline.allowed.outcomes:
+        for texts in outcome.facts.unread_texts:
+            if texts.share >= UNREAD_VETOES:
+                found.setdefault(texts, []).append(decision.sweep.label(outcome))
+    return found
 
 
 def undecided(decision: Decision) -> Undecided | None:

@@ -19,6 +19,7 @@ from ragsweep.core.timing import Circumstances
 from ragsweep.retrieval.method import Method
 from ragsweep.tasks.false_finds import ThresholdWords
 from ragsweep.tasks.metric import Guessing, Metric, Unread
+from ragsweep.tasks.unread_text import UnreadText
 
 LARGEST_RECORD_MB = 100
 LATEST = 1e11  # in seconds since 1970; later times have no date
@@ -205,6 +206,7 @@ class Facts:
         cutoff_unit: What it counts, where its name does not say so.
         returned: What it returns at each rank; None if that has no size.
         judged: How much of what it finds was judged; None if that is not known.
+        unread_texts: The texts of which its models read the beginning alone.
         ends_at: The most that it has for a query, if curves go beyond that and more might be found; else None.
         method: How the configuration works.
         findings: Problems found in the dataset, one sentence each.
@@ -238,6 +240,7 @@ class Facts:
     cutoff_unit: str = ""
     returned: ReturnedFact | None = None
     judged: JudgedFact | None = None
+    unread_texts: tuple[UnreadText, ...] = ()
     ends_at: Annotated[int, Field(ge=1)] | None = None
     method: Method
     findings: Texts = ()

@@ -71,6 +71,7 @@ def _verdicts(
     decision: Decision, report: str, across: AcrossDatasets | None
 ) -> Iterator[tuple[Outcome, dict[str, str]]]:
     for_all = across.runs[across.named] if across and not across.problem else ()
+    unread = any(not_shipped(each) == "unread texts" for each in (across.decisions if across else ()))
     of_headline_last = sorted(decision.choices.values(), key=lambda each: each is decision.headline)
     for choice in of_headline_last:  # at equal cost, a run can stand for several choices
         level = decision.sweep.at(choice.cutoff)
@@ -84,6 +85,7 @@ def _verdicts(
                 why = f"Chosen for all datasets. On this one: {why}"
                 verdict = "not shipped: guessing" if guessing and not guessing.better else "chosen"
                 verdict = "not shipped: unequal text" if not_shipped(decision) == "unequal text" else verdict
+                verdict = "not shipped: unread texts" if unread else verdict
             elif for_all and verdict == "chosen":
                 verdict = "chosen for this dataset alone"
             note = f"{markdown(why)}  \n{markdown(about)} [The report of the sweep]({report})"

@@ -54,6 +54,7 @@ from ragsweep_answers.measuring.contexts import (
     with_answer,
     with_known_units,
     with_own_evidence,
+    with_unread,
 )
 from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
 from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, Confidence, confidence_scores
@@ -181,6 +182,7 @@ class AnswersTask:
         quality = quality_of(answered, known, asked_of.ranking, self.k, self.evaluation)
         evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
         measured = self._measured(known, answered, evaluation, [*doubts_of_controls(answered, compared)])
+        measured = with_unread(measured, asked_of, self._ranker, known, self.store)
         drawn = self.evaluation.resamples, self.seed
         return with_false_answers(measured, everything, rows, *drawn) if none else measured
 

@@ -19,11 +19,14 @@ from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_PDF, Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.prompt_tokens import token_counts
-from ragsweep.retrieval import NOTHING, Ranking
+from ragsweep.retrieval import NOTHING, Ranker, Ranking
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.coverage import about_left_out, unanswerable
 from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep.tasks.ranking.unread_texts import unread_texts
+from ragsweep.tasks.search import search_of
+from ragsweep.tasks.task import Measurement
 from ragsweep_answers.answering import Answer, Evidence, Question
 
 Source = Literal["retrieved", "none", "judged", "placebo"]
@@ -259,6 +262,15 @@ def _others(retrieved: Sequence[Set[int]], relevant: Sequence[Set[int]]) -> Iter
     for row, units in enumerate(relevant):
         unrelated = ((row + step) % cases for step in steps if units.isdisjoint(retrieved[(row + step) % cases]))
         yield next(unrelated, (row + cases // 2) % cases)
+
+
+def with_unread(measured: Measurement, plan: Planned, ranker: Ranker, items: Dataset, store: Store) -> Measurement:
+    """The measurement with what is said of texts that the models of the retriever do not read."""
+    if plan.ranking is None or plan.sources[0] not in NEED_RANKING:
+        return measured
+    found = unread_texts(ranker, search_of(items), plan.ranking, np.arange(len(items.queries)), store)
+    sections, facts = {**measured.sections, **found.sections}, {**measured.facts, **found.facts}
+    return replace(measured, notices=[*measured.notices, *found.notices], sections=sections, facts=facts)
 
 
 def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:

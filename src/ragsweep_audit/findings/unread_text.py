@@ -1,41 +1,40 @@
-"""Passages that are longer than what the encoder reads."""
+"""Queries and passages that are longer than what the encoder reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ragsweep.core.arrays import Indices
-from ragsweep.core.terminal import named, verb
-from ragsweep.datasets.model.dataset import Dataset
+from ragsweep.core.terminal import named
+from ragsweep.models.encoders.prompt_tokens import Lengths
+from ragsweep.tasks.unread_text import UnreadText
 from ragsweep_audit.findings.finding import Finding
 
 
-def unread_text(dataset: Dataset, tokens: Indices, window: int, encoder: str, share: float) -> Iterator[Finding]:
-    """A finding if passages are longer than the encoder's window.
+def unread_text(texts: str, names: Sequence[str], found: Lengths, encoder: str, share: float) -> Iterator[Finding]:
+    """A finding if texts are longer than what the encoder reads.
 
     Args:
-        dataset: The dataset.
-        tokens: Tokens of each passage by the encoder's tokenizer, shape [passages].
-        window: Tokens of a passage that the encoder reads.
+        texts: What they are: `queries` or `passages`.
+        names: Of each of them.
+        found: How long they are, and how much is read.
         encoder: Its name.
-        share: Least share of the tokens that must be unread for a finding.
+        share: Least share of the text that must be unread for a finding.
     """
-    longer = np.flatnonzero(tokens > window)
-    unread = float((tokens[longer] - window).sum() / tokens.sum()) if len(longer) else 0.0
+    longer = np.flatnonzero(found.lengths > found.read)
+    unread = float((found.lengths[longer] - found.read).sum() / found.lengths.sum()) if len(longer) else 0.0
     if not unread or unread < share:
         return
-    names = [dataset.passages[row].chunk_id for row in longer[np.argsort(-tokens[longer], kind="stable")]]
+    about = UnreadText(encoder, texts, len(longer), len(names), found.read, found.unit)
+    examples = [names[row] for row in longer[np.argsort(-found.lengths[longer], kind="stable")]]
     yield Finding(
         kind="unread_text",
-        problem=f"{len(longer):,} of {len(tokens):,} passages {verb(len(longer), 'are')} longer than the "
-        f"{window} tokens that {encoder} reads"
-        f"{named(names)}.",
+        problem=f"{about.in_words}{named(examples)}.",
         cost=f"{unread:.1%} of the text does not enter any embedding.",
-        advice="Choose a smaller chunker.size, or an encoder with a larger window.",
-        count=len(longer),
-        out_of=len(tokens),
-        examples=tuple(names),
-        details={"window": window, "longest": int(tokens.max()), "unread_share": unread},
+        advice=about.advice,
+        count=about.cut,
+        out_of=about.out_of,
+        examples=tuple(examples),
+        details={"window": found.read, "longest": int(found.lengths.max()), "unread_share": unread},
     )

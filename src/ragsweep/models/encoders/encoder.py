@@ -19,7 +19,7 @@ from ragsweep.core.hardware import cpu_has_bf16
 from ragsweep.core.limits import Text
 from ragsweep.core.progress import progress
 from ragsweep.models.encoders.backends import PRECISIONS, Backend, Precision, packages, run_in
-from ragsweep.models.encoders.model_files import MINILM, digest_of_model, prompts_of, similarity_of, window_of
+from ragsweep.models.encoders.model_files import MINILM, digest_of_model, prompts_of, similarity_of
 from ragsweep.models.encoders.model_running import LIBRARIES, loaded, token_embeddings
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.reduction import Reducible
@@ -101,11 +101,6 @@ class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on this device or beside the others."""
         return (*super().without_effect, *super(Reducible, self).without_effect)
-
-    @cached_property
-    def window(self) -> int | None:
-        """How many tokens of a text are read, with the special ones; None if the model's files do not tell."""
-        return window_of(self.folder)
 
     @cached_property
     def fingerprint(self) -> str:

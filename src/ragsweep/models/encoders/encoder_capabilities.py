@@ -35,11 +35,13 @@ class AnnouncesTexts(Capability, Protocol):
         """Print what encoding these texts will cost; `to_time`: one at a time, to measure how long that takes."""
 
 
-@offered_with("encode")
+@offered_with("encode", "rank", "rerank")
 @runtime_checkable
 class KnowsWindow(Capability, Protocol):
-    """An encoder of a model that reads the beginning of a text only."""
+    """A component of a model that reads the beginning of a text only."""
 
     model: str  # the name of the model
 
-    window: int | None  # how many tokens are read, with the special ones; None if that is not known
+    window: int | None  # how much is read, with the prompt and special tokens; all of it, or not known, if None
+
+    window_unit: str  # of `window`: tokens, or characters

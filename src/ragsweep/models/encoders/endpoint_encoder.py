@@ -48,6 +48,7 @@ class OpenAIEncoder(EndpointUser, Prompted):
     """
 
     group: ClassVar[str] = "encoder"
+    window_unit: ClassVar[str] = "characters"
 
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64
@@ -70,6 +71,11 @@ class OpenAIEncoder(EndpointUser, Prompted):
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on the embeddings."""
         return (*super().without_effect, "batch_size")
+
+    @property
+    def window(self) -> int | None:
+        """How many characters of a text, with its prompt, are sent."""
+        return self.truncate
 
     @property
     def own_fields(self) -> tuple[str, ...]:

@@ -230,9 +230,17 @@ def digest_of_model(folder: Path) -> str:
 
 
 def window_of(folder: Path) -> int | None:
-    """The tokens of a text that a model reads, with the special ones; None if its files do not tell."""
+    """The tokens of a text that a model reads, with the special ones; None if its files do not tell.
+
+    As sentence-transformers has it: its own setting, or else the tokenizer's, up to the positions of the transformer.
+    """
     lengths = [_json(file).get("max_seq_length") for file in sorted(folder.rglob("sentence_*_config.json"))]
-    return next((length for length in lengths if isinstance(length, int)), None)
+    if own := next((length for length in lengths if isinstance(length, int)), None):
+        return own
+    place = (tokenizer_in(folder) or folder / TOKENIZER).parent
+    fields = (("config.json", "max_position_embeddings"), ("tokenizer_config.json", "model_max_length"))
+    known = [_json(place / name).get(field) if (place / name).is_file() else None for name, field in fields]
+    return min(each for each in known if isinstance(each, int)) if isinstance(known[0], int) else None
 
 
 def prompts_of(folder: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import say_once
+from ragsweep.models.encoders.encoder import Role
+from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
 from ragsweep.models.encoders.model_files import digest_of_file
+from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.tokenizer import BY_WORDS, file_of, naming, opened, token_spans, unknown_token
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
@@ -50,7 +54,9 @@ def token_counts(
     try:
         file = file_of(tokenizer)
     except EncoderError as error:
-        say_once(f"tokens of the context are not counted ({error}); decision.tokenizer=words counts words")
+        unknown = f"{tokenizer}: nobody knows whether it reads texts to their end ({error})"
+        uncounted = f"tokens of the context are not counted ({error}); decision.tokenizer=words counts words"
+        say_once(unknown if as_read else uncounted)
         return None
 
     def build() -> Arrays:
@@ -74,12 +80,56 @@ def token_counts(
         digest_texts(texts),
         str(as_read),
     ]
-    with progress(f"counting the tokens of {len(texts):,} passages", len(texts)):
+    with progress(f"counting the tokens of {len(texts):,} texts", len(texts)):
         return store.get("tokens", inputs, build)["tokens"]
 
 
-def room(model: str, window: int, prompt: str = "") -> int:
-    """How many tokens of a text fit into a model's window beside the special ones that the model adds and a prompt."""
-    tokenizer = opened(file_of(model))
-    before = len(tokenizer.encode(prompt, add_special_tokens=False))
-    return window - tokenizer.num_special_tokens_to_add(is_pair=False) - before
+class Lengths(NamedTuple):
+    """How long texts are, and how much of each a model reads beside its prompt and special tokens.
+
+    Attributes:
+        lengths: Of each text, shape [texts].
+        read: How much of a text is read.
+        unit: Of both: tokens, or characters.
+    """
+
+    lengths: Indices
+    read: int
+    unit: str
+
+
+def lengths_read(
+    part: KnowsWindow,
+    texts: Sequence[str],
+    role: Role,
+    store: Store,
+    needed: Indices | None = None,
+    *,
+    is_pair: bool = False,
+) -> Lengths | None:
+    """How long texts are for a model, and how much of each it reads; None if it reads all, or that is not known.
+
+    Args:
+        part: The component of the model.
+        texts: Queries or passages.
+        role: Which of the two.
+        store: Keeps what is counted.
+        needed: As in `token_counts`.
+        is_pair: Whether the model reads a query and a passage together: so much of both.
+    """
+    prompt = part.prompt(role) if isinstance(part, Prompted) else ""
+    if part.window is None:
+        return None
+    if part.window_unit != "tokens":
+        characters = np.array([len(text) for text in texts], dtype=np.int64)
+        return Lengths(characters, part.window - len(prompt), part.window_unit)
+    if (lengths := token_counts(texts, part.model, store, needed, as_read=True)) is None:
+        return None
+    file = file_of(part.model)
+
+    def build() -> Arrays:
+        before = len(opened(file).encode(prompt, add_special_tokens=False))
+        return {"beside": np.array([opened(file).num_special_tokens_to_add(is_pair) + before])}
+
+    beside = store.get("beside", [digest_of_file(file), version("tokenizers"), prompt, is_pair], build)["beside"]
+    return Lengths(lengths, part.window - int(beside[0]), part.window_unit)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.hardware import fastest_device
 from ragsweep.core.limits import Between, Text
-from ragsweep.models.encoders.model_files import model_folder, tokenizer_in
+from ragsweep.models.encoders.model_files import model_folder, tokenizer_in, window_of
 from ragsweep.models.encoders.model_running import (
     GROUP,
     WIDTH,
@@ -33,10 +33,12 @@ class TorchModel:
         batch_size: How much is computed at once on an accelerator.
         model_class: The class of sentence-transformers.
         group: The settings that errors name.
+        window_unit: Of `window`.
     """
 
     model_class: ClassVar[str] = "SentenceTransformer"
     group: ClassVar[str] = "encoder"
+    window_unit: ClassVar[str] = "tokens"
 
     model: Text
     device: Text | None = field(default=None, kw_only=True)
@@ -73,6 +75,11 @@ class TorchModel:
     def tokenizer_file(self) -> Path | None:
         """The model's tokenizer; None if it is not in a file that the library `tokenizers` reads."""
         return tokenizer_in(self.folder)
+
+    @cached_property
+    def window(self) -> int | None:
+        """How many tokens of a text, or of a pair, are read, with the special ones; None if the files do not tell."""
+        return window_of(self.folder)
 
     def _computed(
         self, model: Any, compute: Callable[..., Any], inputs: Sequence[Any], prompt: str, *, grouped: bool

@@ -42,6 +42,7 @@ from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.shown import Measuring, Shown
 from ragsweep.tasks.ranking.spans.needs import check_spans
+from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
@@ -287,6 +288,7 @@ class RankingTask:
             conventions(self._ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
             nothing_found.silence(self._ranker, search, items, queries, ranking),
             Aspect([line for said in of_ranker.values() for line in said], sections=of_ranker),
+            unread_texts(self._ranker, search, ranking, queries, self.store),
             tables.doubts_of_data(shown, items, self.k, self.budget),
         )
 

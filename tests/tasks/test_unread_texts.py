@@ -1,0 +1,154 @@
+"""Queries and passages that are longer than what a model reads: counted for what each model gets, and a veto."""
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from outcomes import decided, of_scores
+
+from ragsweep.models.encoders.model_files import MINILM, local_folder, window_of
+from ragsweep.report import headline
+from ragsweep.report.record import as_record
+from ragsweep.retrieval import (
+    NOTHING,
+    CrossEncoderReranker,
+    DenseRetriever,
+    EncoderReranker,
+    FusedRetriever,
+    HybridRetriever,
+    OpenAIEncoder,
+    PipelineRetriever,
+    Ranking,
+    Search,
+    SentenceTransformerEncoder,
+    SparseRetriever,
+)
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep.sweeps import not_shipped
+from ragsweep.tasks.ranking.unread_texts import unread_texts
+
+LONG = "tea " * 255  # MiniLM reads 254 tokens besides the special ones
+SPARSE, ENCODER = SparseRetriever(NO_STORE), SentenceTransformerEncoder(MINILM)
+DENSE = DenseRetriever(ENCODER, NO_STORE)
+CUT = DenseRetriever(OpenAIEncoder(model="m", truncate=20, prompts={"query": "ask: ", "passage": ""}), NO_STORE)
+PROMPTED = DenseRetriever(replace(ENCODER, prompts={"query": "ask: ", "passage": ""}), NO_STORE)
+RERANKER = EncoderReranker(ENCODER, NO_STORE)
+FULL = "tea " * 254
+FIRST = Ranking(np.array([[0, 1], [1, NOTHING]]), np.array([[2.0, 1.0], [1.0, -np.inf]]))
+
+
+@dataclass(frozen=True)
+class Twice:
+    """Asks everything twice."""
+
+    def rewrite(self, queries):
+        return [f"{query} {query}" for query in queries]
+
+
+def counted(ranker, passages, queries, own=None):
+    """What is recorded for two queries: kind of texts, how many are cut, of how many, and what is read."""
+    search = Search(tuple(passages), tuple(queries), own=own)
+    found = unread_texts(ranker, search, FIRST, np.arange(2), NO_STORE).facts.get("unread_texts", [])
+    return [(each["texts"], each["cut"], each["out_of"], each["read"], each["unit"]) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("ranker", "passages", "queries", "expected"),
+    [
+        (DENSE, ["tea"] * 3, [LONG, "tea"], [("queries", 1, 2, 254, "tokens")]),
+        (DENSE, [LONG, LONG, FULL], ["tea", FULL], [("passages", 2, 3, 254, "tokens")]),
+        (PROMPTED, ["tea"] * 3, [FULL, "tea"], [("queries", 1, 2, 252, "tokens")]),
+        (CUT, ["t" * 20] * 3, ["t" * 15, "t" * 16], [("queries", 1, 2, 15, "characters")]),
+        (CUT, ["t" * 20, "t" * 21, "tea"], ["tea"] * 2, [("passages", 1, 3, 20, "characters")]),
+        (SPARSE, [LONG] * 3, [LONG] * 2, []),
+        (HybridRetriever(DENSE, SPARSE, 0.0), [LONG] * 3, [LONG] * 2, []),
+        (HybridRetriever(DENSE, SPARSE, 0.5), ["tea"] * 3, [LONG] * 2, [("queries", 2, 2, 254, "tokens")]),
+        (FusedRetriever({"a": SPARSE, "b": DENSE}), ["tea"] * 3, [LONG] * 2, [("queries", 2, 2, 254, "tokens")]),
+        (PipelineRetriever(DENSE, Twice()), ["tea"] * 3, [FULL, "tea"], [("queries", 1, 2, 254, "tokens")]),
+        (
+            PipelineRetriever(SPARSE, Twice(), RERANKER),
+            ["tea", LONG, LONG],
+            [FULL] * 2,
+            [("passages", 1, 2, 254, "tokens")],
+        ),
+    ],
+)
+def test_what_a_model_gets_is_counted(ranker, passages, queries, expected):
+    assert counted(ranker, passages, queries) == expected
+
+
+def test_what_is_indexed_is_counted_and_a_reranker_reads_the_passages_themselves():
+    indexed, own = [LONG] * 3, ("tea",) * 3
+    assert counted(DENSE, indexed, ["tea"] * 2, own) == [("passages", 3, 3, 254, "tokens")]
+    assert counted(PipelineRetriever(SPARSE, None, RERANKER), indexed, ["tea"] * 2, own) == []
+
+
+def test_an_encoder_that_ranks_and_reranks_is_counted_for_both():
+    both = PipelineRetriever(DENSE, Twice(), RERANKER)
+    passages = ("passages", 1, 3, 254, "tokens"), ("passages", 1, 2, 254, "tokens")
+    assert counted(both, ["tea", LONG, "tea"], ["tea", LONG]) == [
+        ("queries", 1, 2, 254, "tokens"),
+        *passages,
+    ]
+
+
+def test_a_cross_encoder_reads_a_query_and_a_passage_together(tmp_path):
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        shutil.copy(local_folder(MINILM) / name, tmp_path)
+    (tmp_path / "model.safetensors").symlink_to(local_folder(MINILM) / "model.safetensors")
+    assert window_of(tmp_path) == 512
+    ranker = PipelineRetriever(SPARSE, None, CrossEncoderReranker(str(tmp_path), NO_STORE, device="cpu"))
+    passages = ["tea " * 254, LONG, LONG]
+    expected = [("pairs of a query and a passage", 2, 3, 509, "tokens")]  # besides three special ones
+    assert counted(ranker, passages, [LONG, LONG]) == expected
+
+
+@pytest.mark.parametrize(("cut", "lines"), [(1, 0), (2, 1)])
+def test_a_run_says_it_from_1_percent_on(cut, lines):
+    passages = [LONG] * cut + ["tea"] * (200 - cut)
+    found = unread_texts(DENSE, Search(tuple(passages), ("tea",) * 2), FIRST, np.arange(2), NO_STORE)
+    assert len(found.notices) == lines == len(found.sections)
+    assert len(found.facts["unread_texts"]) == 1
+    assert all(f"{cut} of 200 passages" in said and "254" in said and MINILM in said for said in found.notices)
+
+
+def run(name, score, cut):
+    unread = {"model": MINILM, "texts": "queries", "cut": cut, "out_of": 100, "read": 254, "unit": "tokens"}
+    scores = np.clip(score + np.linspace(-0.1, 0.1, 20), 0, 1)
+    return of_scores(name, scores, {"retriever": name}, facts={"unread_texts": [unread] if cut else []}.items())
+
+
+@pytest.mark.parametrize("scores", [(0.5, 0.9), (0.9, 0.5), (0.5, 0.5)])
+def test_nothing_is_shipped_from_5_percent_on_whichever_is_cut(scores):
+    decision = decided(run("dense", scores[0], 5), run("sparse", scores[1], 0))
+    assert not_shipped(decision) == "unread texts" == as_record(decision, "")["not_shipped"]
+    said = headline(decision)
+    assert "5 of 100 queries" in said[0]
+    assert "254" in said[0]
+    assert "(retriever dense)" in said[0]
+    assert not [line for line in said if "Ship" in line or "Choose by cost" in line or "cheapest to run" in line]
+    fair = decided(run("dense", scores[0], 4), run("sparse", scores[1], 0))
+    assert not_shipped(fair) != "unread texts"
+    assert "queries are longer" not in " ".join(headline(fair))
+
+
+def test_a_sweep_over_questions_that_are_cut_ships_nothing(application, tmp_path):
+    animals = ("penguins", "lighthouses", "violins")
+    table = [{"id": each, "text": f"{each} are here"} for each in animals]
+    asked = [{"qid": each, "query": f"{LONG} where are {each}", "relevant_docs": [each]} for each in animals]
+    for name, rows in (("c", table), ("q", asked)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    given = ["corpus=table", f"corpus.path={tmp_path}/c.json", "questions=table", f"questions.path={tmp_path}/q.json"]
+    given += ["questions.id=qid", "questions.unit=document", "dataset.name=lq", "k=1", "retriever=dense,sparse"]
+    process = application.run("-m", *given)
+    assert process.returncode == 0, process.stderr
+    assert process.stderr.count("3 of 3 queries") == 1, process.stderr
+    [parent] = application.parents()
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    assert decision["not_shipped"] == "unread texts"
+    assert "3 of 3 queries" in decision["headline"][0]
+    tags = {child.info.run_name: child.data.tags["decision"] for child in application.children()}
+    assert "chosen" not in tags.values()
+    assert "not shipped: unread texts" in tags.values()
