@@ -87,14 +87,12 @@ def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
             chosen = [str(value).partition("\\:")[0] for value in values]  # without settings of its own
             assert {*chosen} <= {*options}
             choices[each.key_or_group] = f"{each.input_line.partition('=')[0]}={chosen[0]}"
-        elif not each.is_add() and not each.is_hydra_override():
+        elif not (each.is_add() or each.is_hydra_override() or each.value() == "RUN_ID"):  # NAME=RUN_ID is no setting
             settings.append(each.key_or_group)
-    if any(each.endswith(("SWEEP_ID", "RUN_ID")) for each in rest) or not settings:
-        return  # the settings are those of what was recorded
     needed = {*CHOOSING, *(setting.partition(".")[0] for setting in settings)}
     chosen = tuple(choice for group, choice in choices.items() if group in needed)
-    config = composed("generate" if name == "generate" else "config", chosen)
     for setting in settings:
+        config = composed("generate" if name == "generate" else "config", chosen)
         above, _, key = setting.rpartition(".")
         node = OmegaConf.select(config, above) if above else config
         own_names = OmegaConf.is_dict(node) and not node  # a mapping that the user fills

@@ -240,6 +240,8 @@ def claims(scifact):
 
 DATASETS = {"manual": "manual_in_passages", "financebench": "filings", "SciFact": "claims"}
 WITHOUT_PAGES = ("shifted pages", "SciFact")
+NEVER_MATTER = {(fault, "financebench") for fault in ("shifted pages", "swapped judgments")}  # BM25 finds too little
+ENOUGH = 0.05  # of the seeds, in which a fault must have mattered to tell how often it is found
 
 
 @pytest.mark.soak
@@ -262,10 +264,13 @@ def test_half_of_the_queries_of_a_clean_dataset_seldom_raise_an_alarm(request, c
 @pytest.mark.real_data
 @pytest.mark.parametrize(("fault", "dataset"), [pair for pair in product(FAULTS, DATASETS) if pair != WITHOUT_PAGES])
 def test_a_fault_is_found_where_it_matters(request, capsys, fault, dataset):
-    clean, times = request.getfixturevalue(DATASETS[dataset]), TIMES[fault]
+    clean, times, tells = request.getfixturevalue(DATASETS[dataset]), TIMES[fault], False
     for share in SHARES:
         mattered, found = inject(clean, fault, share, times)
         rate = f"{found / mattered:.1%}" if mattered else "-"
         with capsys.disabled():
             print(f"\n| {fault} | {dataset} | {share:.0%} | {mattered} of {times} | {rate} |", end="")
-        assert found >= least_found(fault) * mattered or mattered < 0.05 * times  # too few to tell
+        if mattered >= ENOUGH * times:
+            assert found >= least_found(fault) * mattered
+            tells = True
+    assert tells is ((fault, dataset) not in NEVER_MATTER)

@@ -6,11 +6,11 @@ import threading
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
+from itertools import chain, product
 from types import SimpleNamespace
+from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from mlflow import MlflowClient
 
 import ragsweep
@@ -213,11 +213,17 @@ def test_where_artifacts_belong(uri, artifacts, location, belongs):
     assert Client._belongs(client, location) is belongs
 
 
-@given(st.text() | st.text(st.sampled_from("s3:/buckt.%2eE?#")).map("s3://bucket".__add__))
-def test_whatever_a_store_says_is_either_a_place_of_ours_or_refused(location):
-    client = SimpleNamespace(tracking_uri="http://host", _artifacts="s3://bucket/a")
-    if Client._belongs(client, location):
-        assert location.startswith(("s3://bucket/a", "s3://bucket//", "mlflow-artifacts:/"))
+OF_A_SERVER = SimpleNamespace(tracking_uri="http://host", _artifacts="s3://bucket/a")
+PROXIED = ("mlflow-artifacts:/1", "mlflow-artifacts://host/1")
+ROOTS = (*PROXIED, "mlflow-artifacts://evil/1", "s3://bucket", "s3://bucket2", "gs://bucket")
+NAMES = ("a", "b", "a2", ".", "..", "%2e%2e", ".%2E", "")
+
+
+def test_what_belongs_lies_below_the_place_that_is_allowed_or_goes_through_the_server():
+    for root, *names in chain.from_iterable(product(ROOTS, *[NAMES] * length) for length in range(5)):
+        below = root == "s3://bucket" and [*filter(None, names)][:1] == ["a"] and ".." not in map(unquote, names)
+        location = "/".join([root, *names])
+        assert Client._belongs(OF_A_SERVER, location) is (below or root in PROXIED), location
 
 
 def test_a_new_experiment_of_a_local_store_may_keep_its_artifacts_in_a_cloud(application):
