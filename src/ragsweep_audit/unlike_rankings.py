@@ -12,7 +12,6 @@ from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import DenseRetriever, Encoder, Ranker, Ranking, Search, SparseRetriever, rank, ranked
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.search import unranked_passages
 
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
 SEARCHED_AT_ONCE = 64  # that are searched for at once
@@ -67,7 +66,7 @@ def unlike_rankings(
         last passage that was found.
     """
     queries = tuple(query.text for query in items.queries)
-    search = Search(items.texts, queries, unranked=unranked_passages(items))
+    search = Search(items.texts, queries, unranked=items.unranked_passages)
     rankers: dict[str, Ranker] = {
         "words": SparseRetriever(store),
         "letters": LetterRetriever(store),

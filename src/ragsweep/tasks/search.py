@@ -7,8 +7,6 @@ from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-
 from ragsweep.core.arrays import Indices
 from ragsweep.core.capability import Capability, misspelt, offered_with
 from ragsweep.core.digest import digest, digest_texts
@@ -21,7 +19,6 @@ from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.stage_capabilities import FindsByName
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import Store
-from ragsweep.text.normalisation import composed
 
 
 class Retrieval(NamedTuple):
@@ -99,23 +96,7 @@ def search_of(items: Dataset, *, as_indexed: bool = True) -> Search:
     units = _Units(items.units, items.passage_units, items.found_units, len(items.further_units) > 0)
     names = partial(names_of, ids, items.passages, units)
     texts, own = (items.indexed_texts, items.texts) if items.indexed and as_indexed else (items.texts, None)
-    return Search(texts, queries, names, _digest_of_names(items, ids), unranked=unranked_passages(items), own=own)
-
-
-def unranked_passages(items: Dataset) -> Indices:
-    """The passages that are left out of the rankings of queries, as rows of query and passage, shape [pairs, 2]."""
-    pairs = items.left_out.documents
-    rows = {composed(query.query_id): row for row, query in enumerate(items.queries)} if pairs else {}
-    passages: dict[str, list[int]] = {composed(source): [] for _, source in pairs}
-    for place, passage in enumerate(items.passages if pairs else ()):
-        passages.get(composed(passage.source), []).append(place)
-    found = [
-        (rows[name], place)
-        for query_id, source in pairs
-        if (name := composed(query_id)) in rows
-        for place in passages[composed(source)]
-    ]
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+    return Search(texts, queries, names, _digest_of_names(items, ids), unranked=items.unranked_passages, own=own)
 
 
 def _digest_of_names(items: Dataset, queries: Sequence[str]) -> str:

@@ -194,20 +194,29 @@ class Dataset:
         return np.unique(self.passages_with_units[:, 1])
 
     @cached_property
+    def unranked_passages(self) -> Indices:
+        """The passages that are left out of the rankings of queries, as rows of query and passage, shape [pairs, 2]."""
+        pairs = self.left_out.documents
+        rows = {composed(query.query_id): row for row, query in enumerate(self.queries)} if pairs else {}
+        passages: dict[str, list[int]] = {composed(source): [] for _, source in pairs}
+        for place, passage in enumerate(self.passages if pairs else ()):
+            passages.get(composed(passage.source), []).append(place)
+        unranked = [
+            (rows[name], place)
+            for query_id, source in pairs
+            if (name := composed(query_id)) in rows
+            for place in passages[composed(source)]
+        ]
+        return np.array(unranked, dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
     def retrievable(self) -> npt.NDArray[np.bool_]:
         """Whether each judgment names a unit that the ranking of its query can have, shape [judgments]."""
-        found: npt.NDArray[np.bool_] = np.isin(self.qrels.unit, self.found_units)
-        if not self.left_out.documents:
-            return found
-        left_out: dict[str, set[str]] = {composed(query.query_id): set() for query in self.queries}
-        for query_id, source in self.left_out.documents:
-            left_out.get(composed(query_id), set()).add(composed(source))
-        names, sources = [*left_out], [set[str]() for _ in self.units]
-        for passage, unit in self.passages_with_units.tolist():
-            sources[unit].add(composed(self.passages[passage].source))
-        judged = zip(self.qrels.query.tolist(), self.qrels.unit.tolist(), strict=True)
-        lost = [bool(sources[unit]) and sources[unit] <= left_out[names[query]] for query, unit in judged]
-        return found & np.invert(lost)
+        number = np.bincount(self.passages_with_units[:, 1], minlength=len(self.units))
+        unranked = {*map(tuple, self.unranked_passages.tolist())}
+        left_out = Counter((query, unit) for query, passage in unranked for unit in self.units_of([passage]))
+        without = [left_out[pair] for pair in zip(self.qrels.query.tolist(), self.qrels.unit.tolist(), strict=True)]
+        return number[self.qrels.unit] > np.array(without, dtype=np.int64)
 
     def passages_of(self, unit: int) -> Indices:
         """Positions of the passages of a unit, in corpus order."""
