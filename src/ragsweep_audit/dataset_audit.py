@@ -260,8 +260,8 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
     )
     for model, encoder in encoders.items():
         for role, kind, names, texts in roles:
-            if (found := lengths_read(encoder, texts, role, store)) is not None:
-                yield from unread_text(kind, names, found, model, settings.unread)
+            if (lengths := lengths_read(encoder, texts, role, store)) is not None:
+                yield from unread_text(kind, names, lengths, model, settings.unread)
 
 
 def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Ranker | None) -> Iterator[Finding]:

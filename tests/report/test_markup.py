@@ -3,16 +3,14 @@
 import re
 from html import unescape
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from ragsweep.core.terminal import one_line
 from ragsweep.report.markup import code, markdown
 
-markdown_it = pytest.importorskip("markdown_it")
-
-RENDERER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 PIECES = [
     *"a _ * ` [x] (http://x.org) ![i](y) <b> <!-- # - + = 1. 12) ~~ | $ \\ & &amp; @me www.x.org : \n { ^ >".split(" "),
     "\u202e",

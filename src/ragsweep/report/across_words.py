@@ -124,9 +124,10 @@ def _vetoed(across: AcrossDatasets) -> str:
         return (
             f"nothing to ship. The choice would be {across.named}, which is nowhere shown to be better than guessing."
         )
-    each = zip(across.names, across.decisions, strict=True)
-    if unread := [f"On {name}: {said}" for name, decision in each if (said := unread_texts_in_words(decision))]:
-        return f"{' '.join(unread)} The choice would be {across.named}."
+    unread = {name: unread_texts_in_words(on) for name, on in zip(across.names, across.decisions, strict=True)}
+    if any(unread.values()):
+        vetoes = " ".join(f"On {name}: {sentence}" for name, sentence in unread.items() if sentence)
+        return f"{vetoes} The choice would be {across.named}."
     doubted_ones = (decision for decision in across.decisions if doubted(decision))
     doubts = dict.fromkeys(" ".join([news(each), *not_shown(each)]).strip() for each in doubted_ones)
     return f"{' '.join(doubts)} The choice would be {across.named}." if doubts else ""

@@ -18,10 +18,10 @@ def unread_texts_in_words(decision: Decision) -> str:
     """That nothing is shipped since a model does not read the queries or passages of a comparison; empty if it does."""
     if not_shipped(decision) != "unread texts":
         return ""
-    found = sorted(unread_texts(decision).items(), key=lambda each: -each[0].share)
-    said = listed([f"{texts.in_words} ({listed(labels)})" for texts, labels in found])
-    advice = " ".join(dict.fromkeys(texts.advice for texts, _ in found))
-    return f"Nothing to ship yet: {said}. {advice} Or leave these configurations out."
+    most_first = sorted(unread_texts(decision).items(), key=lambda item: -item[0].share)
+    unread = listed([f"{texts.in_words} ({listed(labels)})" for texts, labels in most_first])
+    advice = " ".join(dict.fromkeys(texts.advice for texts, _ in most_first))
+    return f"Nothing to ship yet: {unread}. {advice} Or leave these configurations out."
 
 
 def unread_in_words(decision: Decision) -> str:

@@ -40,12 +40,12 @@ def not_shipped(decision: Decision) -> NotShipped | None:
 
 def unread_texts(decision: Decision) -> dict[UnreadText, list[str]]:
     """Texts that a model does not read to their end, if they are many, and the compared configurations of the model."""
-    found: dict[UnreadText, list[str]] = {}
+    labels: dict[UnreadText, list[str]] = {}
     for outcome in decision.headline.allowed.outcomes:
         for texts in outcome.facts.unread_texts:
             if texts.share >= UNREAD_VETOES:
-                found.setdefault(texts, []).append(decision.sweep.label(outcome))
-    return found
+                labels.setdefault(texts, []).append(decision.sweep.label(outcome))
+    return labels
 
 
 def undecided(decision: Decision) -> Undecided | None:

@@ -263,9 +263,9 @@ def with_unread(measured: Measurement, plan: Planned, ranker: Ranker, items: Dat
     """The measurement with what is said of texts that the models of the retriever do not read."""
     if plan.ranking is None or plan.sources[0] not in NEED_RANKING:
         return measured
-    found = unread_texts(ranker, search_of(items), plan.ranking, np.arange(len(items.queries)), store)
-    sections, facts = {**measured.sections, **found.sections}, {**measured.facts, **found.facts}
-    return replace(measured, notices=[*measured.notices, *found.notices], sections=sections, facts=facts)
+    unread = unread_texts(ranker, search_of(items), plan.ranking, np.arange(len(items.queries)), store)
+    sections, facts = {**measured.sections, **unread.sections}, {**measured.facts, **unread.facts}
+    return replace(measured, notices=[*measured.notices, *unread.notices], sections=sections, facts=facts)
 
 
 def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:

@@ -12,22 +12,22 @@ from ragsweep.tasks.unread_text import UnreadText
 from ragsweep_audit.findings.finding import Finding
 
 
-def unread_text(texts: str, names: Sequence[str], found: Lengths, encoder: str, share: float) -> Iterator[Finding]:
+def unread_text(texts: str, names: Sequence[str], measured: Lengths, encoder: str, share: float) -> Iterator[Finding]:
     """A finding if texts are longer than what the encoder reads.
 
     Args:
         texts: What they are: `queries` or `passages`.
         names: Of each of them.
-        found: How long they are, and how much is read.
+        measured: How long they are, and how much is read.
         encoder: Its name.
         share: Least share of the text that must be unread for a finding.
     """
-    longer = np.flatnonzero(found.lengths > found.read)
-    unread = float((found.lengths[longer] - found.read).sum() / found.lengths.sum()) if len(longer) else 0.0
+    longer = np.flatnonzero(measured.lengths > measured.read)
+    unread = float((measured.lengths[longer] - measured.read).sum() / measured.lengths.sum()) if len(longer) else 0.0
     if not unread or unread < share:
         return
-    about = UnreadText(encoder, texts, len(longer), len(names), found.read, found.unit)
-    examples = [names[row] for row in longer[np.argsort(-found.lengths[longer], kind="stable")]]
+    about = UnreadText(encoder, texts, len(longer), len(names), measured.read, measured.unit)
+    examples = [names[row] for row in longer[np.argsort(-measured.lengths[longer], kind="stable")]]
     yield Finding(
         kind="unread_text",
         problem=f"{about.in_words}{named(examples)}.",
@@ -36,5 +36,5 @@ def unread_text(texts: str, names: Sequence[str], found: Lengths, encoder: str, 
         count=about.cut,
         out_of=about.out_of,
         examples=tuple(examples),
-        details={"window": found.read, "longest": int(found.lengths.max()), "unread_share": unread},
+        details={"window": measured.read, "longest": int(measured.lengths.max()), "unread_share": unread},
     )

@@ -239,8 +239,8 @@ def window_of(folder: Path) -> int | None:
         return own
     place = (tokenizer_in(folder) or folder / TOKENIZER).parent
     fields = (("config.json", "max_position_embeddings"), ("tokenizer_config.json", "model_max_length"))
-    known = [_json(place / name).get(field) if (place / name).is_file() else None for name, field in fields]
-    return min(each for each in known if isinstance(each, int)) if isinstance(known[0], int) else None
+    limits = [_json(place / name).get(field) if (place / name).is_file() else None for name, field in fields]
+    return min(limit for limit in limits if isinstance(limit, int)) if isinstance(limits[0], int) else None
 
 
 def prompts_of(folder: Path) -> dict[str, str]:

@@ -30,18 +30,18 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
         queries: Positions of the queries that count.
         store: Keeps what is counted.
     """
-    found: dict[tuple[str, str, bool], UnreadText] = {}
+    counts: dict[tuple[str, str, bool], UnreadText] = {}
     cut: dict[tuple[str, str, bool], Mask] = {}
     for part, asked, is_reranker in _models(ranker, search, is_reranker=False):
         for texts, mask, read in _cut(part, asked, ranking.passages[queries], queries, store, is_reranker=is_reranker):
             key = part.model, texts, is_reranker  # a query may be asked in several phrasings
             cut[key] = mask | cut.get(key, False)
-            found[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, read, part.window_unit)
-    facts = [fact for fact in dict.fromkeys(found.values()) if fact.cut]
-    said = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
+            counts[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, read, part.window_unit)
+    facts = [fact for fact in dict.fromkeys(counts.values()) if fact.cut]
+    lines = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
     return Aspect(
-        said,
-        sections={HEADING: said} if said else {},
+        lines,
+        sections={HEADING: lines} if lines else {},
         facts={"unread_texts": [fact._asdict() for fact in facts]} if facts else {},
     )
 
@@ -49,15 +49,15 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
 def _models(part: object, search: Search, *, is_reranker: bool) -> Iterator[tuple[KnowsWindow, Search, bool]]:
     """Each model within a component, with the texts that it gets, and whether it reranks."""
     if isinstance(part, PipelineRetriever):
-        for each in part.expanded(search).searches:
-            yield from _models(part.ranker, each, is_reranker=is_reranker)
+        for rewritten in part.expanded(search).searches:
+            yield from _models(part.ranker, rewritten, is_reranker=is_reranker)
         for stage in (part.reranker, part.dynamic_k):
             yield from _models(stage, search.of_own_texts, is_reranker=True)
     elif isinstance(part, KnowsWindow):
         yield part, search, is_reranker
     elif isinstance(part, Mapping | list | tuple):
-        for each in part.values() if isinstance(part, Mapping) else part:
-            yield from _models(each, search, is_reranker=is_reranker)
+        for component in part.values() if isinstance(part, Mapping) else part:
+            yield from _models(component, search, is_reranker=is_reranker)
     elif is_dataclass(part):
         unused = part.without_effect if isinstance(part, IgnoresSettings) else ()
         for field in fields(part):
@@ -71,13 +71,13 @@ def _cut(
     """Which texts are longer than what a model reads of them, and how much that is, by what they are."""
     rows = np.unique(passages[passages != NOTHING]) if is_reranker else np.arange(len(search.passages))
     is_pair = isinstance(part, CrossEncoderReranker)
-    asked = lengths_read(part, search.queries, "query", store, is_pair=is_pair)
-    known = lengths_read(part, search.passages, "passage", store, rows, is_pair=is_pair)
-    if asked is None or known is None:
+    of_queries = lengths_read(part, search.queries, "query", store, is_pair=is_pair)
+    of_passages = lengths_read(part, search.passages, "passage", store, rows, is_pair=is_pair)
+    if of_queries is None or of_passages is None:
         return
     if is_pair:
-        both = asked.lengths[queries, np.newaxis] + known.lengths[passages]
-        yield "pairs of a query and a passage", (both > known.read)[passages != NOTHING], known.read
+        both = of_queries.lengths[queries, np.newaxis] + of_passages.lengths[passages]
+        yield "pairs of a query and a passage", (both > of_passages.read)[passages != NOTHING], of_passages.read
     else:
-        yield "queries", asked.lengths[queries] > asked.read, asked.read
-        yield "passages", known.lengths[rows] > known.read, known.read
+        yield "queries", of_queries.lengths[queries] > of_queries.read, of_queries.read
+        yield "passages", of_passages.lengths[rows] > of_passages.read, of_passages.read
