@@ -14,19 +14,18 @@ from ragsweep.core.errors import RetrieverError, first_line
 BYTES_AT_ONCE = 1 << 20  # bytes
 
 
-def copy_of(folder: Path, fingerprint: str, engine: str, suffix: str = "") -> tempfile.TemporaryDirectory[str]:
+def copy_of(folder: Path, fingerprint: str, engine: str) -> tempfile.TemporaryDirectory[str]:
     """A copy of a folder, which is deleted with the object that is returned.
 
     Args:
         folder: What is copied.
         fingerprint: Its digest from before. If the copy has the same, all of its files are of one moment between.
         engine: Begins the name of the copy.
-        suffix: Ends it.
 
     Raises:
         RetrieverError: It has a link, which may lead anywhere, or a pipe, which may not end; or it has changed.
     """
-    copy = tempfile.TemporaryDirectory(prefix=f"ragsweep-{engine}-", suffix=suffix)
+    copy = tempfile.TemporaryDirectory(prefix=f"ragsweep-{engine}-")
     try:
         with _reading(folder):
             _copy(folder, Path(copy.name))

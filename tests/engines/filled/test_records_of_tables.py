@@ -21,8 +21,6 @@ def composed(*overrides):
     ("choice", "name"),
     [
         ("retriever=postgres", "retriever.table"),
-        ("retriever=chroma", "retriever.collection"),
-        ("retriever=milvus", "retriever.collection"),
         ("retriever=qdrant", "retriever.collection"),
         ("questions=mlflow", "questions.dataset"),
     ],
