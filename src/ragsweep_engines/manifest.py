@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import RetrieverError
-from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import one_line, say_once, shortened
 from ragsweep.models.encoders.encoder import Embeddings
 
 SAMPLED = 64  # passages whose vectors are read again when a collection is opened
-TIMES_ITS_VECTORS = 4  # what an engine writes while it builds: vectors twice, a graph, and what it stores beside them
-LEAST_FREE_MB = 32  # beyond that: the files that an engine makes in advance
-NOT_OF_FILES = ("is locked", "permission denied", "too many open files", "no space left", "out of memory")  # in errors
 
 
 class DamagedError(RetrieverError):
     """A collection of ours that does not have what was written."""
-
-
-def may_be_damage(error: BaseException | None) -> bool:
-    """Whether an error may come of damaged files: not of memory, rights, or a disk or a lock of this moment.
-
-    Engines raise an `OSError` without a number for damage, too.
-    """
-    if isinstance(error, OSError) and error.errno is not None:
-        return isinstance(error, FileNotFoundError | NotADirectoryError)
-    return not isinstance(error, MemoryError) and not any(words in str(error).lower() for words in NOT_OF_FILES)
 
 
 def sampled(passages: int) -> list[int]:
@@ -73,29 +57,6 @@ def expect_noted(noted: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
 def say_damaged(index: str, place: object, error: Exception) -> None:
     """Say in one line that a collection is built again, and why."""
     say_once(f"index={index}: the collection {place} is damaged ({one_line(str(error))}): building it again")
-
-
-def expect_room(index: str, folder: Path, embeddings: Embeddings | None = None) -> None:
-    """Raise `RetrieverError` if a disk has not enough room to build a collection, or to open one.
-
-    Engines map their files into memory, and write into those that they open. Where a page of such a file cannot be
-    written, the system ends the process without a word.
-
-    Args:
-        index: Name of the index.
-        folder: Where the collection is or will be.
-        embeddings: What is built; None if nothing is.
-    """
-    needed, what = MB, "opening a collection"
-    if embeddings is not None:
-        needed = LEAST_FREE_MB * MB + TIMES_ITS_VECTORS * embeddings.nbytes
-        what = f"building {len(embeddings):,} passages of {embeddings.shape[1]} dimensions"
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise RetrieverError(
-            f"index={index}: {what} can take {needed / MB:,.0f} MB, and {folder} has {free / MB:,.1f} MB free; make "
-            "room, or set index.path or store.path to another disk"
-        )
 
 
 def _digest(vectors: Mapping[int, Sequence[float]]) -> str:
