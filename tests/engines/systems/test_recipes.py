@@ -1,7 +1,12 @@
 """The recipes of docs/your_retriever.md, each run as it stands against the package that it is for."""
 
+import json
 import re
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -9,6 +14,7 @@ import strangers
 from application import PROJECT
 
 from ragsweep.retrieval import SentenceTransformerEncoder
+from ragsweep.retrieval.returned import ReturnedRetriever
 from ragsweep_engines.systems import CallableRetriever
 
 pytestmark = [pytest.mark.extra("recipes"), pytest.mark.filterwarnings("ignore")]
@@ -75,3 +81,33 @@ def test_a_recipe_of_a_database_finds_what_an_exact_search_finds(fill, request, 
         assert [(each.ids[0], each.source, int(each.page), each.text) for each in results] == [
             (name, f"/docs/{source}", at, text) for name, source, at, text in expected
         ]
+
+
+def test_the_recipe_of_langfuse_writes_what_was_returned_last(tmp_path, monkeypatch):
+    def observation(query, text):
+        return {"type": "RETRIEVER", "input": {"query": query}, "output": [{"page_content": text}]}
+
+    pages = {"1": [observation("iron?", "new"), observation("tea?", "tea")], "2": [observation("iron?", "old")]}
+
+    class Langfuse(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked = parse_qs(urlsplit(self.path).query)
+            known = (asked["type"], self.headers["Authorization"]) == (["RETRIEVER"], "Basic cHVibGljOnNlY3JldA==")
+            self.send_response(200 if known else 401)
+            self.end_headers()
+            self.wfile.write(json.dumps({"data": pages.get(asked["page"][0], [])}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    for name in ("public", "secret"):
+        monkeypatch.setenv(f"LANGFUSE_{name.upper()}_KEY", name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "my_app", SimpleNamespace(QUESTIONS=["iron?", "tea?", "zinc?"]))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Langfuse) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        at = f"http://127.0.0.1:{server.server_port}"
+        exec(RECIPES["my_langfuse_traces"].replace("https://cloud.langfuse.com", at), {})
+        server.shutdown()
+    found = ReturnedRetriever("returned.jsonl").answers(["iron?", "tea?", "zinc?"], 5).results
+    assert [each and [result.text for result in each] for each in found] == [["new"], ["tea"], None]
