@@ -1,4 +1,4 @@
-"""retriever=opensearch, a preset of retriever=http, against a server that answers as the documentation of OpenSearch shows.
+"""The preset retriever=opensearch, against a server that answers as the documentation of OpenSearch shows.
 
 The engine itself does not run here: what is tested is that requests and responses have the documented shape.
 """
