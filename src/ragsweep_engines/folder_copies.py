@@ -29,7 +29,8 @@ def copy_of(folder: Path, fingerprint: str, engine: str) -> tempfile.TemporaryDi
     try:
         with _reading(folder):
             _copy(folder, Path(copy.name))
-        expect_unchanged(folder, fingerprint, Path(copy.name))
+        if digest_of(Path(copy.name)) != fingerprint:
+            raise _changing(folder)
     except BaseException:
         copy.cleanup()
         raise
@@ -41,12 +42,6 @@ def digest_of(folder: Path) -> str:
     with _reading(folder):
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         return digest([[path.relative_to(folder).as_posix(), digest_file(path)] for path in files])
-
-
-def expect_unchanged(folder: Path, fingerprint: str, copy: Path | None = None) -> None:
-    """Raise `RetrieverError` if a folder, or a copy of it, has another digest than before."""
-    if digest_of(copy or folder) != fingerprint:
-        raise _changing(folder)
 
 
 def _changing(folder: Path) -> RetrieverError:
