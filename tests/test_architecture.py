@@ -267,7 +267,7 @@ OF_OTHERS = {
     "_fields": {"reading"},  # of a named tuple
     "__name__": {"rules"},
     "__module__": {"marked_settings", "signals", "trusted_record"},
-    "__file__": {"code", "lancedb"},
+    "__file__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
     "shape": {"bm25"},  # of a matrix of scipy
     "config": {"model_running"},  # of a model of torch
@@ -278,7 +278,6 @@ OF_OTHERS = {
     "status_code": {"tracking_store"},
     "errors": {"terminal"},  # of a stream
     "sched_getaffinity": {"hardware"},  # of a system
-    "st_blocks": {"embedded"},
 }
 
 

@@ -53,7 +53,7 @@ def ranking_task(retriever, store=NO_STORE, turn=0, **stages):
     return RankingTask(Memory(turn=turn), PageChunker(), retriever, evaluation, 3, 0, store, **stages)
 
 
-# Components that stand where ours need a model or an engine
+# Components that stand where ours need a model
 
 
 class LowerCase:
@@ -61,19 +61,6 @@ class LowerCase:
 
     def rewrite(self, queries):
         return [query.lower() for query in queries]
-
-
-@dataclass(frozen=True)
-class OwnEngine:
-    """An index that keeps the corpus itself."""
-
-    name = "own"
-
-    def open_corpus(self, corpus):
-        return ExactIndex().open(corpus.embeddings, lambda settings, build: build())
-
-    def delete(self, corpus_digest):
-        """Has built nothing."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +103,6 @@ SEAMS = [
     (Telling, "complete"),
     (LetterEncoder, "encode"),
     (ExactIndex, "open"),
-    (OwnEngine, "open_corpus"),
     (CentroidClassifier, "learn"),
     (PageChunker, "split"),
 ]
@@ -126,9 +112,8 @@ def tasks(store=NO_STORE, turn=0):
     """Runs that have a component at every seam."""
     encoder = LetterEncoder()
     dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
-    engine = DenseRetriever(encoder, store, OwnEngine())
     routed = RoutedRetriever({"dense": dense, "sparse": sparse}, CentroidClassifier(encoder, store), folds=2)
-    fused = FusedRetriever({"engine": engine, "sparse": sparse}, ReciprocalRankFusion())
+    fused = FusedRetriever({"dense": dense, "sparse": sparse}, ReciprocalRankFusion())
     stages = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
     return [
         ranking_task(HybridRetriever(dense, sparse), store, turn, query=PseudoRelevanceFeedback(), **stages),

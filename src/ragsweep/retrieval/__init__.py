@@ -21,7 +21,6 @@ from ragsweep.retrieval.fusion import (
     WeightedSum,
 )
 from ragsweep.retrieval.hybrid import HybridRetriever
-from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine, OpensCorpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest
@@ -81,14 +80,11 @@ __all__ = [
     "CombMnz",
     "ConfidenceCutoff",
     "ContextualIngest",
-    "Corpus",
     "CrossEncoderReranker",
-    "DeletesCorpus",
     "DenseRetriever",
     "DocumentUnit",
     "Encoder",
     "EncoderReranker",
-    "Engine",
     "ExactIndex",
     "Expander",
     "Expansion",
@@ -119,7 +115,6 @@ __all__ = [
     "Nearest",
     "OpenAIEncoder",
     "OpenAIModel",
-    "OpensCorpus",
     "PageUnit",
     "ParentUnit",
     "PipelineRetriever",
@@ -155,6 +150,5 @@ __all__ = [
     "minmax",
     "rank",
     "ranked",
-    "ranked_by_engine",
     "trace",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices, Scores
-from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
@@ -20,7 +20,6 @@ from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.models.encoders.reduction import Reducible, unquantized
 from ragsweep.models.encoders.similarity import by_dot
 from ragsweep.retrieval.feedback import rocchio
-from ragsweep.retrieval.indexes.engine import Corpus, Engine, OpensCorpus
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.indexes.quantized import QuantizedIndex
@@ -48,18 +47,17 @@ class DenseRetriever(Thresholded):
 
     encoder: Encoder
     store: Store
-    index: Index | Engine = field(default_factory=ExactIndex)
+    index: Index = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
-        if not isinstance(self.index, OpensCorpus):
-            expect_method(self.index, "open", "index")
+        expect_method(self.index, "open", "index")
         if isinstance(self._searched, QuantizedIndex) and not isinstance(self.index, ExactIndex):
             found = type(self.index).__name__
             raise ConfigError(f"encoder.quantize: quantised embeddings are searched with index=exact, found {found}")
 
     @property
-    def _searched(self) -> Index | Engine:
+    def _searched(self) -> Index:
         encoder = self.encoder
         if isinstance(encoder, Reducible) and encoder.quantize is not None:
             return QuantizedIndex(encoder.quantize, encoder.rescore, encoder.oversample)
@@ -81,7 +79,7 @@ class DenseRetriever(Thresholded):
         return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1}, vary="sweep the encoder instead")
 
     def check(self, search: Search) -> None:
-        """Let an engine say what is wrong with it before anything is recorded."""
+        """Let an index say what is wrong with it before anything is recorded."""
         if isinstance(self.index, ChecksItself):
             self.index.check()
 
@@ -104,11 +102,7 @@ class DenseRetriever(Thresholded):
             index.update(self.store.get("index", [*texts, *settings], build))
             return index
 
-        if isinstance(searched, OpensCorpus):
-            documents = search.names().documents if search.names is not None else None
-            find = searched.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
-        else:
-            find = searched.open(passages, keep)
+        find = searched.open(passages, keep)
         if not callable(find):
             expected = "expected a function of queries and depth"
             raise RetrieverError(f"index: {kind_of(searched)} opened {type(find).__name__}, {expected}")

@@ -207,7 +207,7 @@ class ReadsRecords(Capability, Protocol):
         ...
 
 
-@offered_with("open", "open_corpus")
+@offered_with("open")
 @runtime_checkable
 class ChecksItself(Capability, Protocol):
     """An index that raises an error if it cannot be used, before anything is recorded."""

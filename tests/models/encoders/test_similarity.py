@@ -23,7 +23,6 @@ from ragsweep.retrieval import (
     rank,
 )
 from ragsweep.retrieval.feedback import Feedback, rocchio
-from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.metrics import ndcg
@@ -208,18 +207,3 @@ def test_a_semantic_chunker_compares_by_cosine_whatever_the_encoder():
     chunker = SemanticChunker(encoder=Lengths(), neighbours=0, amount=50)
     [spans] = chunker.split_all([text])
     assert [text[start:end] for start, end in spans] == ["Iron tea. Iron tea iron tea iron tea.", "Wash your hands."]
-
-
-def test_ties_of_an_engine_are_told_apart_by_the_lengths_of_embeddings():
-    """Products of long embeddings have larger roundings: of nearly equal ones, an engine may return either."""
-    rng = np.random.default_rng(0)
-    passages = np.full((4, 8), 1e4, np.float32) + rng.normal(scale=1e-3, size=(4, 8)).astype(np.float32)
-    query = np.full((1, 8), 1e4, np.float32)
-    asked = []
-
-    def ask(queries, wanted):
-        asked.append(wanted)
-        return np.array([np.argsort(passages.astype(float) @ queries[0])[:wanted]])  # the worst first
-
-    ranked_by_engine(ask, passages, query, 1, Corpus(passages, "", ()).longest)
-    assert asked[-1] == 4
