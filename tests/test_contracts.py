@@ -25,15 +25,11 @@ from ragsweep.datasets import (
     SentenceChunker,
 )
 from ragsweep.retrieval import (
-    CombMax,
-    CombMin,
-    CombMnz,
     DenseRetriever,
     DocumentUnit,
     FusedRetriever,
     HnswIndex,
     HybridRetriever,
-    InverseSquareRank,
     IvfPqIndex,
     ModelTokenizer,
     Names,
@@ -152,29 +148,8 @@ class TestStandardScores(FusionContract):
     settings: ClassVar = {"norm": "zscore"}
 
 
-class TestDistributions(FusionContract):
-    component = WeightedSum
-    settings: ClassVar = {"norm": "dbsf"}
-
-
 class TestReciprocalRanks(FusionContract):
     component = ReciprocalRankFusion
-
-
-class TestInverseSquareRanks(FusionContract):
-    component = InverseSquareRank
-
-
-class TestLargest(FusionContract):
-    component = CombMax
-
-
-class TestSmallest(FusionContract):
-    component = CombMin
-
-
-class TestTimesCount(FusionContract):
-    component = CombMnz
 
 
 @pytest.mark.usefixtures("models")

@@ -1,6 +1,7 @@
 """Dense and sparse together."""
 
 import re
+from dataclasses import dataclass
 from itertools import chain
 
 import bm25s
@@ -11,7 +12,6 @@ from rank_bm25 import BM25Okapi
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import (
     NOTHING,
-    CombMax,
     DenseRetriever,
     HybridRetriever,
     ReciprocalRankFusion,
@@ -102,13 +102,21 @@ def test_alpha_is_the_weight_of_any_fusion_that_takes_weights(hybrid, dense, spa
         assert found.passages[query].tolist() == sorted(sums, key=lambda each: (-sums[each], each))[:10]
 
 
+@dataclass(frozen=True)
+class FirstRanking:
+    """A fusion without weights."""
+
+    def fuse(self, rankings):
+        return rankings[0]
+
+
 @pytest.mark.usefixtures("long_work")
 def test_alpha_has_no_effect_on_a_fusion_without_weights(hybrid, manual_search):
-    one, other = (hybrid(alpha=alpha, fusion=CombMax()) for alpha in (0.3, 0.7))
+    one, other = (hybrid(alpha=alpha, fusion=FirstRanking()) for alpha in (0.3, 0.7))
     assert same(one.rank(manual_search, 10), other.rank(manual_search, 10))
     assert one.without_effect == ("alpha",)
     assert hybrid(alpha=0.3).without_effect == ()
-    assert hybrid(alpha=1, fusion=CombMax()).without_effect == ("sparse", "candidates", "fusion")
+    assert hybrid(alpha=1, fusion=FirstRanking()).without_effect == ("sparse", "candidates", "fusion")
 
 
 def test_weights_beside_alpha_are_refused(hybrid):
@@ -121,7 +129,6 @@ def test_weights_beside_alpha_are_refused(hybrid):
     [
         (WeightedSum(), "0.7 * norm of dense + 0.3 * norm of sparse"),
         (ReciprocalRankFusion(), "0.7 / (60 + rank in dense) + 0.3 / (60 + rank in sparse)"),
-        (CombMax(), "the largest norm of dense, sparse"),
     ],
 )
 def test_the_trace_says_how_the_score_is_made(hybrid, manual_search, fusion, formula):

@@ -12,14 +12,7 @@ from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
-from ragsweep.retrieval.fusion import (
-    CombMax,
-    CombMin,
-    CombMnz,
-    InverseSquareRank,
-    ReciprocalRankFusion,
-    WeightedSum,
-)
+from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine, OpensCorpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
@@ -76,9 +69,6 @@ __all__ = [
     "Answers",
     "BringsPassages",
     "CentroidClassifier",
-    "CombMax",
-    "CombMin",
-    "CombMnz",
     "ConfidenceCutoff",
     "ContextualIngest",
     "Corpus",
@@ -102,7 +92,6 @@ __all__ = [
     "HypotheticalPassage",
     "Index",
     "Ingest",
-    "InverseSquareRank",
     "IvfPqIndex",
     "KnowsTies",
     "LateInteractionReranker",
