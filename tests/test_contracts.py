@@ -72,7 +72,7 @@ class TestSparse(RankerContract):
 
 class TestSparseByAnotherLibrary(RankerContract):
     component = SparseRetriever
-    settings: ClassVar = {"backend": "bm25s", "variant": "bm25+", "stemmer": "english", "stop_words": "english"}
+    settings: ClassVar = {"backend": "bm25s", "stemmer": "english", "stop_words": "english"}
 
 
 class TestDense(RankerContract):

@@ -155,8 +155,8 @@ def okapi(search):
     return [bm25.get_scores(terms(text)) for text in search.queries]
 
 
-def with_delta(search, variant):
-    bm25 = bm25s.BM25(method=variant, k1=1.5, b=0.75, delta=0.5, dtype="float64")
+def lucene(search):
+    bm25 = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
     corpus = [terms(text) for text in search.passages]
     bm25.index(corpus, show_progress=False)
     known = {*chain.from_iterable(corpus)}
@@ -176,12 +176,10 @@ def loop_over_whole_vectors(dense, sparse, alpha):
         yield alpha * scaled[0] + (1 - alpha) * scaled[1]
 
 
-@pytest.mark.parametrize("variant", [None, "bm25l", "bm25+"])
-def test_without_a_limit_the_scores_of_all_passages_are_normalised(letters, variant):
+@pytest.mark.parametrize(("backend", "scores_of"), [("rank_bm25", okapi), ("bm25s", lucene)])
+def test_without_a_limit_the_scores_of_all_passages_are_normalised(letters, backend, scores_of):
     search = Search(TEXTS, ASKED)
-    settings = {"backend": "bm25s", "variant": variant} if variant else {}
-    whole = with_delta(search, variant) if variant else okapi(search)
-    sparse = SparseRetriever(NO_STORE, **settings)
+    whole, sparse = scores_of(search), SparseRetriever(NO_STORE, backend=backend)
     found = HybridRetriever(DenseRetriever(letters, NO_STORE), sparse, 0.4, candidates=None).rank(search, len(TEXTS))
     expected = [*loop_over_whole_vectors(cosines(search, letters), whole, 0.4)]
     for query, scores in enumerate(expected):

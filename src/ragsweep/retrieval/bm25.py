@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,6 @@ class Bm25Index:
         weights: What each term adds to each passage's score, shape [terms, passages].
         common: Dense rows of `weights`, of the terms that over a quarter of the passages have, shape [., passages].
         common_row: Row in `common` of each term, -1 where it is not common, shape [terms].
-        absent: What each term adds to the score of a passage without it, shape [terms].
         vocabulary: Row of each term.
         variants: Row of each term that has ligatures or other variants of letters, by the same term without them, if
             that is no term itself.
@@ -43,7 +42,6 @@ class Bm25Index:
     weights: sparse.csr_array
     common: Scores
     common_row: Indices
-    absent: Scores
     vocabulary: Mapping[str, int]
     variants: Mapping[str, int]
     tokens: Callable[[str], list[str]]
@@ -58,7 +56,7 @@ class Bm25Index:
         for first in range(0, len(weight), POSTINGS_AT_ONCE):
             some = slice(first, first + POSTINGS_AT_ONCE)
             saturation = weighting.saturation(counts.frequency[some], counts.length[counts.passage[some]])
-            weight[some] *= saturation - weighting.absent
+            weight[some] *= saturation
         weights = sparse.csr_array((weight, counts.passage, counts.start), shape=(len(containing), len(counts.length)))
         # A dense row is added many times faster than a list of postings, and takes up to 8 / 3 of its room.
         common = containing > len(counts.length) / 4
@@ -69,7 +67,6 @@ class Bm25Index:
             weights,
             weights[common].toarray(),
             np.where(common, np.cumsum(common) - 1, -1),
-            weighting.idf * weighting.absent,
             vocabulary,
             {term: row for term, row in plain.items() if term not in vocabulary},
             tokens,
@@ -79,7 +76,7 @@ class Bm25Index:
     def nbytes(self) -> int:
         """Bytes of the matrices and of the vocabulary."""
         matrix = (self.weights.data, self.weights.indices, self.weights.indptr)
-        arrays = (*matrix, self.common, self.common_row, self.absent)
+        arrays = (*matrix, self.common, self.common_row)
         return sum(array.nbytes for array in arrays) + sum(len(term.encode()) for term in self.vocabulary)
 
     def share(self, term: str) -> float:
@@ -107,15 +104,7 @@ class Bm25Index:
             depth: Ranks to keep.
             at_once: How many scores are in memory at a time; at least those of one query.
         """
-        best = best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
-        return replace(best, others=self.others(queries))
-
-    def others(self, queries: Sequence[Query]) -> Scores:
-        """BM25 of a passage that shares no term with a query, shape [queries]: 0, or more in a variant with a delta."""
-        query, term, weight = self._terms(queries)
-        each = self.absent[term] if weight is None else self.absent[term] * weight
-        others: Scores = np.bincount(query, each, len(queries)).astype(np.float64)
-        return others
+        return best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
 
     def _terms(self, queries: Sequence[Query]) -> tuple[Indices, Indices, Scores | None]:
         """The terms of all queries that the corpus has: query, row and weight of each; no weights if all are 1."""
@@ -144,8 +133,6 @@ class Bm25Index:
         data = found.data if weight is None else found.data * np.repeat(weight[rare], np.diff(found.indptr))
         postings = (data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
-        if self.absent.any():
-            scores = np.where(scores == 0, 0.0, scores + self.others(queries)[:, None])
         return scores
 
 
