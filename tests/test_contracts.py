@@ -449,8 +449,8 @@ class Dice(SparseRetriever):
 
 
 class Misspelt(SparseRetriever):
-    def feedback_change(self, search):
-        return [""] * len(search.queries)
+    def detail(self, search):
+        return {}
 
 
 class TestMisspelt(RankerContract):

@@ -194,7 +194,7 @@ STAGES_OF_OURS = [
     ["retriever=routed", "reranker=encoder", "dynamic_k=gap"],
     ["query=hyde", "reranker=likelihood"],
     ["query=multi", "reranker=late_interaction"],
-    ["query=prf", "reranker=mmr"],
+    ["query=spellcheck", "reranker=mmr"],
     ["retriever=pipeline", "+query@retriever.rewriter=spellcheck", "+reranker@retriever.reranker=mmr"],
 ]
 

@@ -26,7 +26,6 @@ from ragsweep.retrieval import (
     HypotheticalPassage,
     Names,
     PipelineRetriever,
-    PseudoRelevanceFeedback,
     Ranking,
     ReciprocalRankFusion,
     RoutedRetriever,
@@ -109,7 +108,6 @@ SEAMS = [
     (GapCutoff, "rerank"),
     (LowerCase, "rewrite"),
     (SpellCheck, "expand"),
-    (PseudoRelevanceFeedback, "expand"),
     (HypotheticalPassage, "expand"),
     (AsksRanker, "expand"),
     (Telling, "ask_each"),
@@ -131,7 +129,7 @@ def tasks(store=NO_STORE, turn=0):
     fused = FusedRetriever({"engine": engine, "sparse": sparse}, ReciprocalRankFusion())
     stages = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
     return [
-        ranking_task(HybridRetriever(dense, sparse), store, turn, query=PseudoRelevanceFeedback(), **stages),
+        ranking_task(HybridRetriever(dense, sparse), store, turn, query=SpellCheck(), **stages),
         ranking_task(routed, store, turn, query=AsksRanker()),
         ranking_task(fused, store, turn, query=LowerCase()),
         ranking_task(sparse, store, turn, query=SpellCheck()),
@@ -381,5 +379,5 @@ def test_a_search_takes_no_judgments():
 
     What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
     """
-    known = {"passages", "queries", "names", "names_digest", "feedback", "unranked", "own"}
+    known = {"passages", "queries", "names", "names_digest", "unranked", "own"}
     assert {each.name for each in fields(Search)} == known

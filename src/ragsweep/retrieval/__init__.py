@@ -10,7 +10,6 @@ from ragsweep.models.encoders.word_llama import WordLlamaEncoder
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.retrieval.dense import DenseRetriever
-from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
 from ragsweep.retrieval.hybrid import HybridRetriever
@@ -24,7 +23,6 @@ from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
-from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.queries.written_queries import HypotheticalPassage, SeveralPhrasings
 from ragsweep.retrieval.ranking import (
@@ -83,7 +81,6 @@ __all__ = [
     "Expander",
     "Expansion",
     "ExplainsSilence",
-    "Feedback",
     "FusedRetriever",
     "Fusion",
     "GapCutoff",
@@ -112,7 +109,6 @@ __all__ = [
     "PageUnit",
     "ParentUnit",
     "PipelineRetriever",
-    "PseudoRelevanceFeedback",
     "QuestionsIngest",
     "Ranker",
     "Ranking",

@@ -19,7 +19,6 @@ from ragsweep.text.normalisation import without_variants
 if TYPE_CHECKING:
     from scipy import sparse
 
-Query = str | Mapping[str, float]  # a text, or the weights of terms
 SCORES_AT_ONCE = 1 << 17  # 1 MiB: what the cache of a core holds
 POSTINGS_AT_ONCE = 1 << 20
 NOT_RETRIEVED = -np.inf
@@ -79,11 +78,6 @@ class Bm25Index:
         arrays = (*matrix, self.common, self.common_row)
         return sum(array.nbytes for array in arrays) + sum(len(term.encode()) for term in self.vocabulary)
 
-    def share(self, term: str) -> float:
-        """The share of the passages that have a term of the corpus."""
-        row = self.vocabulary[term]
-        return float(self.weights.indptr[row + 1] - self.weights.indptr[row]) / self.weights.shape[1]
-
     def row_of(self, term: str) -> int:
         """The row of a term, or else of the same one but for variants of its letters; `NOTHING` if there is none."""
         row = self.vocabulary.get(term)
@@ -96,42 +90,38 @@ class Bm25Index:
         """Whether one of these terms has a weight in any passage."""
         return bool(self.weights[[*rows]].data.any())
 
-    def search(self, queries: Sequence[Query], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
+    def search(self, queries: Sequence[str], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
         """The best `depth` passages of each query.
 
         Args:
-            queries: Texts, or the weights of terms; not both.
+            queries: Texts.
             depth: Ranks to keep.
             at_once: How many scores are in memory at a time; at least those of one query.
         """
         return best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
 
-    def _terms(self, queries: Sequence[Query]) -> tuple[Indices, Indices, Scores | None]:
-        """The terms of all queries that the corpus has: query, row and weight of each; no weights if all are 1."""
-        terms = [self.tokens(each) if isinstance(each, str) else [*each] for each in queries]
+    def _terms(self, queries: Sequence[str]) -> tuple[Indices, Indices]:
+        """The terms of all queries that the corpus has: query and row of each."""
+        terms = [*map(self.tokens, queries)]
         query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
         term = np.fromiter(map(self.row_of, chain.from_iterable(terms)), np.int64, len(query))
         known = term != NOTHING
-        weighted = [each.values() for each in queries if not isinstance(each, str)]
-        weight = np.fromiter(chain.from_iterable(weighted), np.float64)[known] if weighted else None
-        return query[known], term[known], weight
+        return query[known], term[known]
 
-    def scores(self, queries: Sequence[Query]) -> Scores:
+    def scores(self, queries: Sequence[str]) -> Scores:
         """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
         from scipy import sparse
 
-        query, term, weight = self._terms(queries)
+        query, term = self._terms(queries)
         row = self.common_row[term]
         common, rare = row >= 0, row < 0
 
         # In both matrices a row may hold a column several times: scipy adds such entries up.
         starts = np.arange(len(queries) + 1)
-        data = np.ones(common.sum()) if weight is None else weight[common]
-        times = (data, row[common], np.searchsorted(query[common], starts))
+        times = (np.ones(common.sum()), row[common], np.searchsorted(query[common], starts))
         scores: Scores = sparse.csr_array(times, shape=(len(queries), len(self.common))) @ self.common
         found = self.weights[term[rare]]
-        data = found.data if weight is None else found.data * np.repeat(weight[rare], np.diff(found.indptr))
-        postings = (data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
+        postings = (found.data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
         return scores
 

@@ -18,8 +18,6 @@ from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.models.encoders.reduction import Reducible, unquantized
-from ragsweep.models.encoders.similarity import by_dot
-from ragsweep.retrieval.feedback import rocchio
 from ragsweep.retrieval.indexes.engine import Corpus, Engine, OpensCorpus
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
@@ -44,7 +42,6 @@ class DenseRetriever(Thresholded):
     """
 
     role: ClassVar[str] = "dense"
-    uses_feedback: ClassVar[bool] = True
 
     encoder: Encoder
     store: Store
@@ -92,9 +89,6 @@ class DenseRetriever(Thresholded):
         if queries.shape[1] != passages.shape[1]:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
-        asked, feedback, length_1 = queries, search.feedback, not by_dot(self.encoder)
-        if feedback is not None:
-            queries = rocchio(feedback, queries, passages, length_1=length_1)
         encoder = unquantized(self.encoder)
         texts = [identity(prompted_for(encoder, "passage")), digest_texts(search.passages)]
         searched = self._searched
@@ -114,17 +108,8 @@ class DenseRetriever(Thresholded):
             raise RetrieverError(f"index: {kind_of(searched)} opened {type(find).__name__}, {expected}")
         with progress(searching(passages, queries), len(queries)):
             found = checked_ranking(find(queries, depth), search, depth, kind_of(searched))
-
-        def find_one(row: int) -> Ranking:
-            query = asked[[row]]
-            if feedback is not None:
-                query = rocchio(feedback.row(row), query, passages, length_1=length_1)
-            return find(query, depth)
-
-        latency_ms = timed(find_one, len(queries))
-        if feedback is None:  # else the ranking that it comes from has encoded the query
-            latency_ms = encoding_ms(self.encoder, self.store, search.queries) + latency_ms
-        found = replace(found, latency_ms=latency_ms)
+        latency_ms = timed(lambda row: find(queries[[row]], depth), len(queries))
+        found = replace(found, latency_ms=encoding_ms(self.encoder, self.store, search.queries) + latency_ms)
         if not len(found.index_bytes):
             size = passages.nbytes + sum(array.nbytes for array in index.values())
             found = replace(found, index_bytes=np.array([size]))

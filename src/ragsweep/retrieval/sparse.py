@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -15,9 +15,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
-from ragsweep.retrieval.bm25 import Bm25Index, Query
+from ragsweep.retrieval.bm25 import Bm25Index
 from ragsweep.retrieval.bm25_variants import lucene_weighting, rank_bm25_weighting
-from ragsweep.retrieval.feedback import rm3
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
 from ragsweep.retrieval.silence import Silence
@@ -25,7 +24,7 @@ from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
 from ragsweep.store.identity import identity, own_settings
-from ragsweep.store.stage_store import Arrays, Store, packed, unpacked
+from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import Tokenizer, is_right_to_left, words
 
 FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, REVERSED = range(6)  # places in `SILENCES`
@@ -67,7 +66,6 @@ class SparseRetriever(Thresholded):
     """
 
     role: ClassVar[str] = "sparse"
-    uses_feedback: ClassVar[bool] = True
 
     store: Store
     k1: Annotated[float, Between(0, 1_000_000)] = 1.5
@@ -93,12 +91,8 @@ class SparseRetriever(Thresholded):
         return Method("", title, "needs no encoder", is_baseline=True, stands_for={"alpha": 0}, vary=vary)
 
     def trace(self, search: Search, query: int) -> Trace:
-        """What each word of a query adds to the score of each passage; with feedback, each weighted term."""
+        """What each word of a query adds to the score of each passage."""
         index = self.index(search.passages)
-        if search.feedback is not None:
-            [weights] = self._weights(search.row(query), index)
-            each = [{term: weight} for term, weight in weights.items()]
-            return Trace(words=Words("", dict(zip(weights, index.scores(each), strict=True))))
         counts = Counter(words(search.queries[query]))
         scores = index.scores(list(counts))
         added = {word: count * score for (word, count), score in zip(counts.items(), scores, strict=True)}
@@ -112,24 +106,11 @@ class SparseRetriever(Thresholded):
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         index = self.index(search.passages)
-        queries = self._searched(search, index)
-        latency_ms = timed(lambda row: index.search(self._searched(search.row(row), index), depth), len(queries))
+        queries = search.queries
+        latency_ms = timed(lambda row: index.search([queries[row]], depth), len(queries))
         with progress(searching(search.passages, queries), len(queries)):
             found = index.search(queries, depth)
         return replace(found, latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
-
-    def feedback_changes(self, search: Search) -> Sequence[str]:
-        """The terms that feedback adds to each query, with their weights; empty where it adds none."""
-
-        def build() -> Arrays:
-            index, texts = self.index(search.passages), []
-            for text, weights in zip(search.queries, self._weights(search, index), strict=True):
-                added = weights.keys() - {*index.tokens(text)}
-                terms = sorted(added, key=lambda term: (-weights[term], term))
-                texts.append(", ".join(f"+ {term} {f'{weights[term]:.3f}'.lstrip('0')}" for term in terms))
-            return packed(texts)
-
-        return unpacked(self.store.get("feedback", [identity(self), search.digest], build))
 
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why nothing is found for a query: it has no word, none that a passage has, or none with a weight."""
@@ -152,14 +133,6 @@ class SparseRetriever(Thresholded):
             reversed_terms = (term[::-1] for term in terms if is_right_to_left(term))
             return UNKNOWN if all(index.row_of(each) == NOTHING for each in reversed_terms) else REVERSED
         return FOUND if index.weigh(known) else WEIGHTLESS
-
-    def _searched(self, search: Search, index: Bm25Index) -> Sequence[Query]:
-        """The queries, or with feedback the weights of their terms."""
-        return search.queries if search.feedback is None else self._weights(search, index)
-
-    def _weights(self, search: Search, index: Bm25Index) -> Sequence[Mapping[str, float]]:
-        assert search.feedback is not None
-        return rm3(search.feedback, search.queries, search.passages, index.tokens, index.share)
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""

@@ -22,7 +22,6 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     rank,
 )
-from ragsweep.retrieval.feedback import Feedback, rocchio
 from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.judging import judge
@@ -167,12 +166,6 @@ def test_lengths_that_no_score_can_have_are_refused(wrong):
 def test_embeddings_of_other_lengths_are_refused_without_dot():
     with pytest.raises(EncoderError, match="has length 5, expected 1"):
         check_embeddings(np.array([[3, 4]], np.float32), Lengths(similarity="cosine"), ["iron"])
-
-
-def test_feedback_moves_a_query_and_keeps_its_length():
-    feedback = Feedback(np.array([[0]]), np.array([[1.0]]), 10, 0.1, 0.5)
-    query, passages = np.array([[2, 0]], np.float32), np.array([[0, 4]], np.float32)
-    assert rocchio(feedback, query, passages, length_1=False).tolist() == [[1, 2]]
 
 
 def first(passages=(0, 1, 2)):
