@@ -163,7 +163,7 @@ def test_help_is_written_for_a_person():
     text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
     assert "EXAMPLES" in text.stdout
     [options] = re.findall(r"^retriever: (.*)$", text.stdout, re.MULTILINE)
-    of_kernel = "dense fused hybrid learned_sparse pipeline returned routed run_file sparse three_way"
+    of_kernel = "dense fused hybrid pipeline returned routed run_file sparse three_way"
     assert {*of_kernel.split()} <= {*options.split(", ")}
 
 

@@ -18,7 +18,6 @@ from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPq
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
-from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
@@ -92,7 +91,6 @@ __all__ = [
     "IvfPqIndex",
     "KnowsTies",
     "LateInteractionReranker",
-    "LearnedSparseRetriever",
     "LearnsFromJudgments",
     "Lesson",
     "LikelihoodReranker",

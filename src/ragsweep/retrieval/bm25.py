@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -91,14 +91,23 @@ class Bm25Index:
         return bool(self.weights[[*rows]].data.any())
 
     def search(self, queries: Sequence[str], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
-        """The best `depth` passages of each query.
+        """The best `depth` passages of each query; one whose score is 0 is not retrieved, and the others score 0.
 
         Args:
             queries: Texts.
             depth: Ranks to keep.
             at_once: How many scores are in memory at a time; at least those of one query.
         """
-        return best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
+        passages = self.weights.shape[1]
+        step, shape = max(1, at_once // passages), (len(queries), min(depth, passages))
+        found, kept = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
+        for first in range(0, len(queries), step):
+            best = _best(self.scores(queries[first : first + step]), depth)
+            rows, columns = best.passages.shape
+            found[first : first + rows, :columns] = best.passages
+            kept[first : first + rows, :columns] = best.scores
+            advance(rows)
+        return Ranking(found, kept, others=np.zeros(len(queries)))
 
     def _terms(self, queries: Sequence[str]) -> tuple[Indices, Indices]:
         """The terms of all queries that the corpus has: query and row of each."""
@@ -124,31 +133,6 @@ class Bm25Index:
         postings = (found.data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
         return scores
-
-
-def best_of(
-    scores: Callable[[Any], Scores], queries: Any, passages: int, depth: int, at_once: int = SCORES_AT_ONCE
-) -> Ranking:
-    """The best `depth` passages of each query; one whose score is 0 is not retrieved, and the others score 0.
-
-    Args:
-        scores: Returns the scores of some queries and all passages, shape [queries, passages].
-        queries: A sequence or a matrix with a row a query.
-        passages: How many there are.
-        depth: Ranks to keep.
-        at_once: How many scores are in memory at a time; at least those of one query.
-    """
-    step = max(1, at_once // passages)
-    count = queries.shape[0] if hasattr(queries, "shape") else len(queries)
-    shape = (count, min(depth, passages))
-    found, kept = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
-    for first in range(0, count, step):
-        best = _best(scores(queries[first : first + step]), depth)
-        rows, columns = best.passages.shape
-        found[first : first + rows, :columns] = best.passages
-        kept[first : first + rows, :columns] = best.scores
-        advance(rows)
-    return Ranking(found, kept, others=np.zeros(count))
 
 
 def _best(scores: Scores, depth: int) -> Ranking:

@@ -52,7 +52,7 @@ class HasSections(Capability, Protocol):
 class HasRole(Capability, Protocol):
     """A ranker that names its part in a hybrid itself, instead of by its setting."""
 
-    role: str  # such as `learned sparse`
+    role: str  # such as `sparse`
 
 
 @offered_with(*RANKS)
