@@ -193,7 +193,7 @@ STAGES_OF_OURS = [
     ["retriever=three_way", "encoder=wordllama", "chunker.unit=tokens"],
     ["retriever=routed", "reranker=encoder", "dynamic_k=gap"],
     ["query=hyde", "reranker=likelihood"],
-    ["query=multi", "reranker=late_interaction"],
+    ["query=multi", "fusion=rrf"],
     ["query=spellcheck", "reranker=mmr"],
     ["retriever=pipeline", "+query@retriever.rewriter=spellcheck", "+reranker@retriever.reranker=mmr"],
 ]
