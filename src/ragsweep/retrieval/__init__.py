@@ -41,7 +41,6 @@ from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
-from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.results import Answers, BringsPassages, Matching, Result
 from ragsweep.retrieval.returned import ReturnedRetriever
@@ -91,7 +90,6 @@ __all__ = [
     "KnowsTies",
     "LearnsFromJudgments",
     "Lesson",
-    "LikelihoodReranker",
     "LogisticClassifier",
     "Matching",
     "MmrReranker",
