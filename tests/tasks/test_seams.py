@@ -16,7 +16,6 @@ from ragsweep.datasets.model.collection import Collection, Judgment, Query
 from ragsweep.datasets.model.dataset import Dataset, Qrels
 from ragsweep.models.language.language_model import Completion
 from ragsweep.retrieval import (
-    CentroidClassifier,
     DenseRetriever,
     EncoderReranker,
     ExactIndex,
@@ -24,6 +23,7 @@ from ragsweep.retrieval import (
     GapCutoff,
     HybridRetriever,
     HypotheticalPassage,
+    LogisticClassifier,
     Names,
     PipelineRetriever,
     Ranking,
@@ -115,7 +115,7 @@ SEAMS = [
     (LetterEncoder, "encode"),
     (ExactIndex, "open"),
     (OwnEngine, "open_corpus"),
-    (CentroidClassifier, "learn"),
+    (LogisticClassifier, "learn"),
     (PageChunker, "split"),
 ]
 
@@ -125,7 +125,7 @@ def tasks(store=NO_STORE, turn=0):
     encoder = LetterEncoder()
     dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
     engine = DenseRetriever(encoder, store, OwnEngine())
-    routed = RoutedRetriever({"dense": dense, "sparse": sparse}, CentroidClassifier(encoder, store), folds=2)
+    routed = RoutedRetriever({"dense": dense, "sparse": sparse}, LogisticClassifier(encoder, store), folds=2)
     fused = FusedRetriever({"engine": engine, "sparse": sparse}, ReciprocalRankFusion())
     stages = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
     return [
@@ -175,7 +175,7 @@ def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
 
 @pytest.mark.usefixtures("long_work")
 def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(handed):
-    for embeddings, types in (arguments for arguments, _ in handed[CentroidClassifier, "learn"]):
+    for embeddings, types in (arguments for arguments, _ in handed[LogisticClassifier, "learn"]):
         assert len(embeddings) == len(types) == len(TOPICS)  # half of the queries
         assert {*types.tolist()} == {0, 1}
 

@@ -48,7 +48,7 @@ from ragsweep.retrieval.returned_units.parent_unit import ParentUnit
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.retrieval.returned_units.whole_units import DocumentUnit, PageUnit
 from ragsweep.retrieval.returned_units.window_unit import WindowUnit
-from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
+from ragsweep.retrieval.routing.classifiers import LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.silence import ExplainsSilence, Silence
@@ -63,7 +63,6 @@ __all__ = [
     "Abbreviations",
     "Answers",
     "BringsPassages",
-    "CentroidClassifier",
     "ConfidenceCutoff",
     "ContextualIngest",
     "Corpus",
