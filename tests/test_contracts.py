@@ -80,14 +80,9 @@ class TestDense(RankerContract):
     settings: ClassVar = {"encoder": LetterEncoder()}
 
 
-class TestDenseByBits(RankerContract):
+class TestDenseInFewDimensions(RankerContract):
     component = DenseRetriever
-    settings: ClassVar = {"encoder": WordLlamaEncoder(dimensions=64, quantize="binary", oversample=2)}
-
-
-class TestDenseByBytes(RankerContract):
-    component = DenseRetriever
-    settings: ClassVar = {"encoder": WordLlamaEncoder(quantize="int8", rescore=False)}
+    settings: ClassVar = {"encoder": WordLlamaEncoder(dimensions=64)}
 
 
 class TestDenseByGraph(RankerContract):

@@ -136,16 +136,6 @@ def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, 
     assert SentenceTransformerEncoder(str(tmp_path / "model"), similarity="cosine").similarity == "cosine"
 
 
-def test_lengths_are_quantised_in_bytes_and_refused_in_bits(dot_model):
-    encoder = SentenceTransformerEncoder(dot_model, device="cpu", quantize="int8")
-    search = Search(("iron tablets", "wash your hands", "tea"), ("iron",))
-    found = rank(DenseRetriever(encoder, NO_STORE), search, 3)
-    full = rank(DenseRetriever(replace(encoder, quantize=None), NO_STORE), search, 3)
-    assert (found.passages == full.passages).all()
-    with pytest.raises(EncoderError, match=r"encoder\.quantize: found 'binary'.*int8"):
-        replace(encoder, quantize="binary")
-
-
 def test_shortened_embeddings_keep_their_lengths(dot_model):
     encoder = SentenceTransformerEncoder(dot_model, device="cpu", dimensions=2)
     assert shortened(np.array([[3, 4, 5]], np.float32), encoder).tolist() == [[3, 4]]

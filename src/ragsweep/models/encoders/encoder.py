@@ -94,12 +94,6 @@ class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
         if self.similarity is None:
             object.__setattr__(self, "similarity", similarity_of(self.folder))
         self._fill_prompts(self.model, prompts_of(self.folder))
-        super().__post_init__()
-
-    @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect on this device or beside the others."""
-        return (*super().without_effect, *super(Reducible, self).without_effect)
 
     @cached_property
     def window(self) -> int | None:

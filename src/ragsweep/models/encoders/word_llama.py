@@ -37,7 +37,6 @@ class WordLlamaEncoder(Reducible):
 
     def __post_init__(self) -> None:
         wordllama_file(STATIC_WEIGHTS)  # refuses a missing package now, before anything runs
-        super().__post_init__()
 
     @property
     def tokenizer_file(self) -> Path:
