@@ -10,27 +10,17 @@ from ragsweep.models.encoders.word_llama import WordLlamaEncoder
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.retrieval.dense import DenseRetriever
-from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
-from ragsweep.retrieval.fusion import (
-    CombMax,
-    CombMin,
-    CombMnz,
-    InverseSquareRank,
-    ReciprocalRankFusion,
-    WeightedSum,
-)
+from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
 from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
-from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
-from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.queries.written_queries import HypotheticalPassage, SeveralPhrasings
 from ragsweep.retrieval.ranking import (
@@ -50,8 +40,6 @@ from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
-from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
-from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.results import Answers, BringsPassages, Matching, Result
 from ragsweep.retrieval.returned import ReturnedRetriever
@@ -59,7 +47,7 @@ from ragsweep.retrieval.returned_units.parent_unit import ParentUnit
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.retrieval.returned_units.whole_units import DocumentUnit, PageUnit
 from ragsweep.retrieval.returned_units.window_unit import WindowUnit
-from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
+from ragsweep.retrieval.routing.classifiers import LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.silence import ExplainsSilence, Silence
@@ -74,10 +62,6 @@ __all__ = [
     "Abbreviations",
     "Answers",
     "BringsPassages",
-    "CentroidClassifier",
-    "CombMax",
-    "CombMin",
-    "CombMnz",
     "ConfidenceCutoff",
     "ContextualIngest",
     "CrossEncoderReranker",
@@ -89,7 +73,6 @@ __all__ = [
     "Expander",
     "Expansion",
     "ExplainsSilence",
-    "Feedback",
     "FusedRetriever",
     "Fusion",
     "GapCutoff",
@@ -98,14 +81,10 @@ __all__ = [
     "HypotheticalPassage",
     "Index",
     "Ingest",
-    "InverseSquareRank",
     "IvfPqIndex",
     "KnowsTies",
-    "LateInteractionReranker",
-    "LearnedSparseRetriever",
     "LearnsFromJudgments",
     "Lesson",
-    "LikelihoodReranker",
     "LogisticClassifier",
     "Matching",
     "MmrReranker",
@@ -118,7 +97,6 @@ __all__ = [
     "PageUnit",
     "ParentUnit",
     "PipelineRetriever",
-    "PseudoRelevanceFeedback",
     "QuestionsIngest",
     "Ranker",
     "Ranking",

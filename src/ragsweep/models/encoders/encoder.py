@@ -20,7 +20,7 @@ from ragsweep.core.limits import Text
 from ragsweep.core.progress import progress
 from ragsweep.models.encoders.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.models.encoders.model_files import MINILM, digest_of_model, prompts_of, similarity_of
-from ragsweep.models.encoders.model_running import LIBRARIES, loaded, token_embeddings
+from ragsweep.models.encoders.model_running import LIBRARIES, loaded
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.similarity import Similarity, by_dot
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 Embeddings = npt.NDArray[np.float32]
 Role = Literal["query", "passage"]
-Outputs = Callable[..., Any]  # of a model, its way to encode, texts and options
 
 
 @runtime_checkable
@@ -95,12 +94,6 @@ class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
         if self.similarity is None:
             object.__setattr__(self, "similarity", similarity_of(self.folder))
         self._fill_prompts(self.model, prompts_of(self.folder))
-        super().__post_init__()
-
-    @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect on this device or beside the others."""
-        return (*super().without_effect, *super(Reducible, self).without_effect)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -111,34 +104,18 @@ class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role."""
-        outputs = partial(_sentence_embeddings, normalize=not by_dot(self))
-        return np.asarray(self._outputs(texts, role, outputs), dtype=np.float32)
-
-    def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
-        """Embeddings of every token of each text, shape [tokens, dimensions] each, for late interaction.
-
-        Of the tokens as the model reads them, with the prompt for the role and up to its window. Special tokens such
-        as `[CLS]` are left out: they stand for no word.
-        """
-        outputs = partial(token_embeddings, normalize=not by_dot(self))
-        found: list[Embeddings] = self._outputs(texts, role, outputs)
-        return found
-
-    def _outputs(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
-        """What the model gives for each text."""
         shown = progress(f"encoding {len(texts):,} texts", len(texts))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
             texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
             model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
             encode = model.encode_query if role == "query" else model.encode_document
-            encode = partial(outputs, model, partial(encode, prompt=self.prompt(role)))
+            encode = partial(_embeddings, partial(encode, prompt=self.prompt(role)), normalize=not by_dot(self))
             grouped = role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer"
-            return self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
+            found = self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
+        return np.asarray(found, dtype=np.float32)
 
 
-def _sentence_embeddings(
-    model: Any, encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any
-) -> Embeddings:
+def _embeddings(encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any) -> Embeddings:
     """Embeddings; normalised, equal components replace the zeros that a static model gives to a text without tokens."""
     found: Embeddings = np.array(encode(texts, show_progress_bar=False, normalize_embeddings=normalize, **options))
     if normalize:

