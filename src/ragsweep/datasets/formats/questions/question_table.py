@@ -143,7 +143,7 @@ class TableQuestions:
         if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
             raise DatasetError(
                 f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
-                "write it as one first, with ragsweep convert --to table"
+                "write it as one first"
             )
         names = dict(zip(first, own[0][1] if own else {}, strict=True))  # as the file spells them
         id_column = names.get(self.id, self.id) if self.id else None
