@@ -142,8 +142,8 @@ def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
 
 
 def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
-    assert {*pubmedqa(tmp_path).without_effect} == {"group", "ids", "on_error"}
-    assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"group", "on_error"}
+    assert {*pubmedqa(tmp_path).without_effect} == {"group", "ids", "on_error", "qrels"}
+    assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"group", "on_error", "qrels"}
     everything = pubmedqa(tmp_path, ids=["11", "22", "33"]).load()
     assert everything.digest == pubmedqa(tmp_path).load().digest
 

@@ -10,10 +10,9 @@ from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, c
 from ragsweep.datasets.formats.pdf_fonts import Font
 from ragsweep.datasets.formats.pdf_parsers import Parser
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
-from ragsweep.datasets.model.collection import Collection, Document, Judgment
+from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.datasets.readers.judgment_files import JudgmentFile
 from ragsweep.store.stage_store import NO_STORE, Store
 
 
@@ -79,8 +78,3 @@ class PdfDataset(Selecting):
         found = asked.documents, asked.queries, asked.judgments
         collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged)
         return self.selected(collection, asked.faults).read_as(self.corpus.reading())
-
-    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
-        """The questions with further judgments."""
-        questions = TableQuestions(self.queries, keys_of(self.unit, self.match))
-        return questions.with_judgments(judgments, documents, OF_PDF.questions)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.datasets.model.collection import Document, Judgment, Reading
-from ragsweep.datasets.readers.judgment_files import JudgmentFile
+from ragsweep.datasets.model.collection import Document, Reading
 
 
 @offered_with("load", "read")
@@ -52,15 +51,6 @@ class SkipsDocuments(Capability, Protocol):
     """Documents of which some are left out."""
 
     skip: Sequence[str]  # the names of those that are left out
-
-
-@offered_with("load", "read")
-@runtime_checkable
-class AddsJudgments(Capability, Protocol):
-    """Questions that take further judgments, from `ragsweep judge`."""
-
-    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
-        """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""
 
 
 @offered_with("load")
