@@ -21,7 +21,6 @@ from ragsweep.datasets.model.collection import (
 from ragsweep.datasets.model.dataset_capabilities import (
     KnowsPictures,
     KnowsReading,
-    ReadsAgain,
     SkipsDocuments,
 )
 from ragsweep.datasets.model.faults import Faults
@@ -92,10 +91,6 @@ class OwnDataset(Selecting):
     def pictures(self, pages: Sequence[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
         return self.corpus.pictures(pages) if isinstance(self.corpus, KnowsPictures) else []
-
-    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
-        """The texts of the pages of each document, as a parser reads them, if the corpus can be read again."""
-        return self.corpus.texts(parser) if isinstance(self.corpus, ReadsAgain) else {}
 
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain, if the corpus can tell."""

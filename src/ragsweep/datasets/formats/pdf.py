@@ -62,10 +62,6 @@ class PdfDataset(Selecting):
         """Those of the pages, each as `source#page_number`, that have a picture."""
         return self.corpus.pictures(pages)
 
-    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
-        """The texts of the pages of each document, as a parser reads them; None is the one that is set."""
-        return self.corpus.texts(parser)
-
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain."""
         return self.corpus.fonts()

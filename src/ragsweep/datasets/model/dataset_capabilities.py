@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
@@ -34,15 +34,6 @@ class KnowsReading(Capability, Protocol):
 
     def reading(self) -> Reading:
         """The digest of what is read, whatever reads it, and the parser that reads it here."""
-
-
-@offered_with("load", "read")
-@runtime_checkable
-class ReadsAgain(Capability, Protocol):
-    """Documents that another parser can read, too."""
-
-    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
-        """The texts of the pages of each document, as a parser reads them, or its own one; none if it cannot."""
 
 
 @offered_with("load", "read")
