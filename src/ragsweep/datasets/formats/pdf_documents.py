@@ -204,7 +204,7 @@ def note_parser(corpus: object, setting: str, parser: Parser) -> None:
         ConfigError: Its library is not installed.
     """
     if parser != "pdfium":
-        expect_installed(setting, parser, parser)
+        expect_installed(setting, parser)
         object.__setattr__(corpus, "fingerprint", versions_of(parser))
 
 
