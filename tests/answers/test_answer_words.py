@@ -171,7 +171,7 @@ def test_missing_confidences_are_said_with_what_they_count():
     assert text.startswith(
         "Without a confidence: 7 of 8 questions. Each counts as the largest error, 1, in the Brier score 0.88 and the "
         "calibration error 0.88. What follows is of the 1 answer with a confidence. "
-        "Mean confidence 1.00, accuracy 1.00; calibration error 0.00 [0.00, 0.00], without bins 0.00 [0.00, 0.00]"
+        "Mean confidence 1.00, accuracy 1.00; calibration error 0.00 [0.00, 0.00]"
     )
     assert "Without a confidence" not in confidence_of([0.5, 0.6], [1, 0])
 

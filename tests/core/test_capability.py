@@ -81,7 +81,7 @@ def method(self, *others): ...
         ("split", "accross_pages", "across_pages"),
         ("measure", "measure_s", "measures"),
         ("search", "at_lest", "at_least"),
-        ("load", "with_judgements", "with_judgments"),
+        ("load", "picture", "pictures"),
     ],
 )
 def test_a_misspelt_member_is_named(kind, typo, meant):
@@ -95,8 +95,8 @@ def test_a_task_refuses_a_stage_or_a_dataset_with_a_misspelt_member():
 
     with pytest.raises(ConfigError, match=r"Mine\.detail: did you mean details\?"):
         RankingTask(None, None, FusedRetriever({"mine": Mine()}), None, 3, 0, NO_STORE)
-    dataset = type("Mine", (), {"load": method, "with_judgements": method})()
-    with pytest.raises(ConfigError, match=r"Mine\.with_judgements: did you mean with_judgments\?"):
+    dataset = type("Mine", (), {"load": method, "picture": method})()
+    with pytest.raises(ConfigError, match=r"Mine\.picture: did you mean pictures\?"):
         RankingTask(dataset, None, Ranks(), None, 3, 0, NO_STORE)
 
 

@@ -198,7 +198,7 @@ def _calibrated(known: ConfidenceSummary) -> str:
         said = "some confidences are too high and others too low"
     return (
         f"Mean confidence {known.confidence:.2f}, accuracy {known.accuracy:.2f}; calibration error "
-        f"{_interval(*known.ece)}, without bins {_interval(*known.smooth_ece)}: {said}."
+        f"{_interval(*known.ece)}: {said}."
     )
 
 
