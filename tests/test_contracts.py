@@ -409,6 +409,7 @@ def test_every_component_of_the_configuration_has_a_contract():
         "Store",
         "LanguageModelAnswerer",
         "LanguageModelGenerator",
+        "PgvectorIndex",
         "RecordedAnswerer",
     }  # by default, or with tests of their own
     assert named <= tested | within | other

@@ -8,11 +8,13 @@ import traceback
 
 import numpy as np
 import pytest
+from letters import LetterEncoder
 from postgres import PASSWORD, address, postgres
 
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import DenseRetriever, Search, rank
 from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
+from ragsweep.testing import RankerContract
 from ragsweep_engines.pgvector import PgvectorIndex
 
 pytestmark = pytest.mark.extra("pgvector")
@@ -46,6 +48,13 @@ def run_in(database, statement):
 
 def tables(database):
     return [name for (name,) in run_in(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'ragsweep'")]
+
+
+class TestDenseOverPgvector(RankerContract):
+    component = DenseRetriever
+
+    def make(self, store, **settings):
+        return super().make(store, **{"encoder": LetterEncoder(), "index": PgvectorIndex()} | settings)
 
 
 def passages(count=900, seed=0):
