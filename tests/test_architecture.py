@@ -269,7 +269,6 @@ OF_OTHERS = {
     "__module__": {"marked_settings", "signals", "trusted_record"},
     "__file__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
-    "shape": {"bm25"},  # of a matrix of scipy
     "config": {"model_running"},  # of a model of torch
     "vocab_size": {"model_running"},
     "own": {"backends"},  # of a thread

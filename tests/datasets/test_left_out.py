@@ -33,7 +33,7 @@ def written(tmp_path, name, text):
 
 
 def table(tmp_path):
-    return TableQuestions(written(tmp_path, "q.csv", "query,relevant_docs\nwhat,1\nwho,9\n,2\nwhy,2\nwhy,8\n"))
+    return TableQuestions(written(tmp_path, "q.csv", "query,relevant_docs\niron,1\nwho,9\n,2\nwhy,2\nwhy,8\n"))
 
 
 def spans(tmp_path):
@@ -102,7 +102,7 @@ def test_a_ranking_says_of_how_many_queries_it_is(tmp_path, capsys):
 
 
 def test_queries_without_judgments_are_not_among_the_measured_ones(tmp_path, capsys):
-    text = "query,relevant_docs\ngood,1\nunjudged,\nfaulty,9\n"
+    text = "query,relevant_docs\niron,1\nunjudged,\nfaulty,9\n"
     dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "some.csv", text)), on_error="skip")
     evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, METRICS)
     task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE), evaluation, 5, 0, NO_STORE)

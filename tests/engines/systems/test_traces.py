@@ -55,8 +55,8 @@ def results(found, question=QUESTION):
 
 
 @pytest.fixture
-def experiment(empty_database, tmp_path):
-    """Records these questions, each with its results, in a store of MLflow; returns the settings that read it."""
+def experiment(empty_database, tmp_path, processes):
+    """Records these questions, each with its results, in a store of MLflow, which runs git; returns what reads it."""
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     shutil.copy(empty_database, tmp_path / "mlflow.db")
 
