@@ -6,7 +6,6 @@ import numpy as np
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import evaluate, judge, recall
-from ragsweep.retrieval import PageUnit
 from ragsweep.tasks.ranking.ranking_tables import facts, on_answerable, queries, retrieved
 
 PAGES = [("1", "a.pdf#1", "iron and tea"), ("2", "a.pdf#2", ""), ("3", "a.pdf#3", "fever")]
@@ -40,4 +39,3 @@ def test_judgments_of_pages_say_what_they_cannot_show_of_chunks():
     evaluation, dataset = measured(judgments)
     assert "Judge spans" in facts(evaluation, dataset)["if_swept"]["chunker"]
     assert "if_swept" not in facts(evaluation, replace(dataset, unit="passage"))
-    assert "if_swept" not in facts(evaluation, dataset, PageUnit.whole)

@@ -145,7 +145,6 @@ class AnswerTable:
             tokens_out=used("tokens_out", lambda: _amount(row, "tokens_out", whole=True)),
             time_ms=used("time_ms", lambda: _amount(row, "time_ms", whole=False)),
             lost=(*lost, *in_response),
-            where=row.where,
         )
 
     def _confidence(self, row: Row) -> float | None:

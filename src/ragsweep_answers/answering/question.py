@@ -73,7 +73,6 @@ class Answer:
             another type, or missing although they were asked for.
         causes: Why responses had no usable text, other than that the model did not know better; see
             `language_models.response.Cause`.
-        where: Its place in a file of answers, for error messages; empty if it is in none.
     """
 
     letter: str | None
@@ -90,7 +89,6 @@ class Answer:
     lost: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
     taken: Circumstances = field(default=UNKNOWN, compare=False)
-    where: str = field(default="", compare=False)
 
 
 class Answerer(Protocol):

@@ -138,7 +138,7 @@ class AnswersTask:
 
     def load(self) -> Dataset:
         """Read the cases, read and cut the documents, and print what is left out of both."""
-        dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store, keep_documents=True)
+        dataset = dataset_of(self.dataset, self.chunker, self.ingest, self.store)
         if not dataset.cases:
             another = "choose another dataset, such as dataset=clinical_cases"
             raise DatasetError(f"{dataset.name}: has no multiple-choice cases to answer; {another}")
@@ -254,7 +254,7 @@ class AnswersTask:
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
         if self._recorded:
-            return with_known_units(items, answer(self.answerer, asked, items.left_out.ids))
+            return with_known_units(items, asked, answer(self.answerer, asked, items.left_out.ids))
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:

@@ -15,8 +15,6 @@ from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import readable
 from ragsweep.datasets.model.dataset import Qrels
-from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.pages import OF_PDF, Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
@@ -27,6 +25,7 @@ from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.search import search_of
 from ragsweep.tasks.task import Measurement
+from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering import Answer, Evidence, Question
 
 Source = Literal["retrieved", "none", "judged", "placebo"]
@@ -172,35 +171,31 @@ def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
     ]
 
 
-def with_known_units(dataset: Dataset, answers: Sequence[Answer]) -> list[Answer]:
-    """The answers, with the units that a file of answers names as judgments do: `6` may be `manual.pdf#6`.
+def with_known_units(dataset: Dataset, asked: Sequence[Question], answers: Sequence[Answer]) -> list[Answer]:
+    """Recorded answers, with the units that they name as the dataset spells them.
 
     Raises:
-        DatasetError: A name is of no unit of the dataset, or of several. Without documents, any name is of a unit.
+        DatasetError: A name is of no unit of the dataset. Without documents, any name is of a unit.
     """
-    pages, known = Pages(dataset.documents, dataset.unit, OF_PDF), frozenset(dataset.units)
+    units = {composed(unit): unit for unit in dataset.units}
 
-    def named(names: Sequence[str], where: str) -> tuple[str, ...]:
-        if dataset.unit != "passage" or not dataset.passages:
-            return tuple(pages.unit(name, where) for name in names)
-        if unknown := [name for name in names if name not in known]:
-            there = listed(dataset.units)
-            raise DatasetError(f"{where}: passage {unknown[0]!r} is not in the dataset (there are {there})")
-        return tuple(names)
+    def spelt(names: Sequence[str], field: str, question: Question) -> tuple[str, ...]:
+        unknown = [name for name in names if composed(name) not in units]
+        if unknown and dataset.passages:
+            raise DatasetError(
+                f"{field} of case {question.question_id!r}: {listed(unknown[:1])} is no {dataset.unit} of the dataset, "
+                f"which has {listed(dataset.units)}"
+            )
+        return tuple(units.get(composed(name), name) for name in names)
 
-    def with_names(given: Answer) -> Answer:
-        cited, own = named(given.cited, f"{given.where}, cited"), given.retrieved
-        return replace(given, cited=cited, retrieved=own and named(own, f"{given.where}, evidence"))
-
-    faults, found = Faults(next((each.where for each in answers), "").rpartition(", ")[0], noun="answers"), []
-    for each in answers:
-        try:
-            found.append(with_names(each) if each.where else each)
-        except DatasetError as error:
-            faults.add(error)
-    if faults.found:
-        raise faults.refusal(len(found))
-    return found
+    return [
+        replace(
+            given,
+            cited=spelt(given.cited, "cited", question),
+            retrieved=given.retrieved and spelt(given.retrieved, "evidence", question),
+        )
+        for question, given in zip(asked, answers, strict=True)
+    ]
 
 
 def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: Sequence[Answer]) -> Sequence[Question]:

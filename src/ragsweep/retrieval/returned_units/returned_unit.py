@@ -25,11 +25,9 @@ class ReturnedUnit(ABC):
         candidates: How many passages are looked up, of which the best k units are returned. None takes as many as are
             needed until there are k units.
         joins_neighbours: Whether parts between which there is only white space are one, too.
-        whole: The units of judgments that are never returned in part.
     """
 
     joins_neighbours: ClassVar[bool] = False
-    whole: ClassVar[Sequence[str]] = ()
 
     score: Literal["best", "sum", "mean"] = "best"
     candidates: Annotated[int, Between(1)] | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragsweep.datasets import Document
 from ragsweep.datasets.model.dataset import Passage
@@ -16,8 +15,6 @@ from ragsweep.text.tokens import Span, stripped
 @dataclass(frozen=True, kw_only=True)
 class PageUnit(ReturnedUnit):
     """The page of a passage; of a passage of several pages, all of these."""
-
-    whole: ClassVar[Sequence[str]] = ("page",)
 
     def spans(self, documents: Mapping[str, Document], passages: Sequence[Passage]) -> Sequence[Span]:
         """From the beginning of the passage's first page to the end of its last one, without white space around."""
@@ -33,8 +30,6 @@ class PageUnit(ReturnedUnit):
 @dataclass(frozen=True, kw_only=True)
 class DocumentUnit(ReturnedUnit):
     """The whole document of a passage."""
-
-    whole: ClassVar[Sequence[str]] = ("page", "document")
 
     def spans(self, documents: Mapping[str, Document], passages: Sequence[Passage]) -> Sequence[Span]:
         """The text of the passage's document, without white space around."""

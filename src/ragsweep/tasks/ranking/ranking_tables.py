@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,9 +57,8 @@ CHUNKS_BY_PAGES = (
 CHUNKS_BY_SPANS = "Judged spans choose chunks by the text that is found: evaluation=spans decision.metric=token/iou."
 
 
-def facts(evaluation: Evaluation, dataset: Dataset, whole: Sequence[str] = ()) -> dict[str, Any]:
-    """Facts about the dataset as a JSON-compatible value, for programs that read it; `whole` as of a `ReturnedUnit`."""
-    pieces = dataset.unit not in ("passage", *whole)
+def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
+    """Facts about the dataset as a JSON-compatible value, for programs that read it."""
     judged = {dataset.queries[row].query_id for row in evaluation.judged.queries}
     level = evaluation.judged.relevance_level
     left_out = {"left_out": dataset.left_out.number} if dataset.left_out.number else {}
@@ -76,7 +74,7 @@ def facts(evaluation: Evaluation, dataset: Dataset, whole: Sequence[str] = ()) -
         "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
         "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
-        **({"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}} if pieces else {}),
+        **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
         "if_unequal": {"chunker": CHUNKS_BY_SPANS if dataset.references else ""},
     }
 

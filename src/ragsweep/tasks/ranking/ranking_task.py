@@ -258,7 +258,7 @@ class RankingTask:
             ],
             cutoff=self.cutoff,
             facts={
-                **tables.facts(evaluation, items, () if self.returns is None else self.returns.whole),
+                **tables.facts(evaluation, items),
                 **({"returned": (shown.characters, self.tokenizer)} if shown.characters else {}),
                 **said.facts,
             },
