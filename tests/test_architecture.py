@@ -201,10 +201,8 @@ OF_OTHERS = {
     "__module__": {"marked_settings", "signals", "trusted_record"},
     "__file__": {"code", "lancedb"},
     "full_key": {"messages"},  # of an error of OmegaConf
-    "shape": {"bm25"},  # of a matrix of scipy
     "config": {"model_running"},  # of a model of torch
     "vocab_size": {"model_running"},
-    "own": {"backends"},  # of a thread
     "unk_token": {"tokenizer"},  # of a model of tokenizers
     "response": {"tracking_store"},  # of an error of requests
     "status_code": {"tracking_store"},
