@@ -271,7 +271,6 @@ OF_OTHERS = {
     "full_key": {"messages"},  # of an error of OmegaConf
     "config": {"model_running"},  # of a model of torch
     "vocab_size": {"model_running"},
-    "own": {"backends"},  # of a thread
     "unk_token": {"tokenizer"},  # of a model of tokenizers
     "response": {"tracking_store"},  # of an error of requests
     "status_code": {"tracking_store"},

