@@ -111,7 +111,7 @@ def _parser() -> ArgumentParser:
         "--guess", action="store_true", help="language_model guesses first, which only steers what is asked"
     )
     parser.add_argument(
-        "--guess-tokens", type=int, default=16, metavar="N", help="of a guess; a model that reasons needs thousands"
+        "--guess-tokens", type=int, default=32, metavar="N", help="of a guess; a model that reasons needs thousands"
     )
     parser.add_argument("--page", action="store_true", help="ask on a page in the browser, for this machine only")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")
