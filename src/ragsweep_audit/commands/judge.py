@@ -94,9 +94,7 @@ def _parser() -> ArgumentParser:
         default="race",
         help="race: what can change the decision (default); pooling: all that nobody judged, the highest ranks first",
     )
-    parser.add_argument(
-        "--metric", choices=("dcg", "precision", "rbp"), default="dcg", help="what decides (default dcg)"
-    )
+    parser.add_argument("--metric", choices=("dcg", "precision"), default="dcg", help="what decides (default dcg)")
     parser.add_argument("--margin", type=float, default=0.0, help="how much worse than the best is good enough")
     parser.add_argument("--level", type=float, default=DEFAULT_LEVEL, help="probability of an error (default 0.05)")
     parser.add_argument("--grades", type=int, default=1, metavar="HIGHEST", help="the highest grade (default 1)")
@@ -111,7 +109,7 @@ def _parser() -> ArgumentParser:
         "--guess", action="store_true", help="language_model guesses first, which only steers what is asked"
     )
     parser.add_argument(
-        "--guess-tokens", type=int, default=16, metavar="N", help="of a guess; a model that reasons needs thousands"
+        "--guess-tokens", type=int, default=32, metavar="N", help="of a guess; a model that reasons needs thousands"
     )
     parser.add_argument("--page", action="store_true", help="ask on a page in the browser, for this machine only")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")

@@ -148,7 +148,7 @@ def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
 @pytest.mark.usefixtures("processes")
 def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(judge, corpus, tmp_path):
     def reply(prompt, times):
-        return completion(str(len(prompt) % 2) if len(prompt) % 5 else "I cannot say.")
+        return completion(f'{{"grade": {len(prompt) % 2}}}' if len(prompt) % 5 else "I cannot say.")
 
     source = "--from", str(corpus / "judgments.qrels")
     with EndpointServer(reply) as server:
@@ -189,7 +189,7 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
 @pytest.mark.parametrize("content", ['{"version": 1}\n', "my notes", '{"version": 1, "strategy": "race", "met\n'])
 def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tmp_path, content):
     (tmp_path / "damaged.jsonl").write_text(content)
-    with EndpointServer(lambda prompt, times: completion("1")) as server:
+    with EndpointServer(lambda prompt, times: completion('{"grade": 1}')) as server:
         model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
         model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
         given = ["--from", str(corpus / "judgments.qrels"), "--guess", *model, "--journal", "damaged.jsonl"]
@@ -203,7 +203,7 @@ def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tm
 
 @pytest.mark.extra("openai")
 def test_a_reply_of_thousands_of_digits_is_no_guess(judge, corpus, tmp_path):
-    with EndpointServer(lambda prompt, times: completion("1" * 5000)) as server:
+    with EndpointServer(lambda prompt, times: completion('{"grade": ' + "1" * 5000 + "}")) as server:
         model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
         model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
         with pytest.raises(RagsweepError, match="no grade from 0 to 1 in 12 of 12 replies"):
