@@ -3,7 +3,6 @@
 python scripts/benchmark.py                    # everything: about two hours
 python scripts/benchmark.py --quick            # small sizes, three minutes; fails below half of a target
 python scripts/benchmark.py --only sweeps dense
-python scripts/benchmark.py --only engines     # engines.png: recall against latency of every engine; half an hour
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import pandas as pd
-from bench import answers, encoding, engines, loading, measures, million, reporting, retrieval, scale, sweeps
+from bench import answers, encoding, loading, measures, million, reporting, retrieval, scale, sweeps
 from bench.timing import Rows, Timing
 
 from ragsweep.core.style import BEST, dress, figure, save
@@ -37,7 +36,6 @@ BENCHMARKS = (
     "loading",
     "thousand",
     "scale",
-    "engines",
     "million",
 )
 SIZES = {False: (10_000, 100_000, 1_000_000), True: (1_000, 10_000)}
@@ -188,11 +186,10 @@ def draw(rows: Sequence[Timing], path: Path) -> None:
 
 
 def large(arguments: argparse.Namespace) -> None:
-    """The engines side by side, and a million passages: tables, and a chart of the engines. They take long."""
-    for name, table in (("engines", engines.table), ("million", million.table)):
-        if name in arguments.only and not arguments.quick:
-            costs = table(arguments.scifact, arguments.output)
-            print(costs.to_string(index=False, float_format="{:.3g}".format), flush=True)
+    """A million passages, which take long, as a table."""
+    if "million" in arguments.only and not arguments.quick:
+        costs = million.table(arguments.scifact, arguments.output)
+        print(costs.to_string(index=False, float_format="{:.3g}".format), flush=True)
 
 
 def sizes(passages: Sequence[int], queries: int, output: Path) -> None:

@@ -18,8 +18,6 @@ KINDS = {
     "rank": "A retriever",
     "learn_from_judgments": "A retriever that learns from judgments",
     "open": "An index",
-    "open_corpus": "An engine",
-    "rewrite": "A query rewriter",
     "expand": "A rewriter that searches several times",
     "fuse": "A fusion",
     "rerank": "A reranker",

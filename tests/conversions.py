@@ -1,17 +1,8 @@
-"""Datasets that are written in another format, and read back."""
+"""Datasets that are written in the layout of BEIR, and read back."""
 
 from types import SimpleNamespace
 
-from ragsweep.datasets import (
-    BeirDataset,
-    OwnDataset,
-    SpanQuestions,
-    TableCorpus,
-    TableQuestions,
-    TextCorpus,
-    TrecCorpus,
-    TrecQuestions,
-)
+from ragsweep.datasets import BeirDataset
 from ragsweep.datasets.formats.conversion import convert
 from ragsweep.datasets.model.collection_checks import check
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
@@ -31,27 +22,12 @@ METRICS = {
 }
 
 
-def read_back(folder, to, written=None):
-    """What was written, read by the loaders that the command names."""
-    place = str(folder)
-    if to == "beir":
-        kind = "query_type" if "dataset.type" in written.settings else None
-        return BeirDataset("small", place, type=kind).load()
-    if to == "spans":
-        return OwnDataset("small", TextCorpus(f"{place}/corpus"), SpanQuestions(f"{place}/questions.csv")).load()
-    if to == "trec":
-        asked = TrecQuestions(f"{place}/topics.tsv", f"{place}/qrels.txt")
-        return OwnDataset("small", TrecCorpus(f"{place}/corpus.jsonl"), asked).load()
-    settings = dict(each.partition("=")[::2] for each in written.settings.split())
-    asked = TableQuestions(f"{place}/questions.jsonl", settings["questions.unit"], id="id")
-    return OwnDataset("small", TableCorpus(f"{place}/documents.jsonl", page="page"), asked).load()
-
-
-def converted(tmp_path, collection, to):
-    """The dataset written in a format, and what was lost; and the dataset read back."""
+def converted(tmp_path, collection):
+    """The dataset written in the layout of BEIR, and what was lost; and the dataset read back."""
     check(collection)
-    written = convert(collection, to, tmp_path / to)
-    return written.lost, read_back(tmp_path / to, to, written)
+    written = convert(collection, tmp_path / "beir")
+    kind = "query_type" if "dataset.type" in written.settings else None
+    return written.lost, BeirDataset("small", str(tmp_path / "beir"), type=kind).load()
 
 
 def metrics(collection, chunker):

@@ -25,11 +25,8 @@ class QdrantServer(ThreadingHTTPServer):
         self.key, self.status = key, status
         self.log: list[str] = []
         self.local = QdrantClient(":memory:")
-        self.metadata: dict[str, dict[str, Any]] = {}
         self.asked: list[Any] = []  # bodies of searches
-        self.made: list[Any] = []  # bodies of what made a collection
         self.uploaded: list[bytes] = []
-        self.stop_after: int | None = None  # batches of points, after which it answers no more
         self.one_at_a_time = threading.Lock()
 
     @property
@@ -39,19 +36,6 @@ class QdrantServer(ThreadingHTTPServer):
     @property
     def writes(self) -> list[str]:
         return [line for line in self.log if line.startswith(("PUT", "PATCH", "DELETE"))]
-
-    def read(self, collection: str, body: Any) -> Any:
-        if "ids" not in body:
-            return json.loads(self.local.count(collection).model_dump_json())
-        points = self.local.retrieve(collection, body["ids"], body["with_payload"], body["with_vector"])
-        return [json.loads(point.model_dump_json()) for point in points]
-
-    def upsert(self, collection: str, body: Any) -> None:
-        if self.stop_after is not None:
-            self.stop_after -= 1
-            if self.stop_after < 0:
-                raise ConnectionAbortedError
-        self.local.upsert(collection, models.Batch(**body["batch"]))
 
     def answer(self, method: str, path: str, body: Any) -> Any:
         name = re.fullmatch(r"/collections(?:/([^/?]+))?(.*)", path)
@@ -64,29 +48,10 @@ class QdrantServer(ThreadingHTTPServer):
             return json.loads(self.local.get_collections().model_dump_json())
         if rest == "/exists":
             return {"exists": self.local.collection_exists(collection)}
-        if (method, rest) == ("PUT", ""):
-            self.made.append(body)
-            self.metadata[collection] = body.pop("metadata", None) or {}
-            sizes = {name: body.get(name) for name in ("vectors", "sparse_vectors")}
-            made = models.CreateCollection(**sizes)
-            return self.local.create_collection(collection, made.vectors, made.sparse_vectors)
         if not self.local.collection_exists(collection):
             raise KeyError(f"Not found: Collection `{collection}` doesn't exist!")
         if (method, rest) == ("GET", ""):
-            info = json.loads(self.local.get_collection(collection).model_dump_json())
-            info["config"]["metadata"] = self.metadata.get(collection, {})
-            return info
-        if (method, rest) == ("PATCH", ""):
-            self.metadata.setdefault(collection, {}).update(body["metadata"])
-            return True
-        if (method, rest) == ("DELETE", ""):
-            return self.local.delete_collection(collection)
-        if (method, rest) == ("PUT", "/points"):
-            self.upsert(collection, body)
-        if method == "PUT":  # points, or the index of a field
-            return {"operation_id": 1, "status": "completed"}
-        if method == "POST" and rest in ("/points", "/points/count"):
-            return self.read(collection, body)
+            return json.loads(self.local.get_collection(collection).model_dump_json())
         assert (method, rest) == ("POST", "/points/query/batch"), (method, path)
         self.asked.append(body)
         requests = models.QueryRequestBatch(**body).searches
@@ -107,9 +72,6 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             with self.server.one_at_a_time:
                 result = self.server.answer(self.command, self.path, json.loads(content) if is_json else content)
-        except ConnectionAbortedError:
-            self.close_connection = True
-            return None
         except (ValueError, KeyError) as error:
             status = 404 if isinstance(error, KeyError) else 400
             return self._send(status, {"status": {"error": str(error)}})

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
-
 import numpy as np
 import small
 from letters import LetterEncoder
@@ -12,13 +9,6 @@ from letters import LetterEncoder
 QUERIES = tuple(query for query, _, _ in small.QUERIES)
 PASSAGES = [(source, at, text) for source, texts in small.PAGES.items() for at, text in enumerate(texts) if text]
 DEPTH = 5
-
-
-class OtherEncoder(LetterEncoder):
-    """Has other dimensions than the vectors of the passages."""
-
-    def encode(self, texts, role):
-        return np.full((len(texts), 4), 0.5, np.float32)
 
 
 def ids():
@@ -54,24 +44,17 @@ def nearest(query, distance):
     return [ids()[row] for row in order], scores[order]
 
 
-def files(folder):
-    """What every file of a folder has in it."""
-    found = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
-
-
 def named(answers):
     """The ids of the results of each query."""
     return [[result.ids[0] for result in results] for results in answers.results]
 
 
-def assert_nearest(answers, distance, depth=DEPTH, *, squared=False):
+def assert_nearest(answers, distance, depth=DEPTH):
     """The nearest passages, in order, with scores that fall, and everything that is known of them."""
     for query, results in zip(QUERIES, answers.results, strict=True):
         expected, scores = nearest(query, distance)
         assert [result.ids[0] for result in results] == expected[:depth]
-        wanted = -(scores[:depth] ** 2) if squared else scores[:depth]
-        np.testing.assert_allclose([result.score for result in results], wanted, rtol=1e-4)
+        np.testing.assert_allclose([result.score for result in results], scores[:depth], rtol=1e-4)
         for result in results:
             source, at, text = PASSAGES[ids().index(result.ids[0])]
             assert (result.source, result.page, result.text) == (f"/docs/{source}", str(at), text)

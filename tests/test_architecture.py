@@ -28,30 +28,30 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # The most lines that the Python files of a room may have, with blank ones and comments. Who shrinks a room lowers its
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
-    "testing": 1269,
-    "app": 2171,
-    "mlflow": 327,
+    "testing": 1265,
+    "app": 2162,
+    "mlflow": 275,
     "production": 1042,
-    "replay": 1228,
-    "tracking": 4539,
-    "report": 4502,
-    "sweeps": 2806,
-    "tasks": 6893,
-    "retrieval": 7150,
-    "models": 4789,
-    "datasets": 8060,
+    "replay": 1230,
+    "tracking": 4489,
+    "report": 4528,
+    "sweeps": 2845,
+    "tasks": 7005,
+    "retrieval": 5816,
+    "models": 4514,
+    "datasets": 7516,
     "text": 1008,
     "statistics": 2818,
-    "config": 1267,
+    "config": 1349,
     "store": 756,
-    "core": 2498,
+    "core": 2464,
     "ragsweep": 477,  # what lies beside its rooms
-    "hydra_plugins": 274,
-    "ragsweep_answers": 9059,
-    "ragsweep_audit": 5089,
-    "ragsweep_engines": 6293,
+    "hydra_plugins": 270,
+    "ragsweep_answers": 8233,
+    "ragsweep_audit": 4855,
+    "ragsweep_engines": 3917,
     "ragsweep_generate": 1757,
-    "tests": 62382,
+    "tests": 58932,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
@@ -267,18 +267,15 @@ OF_OTHERS = {
     "_fields": {"reading"},  # of a named tuple
     "__name__": {"rules"},
     "__module__": {"marked_settings", "signals", "trusted_record"},
-    "__file__": {"code", "lancedb"},
+    "__file__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
-    "shape": {"bm25"},  # of a matrix of scipy
     "config": {"model_running"},  # of a model of torch
     "vocab_size": {"model_running"},
-    "own": {"backends"},  # of a thread
     "unk_token": {"tokenizer"},  # of a model of tokenizers
     "response": {"tracking_store"},  # of an error of requests
     "status_code": {"tracking_store"},
     "errors": {"terminal"},  # of a stream
     "sched_getaffinity": {"hardware"},  # of a system
-    "st_blocks": {"embedded"},
 }
 
 

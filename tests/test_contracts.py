@@ -25,15 +25,11 @@ from ragsweep.datasets import (
     SentenceChunker,
 )
 from ragsweep.retrieval import (
-    CombMax,
-    CombMin,
-    CombMnz,
     DenseRetriever,
     DocumentUnit,
     FusedRetriever,
     HnswIndex,
     HybridRetriever,
-    InverseSquareRank,
     IvfPqIndex,
     ModelTokenizer,
     Names,
@@ -76,7 +72,7 @@ class TestSparse(RankerContract):
 
 class TestSparseByAnotherLibrary(RankerContract):
     component = SparseRetriever
-    settings: ClassVar = {"backend": "bm25s", "variant": "bm25+", "stemmer": "english", "stop_words": "english"}
+    settings: ClassVar = {"backend": "bm25s", "stemmer": "english", "stop_words": "english"}
 
 
 class TestDense(RankerContract):
@@ -84,14 +80,9 @@ class TestDense(RankerContract):
     settings: ClassVar = {"encoder": LetterEncoder()}
 
 
-class TestDenseByBits(RankerContract):
+class TestDenseInFewDimensions(RankerContract):
     component = DenseRetriever
-    settings: ClassVar = {"encoder": WordLlamaEncoder(dimensions=64, quantize="binary", oversample=2)}
-
-
-class TestDenseByBytes(RankerContract):
-    component = DenseRetriever
-    settings: ClassVar = {"encoder": WordLlamaEncoder(quantize="int8", rescore=False)}
+    settings: ClassVar = {"encoder": WordLlamaEncoder(dimensions=64)}
 
 
 class TestDenseByGraph(RankerContract):
@@ -152,29 +143,8 @@ class TestStandardScores(FusionContract):
     settings: ClassVar = {"norm": "zscore"}
 
 
-class TestDistributions(FusionContract):
-    component = WeightedSum
-    settings: ClassVar = {"norm": "dbsf"}
-
-
 class TestReciprocalRanks(FusionContract):
     component = ReciprocalRankFusion
-
-
-class TestInverseSquareRanks(FusionContract):
-    component = InverseSquareRank
-
-
-class TestLargest(FusionContract):
-    component = CombMax
-
-
-class TestSmallest(FusionContract):
-    component = CombMin
-
-
-class TestTimesCount(FusionContract):
-    component = CombMnz
 
 
 @pytest.mark.usefixtures("models")
@@ -439,6 +409,7 @@ def test_every_component_of_the_configuration_has_a_contract():
         "Store",
         "LanguageModelAnswerer",
         "LanguageModelGenerator",
+        "PgvectorIndex",
         "RecordedAnswerer",
     }  # by default, or with tests of their own
     assert named <= tested | within | other
@@ -474,8 +445,8 @@ class Dice(SparseRetriever):
 
 
 class Misspelt(SparseRetriever):
-    def feedback_change(self, search):
-        return [""] * len(search.queries)
+    def detail(self, search):
+        return {}
 
 
 class TestMisspelt(RankerContract):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import fastest_device
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
-from ragsweep.models.encoders.backends import PRECISIONS
 from ragsweep.retrieval import DenseRetriever, Search, SentenceTransformerEncoder, rank
 from ragsweep.store.stage_store import Store
 
@@ -21,15 +20,14 @@ SAMPLE_SEED = 0
 
 
 def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool) -> Rows:
-    """Every backend and precision that this machine supports. If quick, only those of torch.
+    """Both precisions, as far as this machine supports them.
 
     Args:
         dataset: The dataset whose texts are encoded.
         texts: Number of texts to encode.
-        store: Caches exported models, and the embeddings for nDCG.
+        store: Caches the embeddings for nDCG.
         rounds: Number of timed rounds.
-        quick: Whether to leave out what takes minutes: the backends that export a model, and nDCG@10 of dense
-            retrieval, which needs embeddings of the whole corpus.
+        quick: Whether to leave out nDCG@10 of dense retrieval, which needs embeddings of the whole corpus.
     """
     from sentence_transformers import SentenceTransformer
 
@@ -40,27 +38,26 @@ def rows(dataset: Dataset, texts: int, store: Store, rounds: int, *, quick: bool
     plain = partial(model.encode, sample, normalize_embeddings=True)
     expected = plain()
     fast = fastest_device() != "cpu" or "amx_bf16" in Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
-    for backend, precisions in {"torch": PRECISIONS["torch"]}.items() if quick else PRECISIONS.items():
-        for precision in precisions:
-            try:
-                settings: Any = {"backend": backend, "precision": precision}
-                encoder = SentenceTransformerEncoder(**settings, store=store)
-                cosine = (encoder.encode(sample, "passage") * expected).sum(axis=1).min()
-            except EncoderError as error:  # an extra is not installed, or the hardware does not support it
-                print(error)
-                continue
-            note = f"minimum cosine with plain encode {cosine:.5f}"
-            if not quick:
-                note += f"; nDCG@10 {ndcg_at_10(dataset, DenseRetriever(encoder, store)):.5f}"
-            yield time_both(
-                f"encoding {texts} texts of {dataset.name}, MiniLM, {backend} {precision}",
-                "plain encode, fp32",
-                3 if fast and (backend, precision) == ("torch", "bf16") else None,
-                partial(encoder.encode, sample, "passage"),
-                plain,
-                rounds=rounds,
-                note=note,
-            )
+    precisions: tuple[Literal["fp32", "bf16"], ...] = ("fp32", "bf16")
+    for precision in precisions:
+        try:
+            encoder = SentenceTransformerEncoder(precision=precision)
+            cosine = (encoder.encode(sample, "passage") * expected).sum(axis=1).min()
+        except EncoderError as error:  # the hardware does not support it
+            print(error)
+            continue
+        note = f"minimum cosine with plain encode {cosine:.5f}"
+        if not quick:
+            note += f"; nDCG@10 {ndcg_at_10(dataset, DenseRetriever(encoder, store)):.5f}"
+        yield time_both(
+            f"encoding {texts} texts of {dataset.name}, MiniLM, {precision}",
+            "plain encode, fp32",
+            3 if fast and precision == "bf16" else None,
+            partial(encoder.encode, sample, "passage"),
+            plain,
+            rounds=rounds,
+            note=note,
+        )
 
 
 def ndcg_at_10(dataset: Dataset, retriever: DenseRetriever) -> float:

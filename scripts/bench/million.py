@@ -29,7 +29,6 @@ CONFIGURATIONS = {
         *["retriever=dense", "index=ivf_pq"],
         *["index.lists=1024", "index.probes=32", "index.subquantizers=64", "index.refine=4"],
     ],
-    "dense, lancedb ivf_pq": ["retriever=dense", "index=lancedb", "index.kind=ivf_pq", "index.subquantizers=64"],
     "hybrid, faiss ivf_pq": [
         *["retriever=hybrid", "index=ivf_pq"],
         *["index.lists=1024", "index.probes=32", "index.subquantizers=64", "index.refine=4"],

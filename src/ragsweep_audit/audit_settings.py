@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from ragsweep.config.rules import Group
 from ragsweep.core.limits import Between
-from ragsweep.datasets.formats.pdf_parsers import Parser
 from ragsweep.text.near_copies import LEAST_ALIKE
 
 Kind = Literal[
@@ -28,7 +27,6 @@ Kind = Literal[
     "copied_queries",
     "dependent_queries",
     "garbled_text",
-    "parsers_differ",
     "unread_text",
     "unknown_tokens",
     "unjudged",
@@ -48,7 +46,6 @@ class AuditSettings(Group):
         garbled: Least share of damaged words in a passage.
         unread: Least share of the text that lies beyond the encoder's window.
         unknown: Least share of the tokens that an encoder does not know.
-        other_parser: Another parser of PDF files, whose texts are compared with those of the corpus; None: nothing.
     """
 
     fail_on: Sequence[Kind] = ()
@@ -59,4 +56,3 @@ class AuditSettings(Group):
     garbled: Annotated[float, Between(0, 1)] = 0.05
     unread: Annotated[float, Between(0, 1)] = 0.001
     unknown: Annotated[float, Between(0, 1)] = 0.05
-    other_parser: Parser | None = None

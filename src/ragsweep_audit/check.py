@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Dataset, DatasetFormat
-from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, versions_of
-from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsReading, ReadsAgain
+from ragsweep.datasets import Dataset
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieves
 from ragsweep.tasks.task import Items, Task
 from ragsweep_audit.audit_settings import AuditSettings
 from ragsweep_audit.dataset_audit import as_json, audit, fonts_of, refuse, scanned_pages
-from ragsweep_audit.findings.finding import Audit, Finding
-from ragsweep_audit.findings.parsers import parsers_differ
+from ragsweep_audit.findings.finding import Audit
 from ragsweep_audit.findings.unknown import KIND as UNKNOWN
 
 OF_RANKING = ("queries_without_judgments", "queries_without_relevant", "questions_left_out")  # change no answer
@@ -26,11 +21,9 @@ class DatasetAudit(AuditSettings):
     """The audit of the dataset that a task retrieves from."""
 
     def accept(self, task: Task, items: Items) -> None:
-        """Raise `NotAcceptedError` for findings that `fail_on` does not accept, `ConfigError` for a useless parser."""
+        """Raise `NotAcceptedError` for findings that `fail_on` does not accept."""
         if not isinstance(task, Retrieves) or not isinstance(items, Dataset):
             return
-        if self.other_parser is not None:
-            _expect_other(task.retrieval.dataset, self.other_parser)
         if self.fail_on:
             refuse(items.name, self.of(task, items).findings, self.fail_on)
 
@@ -61,26 +54,6 @@ class DatasetAudit(AuditSettings):
             pictures=scanned_pages(retrieval.dataset, items),
             fonts=fonts_of(retrieval.dataset),
         )
-        found = replace(found, findings=(*found.findings, *read_otherwise(retrieval.dataset, self.other_parser)))
         if retrieval.is_measured:
             return found
         return replace(found, findings=tuple(each for each in found.findings if each.kind not in OF_RANKING))
-
-
-def read_otherwise(dataset: DatasetFormat, parser: Parser | None) -> Iterator[Finding]:
-    """A finding if another parser reads the documents otherwise. Raises `ConfigError` if it can find no difference."""
-    if parser is not None:
-        again = _expect_other(dataset, parser)
-        yield from parsers_differ(again.texts(), again.texts(parser), parser)
-
-
-def _expect_other(dataset: DatasetFormat, parser: Parser) -> ReadsAgain:
-    """The dataset, if this parser can read its documents, and is not the one that does."""
-    setting = "audit.other_parser"
-    expect_installed(setting, parser, "pypdfium2" if parser == "pdfium" else parser)
-    if not isinstance(dataset, ReadsAgain) or not dataset.texts():
-        raise ConfigError(f"{setting}: found {parser}, which cannot read these documents; expected null, or PDF files")
-    corpus = dataset.corpus if isinstance(dataset, HasCorpus) else dataset
-    if isinstance(corpus, KnowsReading) and corpus.reading().parser == versions_of(parser):
-        raise ConfigError(f"{setting}: found {parser}, which reads the documents already; expected another parser")
-    return dataset

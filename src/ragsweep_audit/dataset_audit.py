@@ -49,7 +49,7 @@ from ragsweep_audit.unlike_rankings import MOST_PASSAGES, unlike_rankings
 
 KINDS: Sequence[str] = get_args(Kind)
 MOST_EXAMPLES = 20
-NOT_OF_PASSAGES = ("fail_on", "unread", "unknown", "other_parser")  # settings
+NOT_OF_PASSAGES = ("fail_on", "unread", "unknown")  # settings
 MOST_AUDITED_QUERIES = 1000  # that are ranked for the audit, evenly spread
 SCORES_AT_ONCE = 1 << 24
 ENGLISH: Literal["english"] = "english"  # stop words and stemmer of the ranks of units

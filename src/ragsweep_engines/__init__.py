@@ -5,7 +5,6 @@ from pathlib import Path
 from ragsweep.core.plugins import Plugin
 
 PLUGIN = Plugin(
-    about="index=chroma, lancedb, milvus, pgvector, qdrant: databases; retriever=callable, http, traces, ...: what "
-    "runs already",
+    about="index=pgvector: a database; retriever=callable, http, traces, ...: what runs already",
     conf=Path(__file__).parent / "conf",
 )

@@ -14,23 +14,23 @@ from ragsweep.core.errors import RetrieverError, first_line
 BYTES_AT_ONCE = 1 << 20  # bytes
 
 
-def copy_of(folder: Path, fingerprint: str, engine: str, suffix: str = "") -> tempfile.TemporaryDirectory[str]:
+def copy_of(folder: Path, fingerprint: str, engine: str) -> tempfile.TemporaryDirectory[str]:
     """A copy of a folder, which is deleted with the object that is returned.
 
     Args:
         folder: What is copied.
         fingerprint: Its digest from before. If the copy has the same, all of its files are of one moment between.
         engine: Begins the name of the copy.
-        suffix: Ends it.
 
     Raises:
         RetrieverError: It has a link, which may lead anywhere, or a pipe, which may not end; or it has changed.
     """
-    copy = tempfile.TemporaryDirectory(prefix=f"ragsweep-{engine}-", suffix=suffix)
+    copy = tempfile.TemporaryDirectory(prefix=f"ragsweep-{engine}-")
     try:
         with _reading(folder):
             _copy(folder, Path(copy.name))
-        expect_unchanged(folder, fingerprint, Path(copy.name))
+        if digest_of(Path(copy.name)) != fingerprint:
+            raise _changing(folder)
     except BaseException:
         copy.cleanup()
         raise
@@ -42,12 +42,6 @@ def digest_of(folder: Path) -> str:
     with _reading(folder):
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         return digest([[path.relative_to(folder).as_posix(), digest_file(path)] for path in files])
-
-
-def expect_unchanged(folder: Path, fingerprint: str, copy: Path | None = None) -> None:
-    """Raise `RetrieverError` if a folder, or a copy of it, has another digest than before."""
-    if digest_of(copy or folder) != fingerprint:
-        raise _changing(folder)
 
 
 def _changing(folder: Path) -> RetrieverError:

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.limits import Between
-from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.progress import progress
 from ragsweep.models.encoders.encoder import Embeddings
-from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
-from ragsweep.retrieval.indexes.index import Nearest
-from ragsweep.retrieval.ranking import Ranking
-from ragsweep_engines.manifest import (
-    DamagedError,
-    check_manifest,
-    expect_noted,
-    manifest,
-    sampled,
-    say_damaged,
-)
+from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
+from ragsweep.retrieval.indexes.index import Keep, Nearest
+from ragsweep.retrieval.ranking import Ranking, ranked
 from ragsweep_engines.packages import expect_package
 from ragsweep_engines.postgres_access import Connection, connect, told
 
@@ -39,17 +30,23 @@ REASONS = {
     "58P01": "it does not have the extension vector: install pgvector on it",
 }
 SCHEMA = "ragsweep"
-LABEL = "ragsweep corpus"  # begins the comment on a table, which says what is in it
 ROWS_AT_ONCE = 4096  # passages that are sent at once
 MOST_DIMENSIONS = 2000  # of a graph of pgvector's
+# All that may be among the best: products that are nearer to the last of them than their roundings, too.
+EXACTLY = """
+    SELECT row FROM {table} WHERE embedding <#> %(query)s::vector <= %(slack)s + (SELECT max(far) FROM (
+        SELECT embedding <#> %(query)s::vector AS far FROM {table} ORDER BY far LIMIT {most}) best)
+"""
+BY_GRAPH = "SELECT row FROM {table} ORDER BY embedding <#> %(query)s::vector LIMIT {most}"
 
 
 @dataclass(frozen=True)
 class PgvectorIndex:
     """Keeps passages in a table of PostgreSQL, in the schema `ragsweep`, and searches that.
 
-    The address of the database is in the variable PGVECTOR_URL, with user and password. No run records it. The server
-    builds the graph in several threads, so one that is built again may find other passages.
+    The address of the database is in the variable PGVECTOR_URL, with user and password. No run records it. A table has
+    the name of what is in it and is written in one transaction, so it is complete or absent. The server builds the
+    graph in several threads, so one that is built again may find other passages.
 
     Attributes:
         exact: Compares every query with every passage. Everything below is then without effect.
@@ -57,8 +54,6 @@ class PgvectorIndex:
         ef_construction: Candidates held while a passage is inserted.
         ef_search: Candidates held while a query is answered; also the most passages that are retrieved.
     """
-
-    name: ClassVar[str] = "pgvector"
 
     exact: bool = False
     m: Annotated[int, Between(2, 100)] = 16
@@ -88,105 +83,65 @@ class PgvectorIndex:
             _prepare(connection)
             connection.execute(f"CREATE TABLE {SCHEMA}.check_of_rights (embedding vector(1))")
 
-    def open_corpus(self, corpus: Corpus) -> Nearest:
-        """Open the table of a corpus, building it if it is absent, and again if it is damaged."""
-        dimensions = corpus.embeddings.shape[1]
+    def open(self, passages: Embeddings, keep: Keep) -> Nearest:
+        """Search the table of these embeddings, which is built if it is absent; nothing of it is kept elsewhere."""
+        dimensions = passages.shape[1]
         if not self.exact and dimensions > MOST_DIMENSIONS:
             raise ConfigError(
                 f"index=pgvector: its graphs have at most {MOST_DIMENSIONS} dimensions and the encoder has "
                 f"{dimensions}; set index.exact=true"
             )
-        label = f"{LABEL} {corpus.digest} {'exact' if self.exact else f'hnsw {self.m} {self.ef_construction}'}"
-        table = f"{SCHEMA}.corpus_{digest(label)[:32]}"
+        content = hashlib.sha256()
+        for start in range(0, len(passages), ROWS_AT_ONCE):
+            content.update(passages[start : start + ROWS_AT_ONCE].tobytes())
+        graph = None if self.exact else [self.m, self.ef_construction]
+        table = f"{SCHEMA}.corpus_{digest([content.hexdigest(), dimensions, graph])[:32]}"
         with _connected() as connection:
             with connection.transaction():
                 _prepare(connection)
             with connection.transaction():  # a killed process leaves nothing
                 _lock(connection, table)
-                if _exists(connection, table):
-                    try:
-                        self._check(connection, table, label)
-                    except DamagedError as error:
-                        say_damaged(self.name, table, error)
-                        connection.execute(f"DROP TABLE {table}")
-                if not _exists(connection, table):
-                    self._build(connection, table, label, corpus.embeddings)
-        return self._search(table, corpus)
+                if connection.execute("SELECT to_regclass(%s)", [table]).fetchone() == (None,):
+                    self._build(connection, table, passages)
+        return self._search(table, passages)
 
-    def delete(self, corpus_digest: str) -> None:
-        """Drop the tables of a corpus, whatever their settings."""
-        with _connected() as connection, connection.transaction():
-            own = connection.execute(
-                "SELECT format('%%I.%%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = %s AND "
-                "starts_with(obj_description(format('%%I.%%I', schemaname, tablename)::regclass, 'pg_class'), %s)",
-                [SCHEMA, f"{LABEL} {corpus_digest} "],
-            ).fetchall()
-            for (table,) in own:
-                connection.execute(f"DROP TABLE {table}")
-
-    def _build(self, connection: Connection, table: str, label: str, embeddings: Embeddings) -> None:
-        from psycopg import sql
-
-        dimensions = embeddings.shape[1]
+    def _build(self, connection: Connection, table: str, passages: Embeddings) -> None:
+        dimensions = passages.shape[1]
         connection.execute(f"CREATE TABLE {table} (row integer NOT NULL, embedding vector({dimensions}) NOT NULL)")
-        with progress(f"building a table of {len(embeddings):,} passages"):
+        with progress(f"building a table of {len(passages):,} passages"):
             with connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy:
                 copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
-                for start in range(0, len(embeddings), ROWS_AT_ONCE):
-                    copy.write(_rows(start, embeddings[start : start + ROWS_AT_ONCE]).tobytes())
+                for start in range(0, len(passages), ROWS_AT_ONCE):
+                    copy.write(_rows(start, passages[start : start + ROWS_AT_ONCE]).tobytes())
                 copy.write(b"\xff\xff")
             if not self.exact:
                 graph = f"WITH (m = {self.m}, ef_construction = {self.ef_construction})"
                 connection.execute(f"CREATE INDEX ON {table} USING hnsw (embedding vector_ip_ops) {graph}")
-        comment = f"{label} {json.dumps(manifest(embeddings))}"
-        connection.execute(f"COMMENT ON TABLE {table} IS {sql.Literal(comment).as_string(connection)}")
 
-    def _check(self, connection: Connection, table: str, label: str) -> None:
-        """Raise `DamagedError` if a table does not have what was noted when it was built.
-
-        Raises:
-            RetrieverError: It is not ours.
-        """
-        comment = _label(connection, table) or ""
-        if not comment.startswith(LABEL):
-            raise RetrieverError(
-                f"index=pgvector: the table {table} was not made by ragsweep (it lacks our comment); drop or rename it"
-            )
-        if not comment.startswith(f"{label} "):
-            raise DamagedError("is said to have another corpus")
-        noted = _noted(comment.removeprefix(f"{label} "))
-        expect_noted(noted, {})
-        indexes = connection.execute(
-            "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND indisvalid", [table]
-        ).fetchall()
-        if not self.exact and not any("USING hnsw" in definition for (definition,) in indexes):
-            raise DamagedError("has lost its graph")
-        [passages] = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-        rows = connection.execute(
-            f"SELECT row, embedding::text FROM {table} WHERE row = ANY(%s)", [sampled(noted["passages"])]
-        ).fetchall()
-        check_manifest(noted, passages, {row: from_json(vector) for row, vector in rows})
-
-    def _search(self, table: str, corpus: Corpus) -> Nearest:
+    def _search(self, table: str, passages: Embeddings) -> Nearest:
         with _told():
             connection = connect("index=pgvector")
             connection.execute(f"SET {'enable_indexscan' if self.exact else 'enable_seqscan'} = off")
             if not self.exact:
                 connection.execute(f"SET hnsw.ef_search = {self.ef_search}")
             [size] = connection.execute(f"SELECT pg_total_relation_size('{table}')").fetchone()
-
-        def ask(queries: Embeddings, wanted: int) -> Indices:
-            passages = np.full((len(queries), wanted), NOTHING)
-            statement = f"SELECT row FROM {table} ORDER BY embedding <#> %s::vector LIMIT {wanted}"
-            for query, found in zip(queries.tolist(), passages, strict=True):
-                rows = connection.execute(statement, [str(query)], prepare=True).fetchall()
-                found[: len(rows)] = [row for (row,) in rows]
-            return passages
+            held = connection.execute(f"SELECT count(*), min(row), max(row) FROM {table}").fetchone()
+        if held != (len(passages), 0, len(passages) - 1):
+            raise RetrieverError(f"index=pgvector: somebody has changed the table {table}; drop it to build it again")
+        rounding = 2 * np.finfo(np.float32).eps * passages.shape[1] * longest_of(passages)  # as in `ExactSearch`
 
         def nearest(queries: Embeddings, depth: int) -> Ranking:
-            with _told():
-                most = depth if self.exact else min(depth, self.ef_search)
-                ranking = ranked_by_engine(ask, corpus.embeddings, queries, most, corpus.longest)
+            most = depth if self.exact else self.ef_search
+            statement = (EXACTLY if self.exact else BY_GRAPH).format(table=table, most=most)
+            rows = []
+            for query in queries:
+                asked = {"query": str(query.tolist()), "slack": float(rounding * np.linalg.norm(query))}
+                with _told():
+                    rows.append([row for (row,) in connection.execute(statement, asked, prepare=True).fetchall()])
+            found = np.full((len(queries), max(map(len, rows))), NOTHING)
+            for passage, some in zip(found, rows, strict=True):
+                passage[: len(some)] = some
+            ranking = ranked(found, canonical_scores(queries, passages, found), depth)
             return replace(ranking, index_bytes=np.array([size]))
 
         weakref.finalize(nearest, connection.close)
@@ -222,25 +177,6 @@ def _prepare(connection: Connection) -> None:
 def _lock(connection: Connection, name: str) -> None:
     """Wait for other processes that use this name, until the transaction ends."""
     connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-
-
-def _exists(connection: Connection, table: str) -> bool:
-    return bool(connection.execute("SELECT to_regclass(%s)", [table]).fetchone() != (None,))
-
-
-def _noted(text: str) -> dict[str, Any]:
-    """What a comment says of a table; empty where it cannot be read."""
-    try:
-        noted = from_json(text)
-    except MalformedError:
-        return {}
-    return noted if isinstance(noted, dict) else {}
-
-
-def _label(connection: Connection, table: str) -> str | None:
-    """What a table says that it holds; None where there is none."""
-    [label] = connection.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", [table]).fetchone()
-    return None if label is None else str(label)
 
 
 def _rows(start: int, embeddings: Embeddings) -> npt.NDArray[Any]:

@@ -44,6 +44,24 @@ def test_the_mean_time_comes_with_the_times_that_a_test_needs(ms, sample):
     assert {each.sample for each in others} == {None}
 
 
+def by_evidence(**settings):
+    """The answer to a question with an encoder that counts letters."""
+    options = (Option("A", "rest and fluids"), Option("B", "a rapid test"))
+    evidence = (Evidence("fever.pdf#2", "Every child with fever gets a rapid test."),)
+    [given] = EvidenceAnswerer(LetterEncoder(), NO_STORE, **settings).answer(
+        [Question("1", "", "What is done?", options, evidence)]
+    )
+    return given
+
+
+def test_the_probabilities_of_answers_by_evidence_have_a_fixed_scale():
+    usual, sure = by_evidence(), by_evidence(scale=0.02)
+    assert usual.letter == sure.letter == "AB"[int(np.argmax(usual.probabilities))]
+    assert sum(usual.probabilities) == pytest.approx(1)
+    odds = [np.log(max(each.probabilities) / min(each.probabilities)) for each in (usual, sure)]
+    assert odds[1] == pytest.approx(10 * odds[0])
+
+
 def test_the_times_of_answers_by_evidence_add_up_to_the_time_of_all():
     options = (Option("A", "rest and fluids"), Option("B", "a rapid test"))
     evidence = (Evidence("fever.pdf#2", "Every child with fever gets a rapid test."),)

@@ -39,7 +39,7 @@ class Slow:
 def answered(answerer, number):
     cases = [Case(str(place), "", f"{place}?", OPTIONS, "A") for place in range(number)]
     asked = [Question(case.query_id, "", case.question, case.options) for case in cases]
-    return Answered(cases, asked, answers_of(answerer, asked), 0, "none", Groups.none(number))
+    return Answered(cases, asked, answers_of(answerer, asked), "none", Groups.none(number))
 
 
 @pytest.mark.parametrize("number", [3, 40])

@@ -54,14 +54,14 @@ def evaluation(correct, **changed):
     return Evaluation(**{**made, **values, **changed})
 
 
-def said(found, *, stated=True, scaled=False, tokens=(None, None)):
+def said(found, *, stated=True, tokens=(None, None)):
     """The sentences by heading."""
     settings = {"bins": 10, "resamples": 400, "seed": 0}
     known = Confidence.of(found.confidence, found.correct, **settings)
     scores = [accuracy_score(found)]
     scores += confidence_scores(found.confidence, found.correct, **settings) if stated else []
     counted = [*measures(found, "retrieved"), *cost_measures(AnswerTimes([]), None, tokens)]
-    return sections(found, "retrieved", scores, counted, known and known.summary, scaled=scaled)
+    return sections(found, "retrieved", scores, counted, known and known.summary)
 
 
 def confidence_of(confidence, correct, **changed):
@@ -171,7 +171,7 @@ def test_missing_confidences_are_said_with_what_they_count():
     assert text.startswith(
         "Without a confidence: 7 of 8 questions. Each counts as the largest error, 1, in the Brier score 0.88 and the "
         "calibration error 0.88. What follows is of the 1 answer with a confidence. "
-        "Mean confidence 1.00, accuracy 1.00; calibration error 0.00 [0.00, 0.00], without bins 0.00 [0.00, 0.00]"
+        "Mean confidence 1.00, accuracy 1.00; calibration error 0.00 [0.00, 0.00]"
     )
     assert "Without a confidence" not in confidence_of([0.5, 0.6], [1, 0])
 
@@ -218,14 +218,6 @@ def test_equally_right_answers_have_neither_skill_nor_auroc():
     text = confidence_of([0.9, 0.8, 0.7], [1, 1, 1])
     assert "skill" not in text
     assert "AUROC" not in text
-
-
-def test_a_fitted_temperature_is_said():
-    assert confidence_of([0.9, 0.4], [1, 0], scaled=True).startswith(
-        "The confidence is computed from scores of the options, by a temperature that was fitted on other questions of "
-        "this dataset, so expect a larger calibration error on other questions. Five groups of questions have "
-        "different temperatures, which lowers AUROC. Mean confidence"
-    )
 
 
 # Errors

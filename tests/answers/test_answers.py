@@ -321,16 +321,6 @@ def test_an_answerer_without_confidence_is_not_calibrated(files):
     assert found.sections["Confidence of the answers"] == ["Calibration is not measured: no confidence is stated."]
 
 
-def test_scores_become_probabilities_by_a_temperature_of_other_questions(many):
-    correct = ["ABC".index(case["correct_answer"]) for case in small.cases(COPIES)]
-    scores = [tuple(float(option == right) for option in range(3)) for right in correct]
-    found = measured(
-        many, Fixed([Answer("ABC"[right], scores=each) for right, each in zip(correct, scores, strict=True)])
-    )
-    assert found.values["accuracy"] == 1
-    assert found.values["brier"] < 1e-3  # the other questions show that the highest score is always right
-
-
 def test_errors_add_up_to_the_wrong_answers(files):
     found = measured(files, Reader())
     analysis = found.facts["error_analysis"]
@@ -353,7 +343,7 @@ def test_errors_add_up_to_the_wrong_answers(files):
         ([Answer("A")] * 7, "returned 7 answers, expected a list of 8 answers"),
         ([Answer("D")] * 8, "question 'case-1': the letter 'D' is not an option (ABC)"),
         ([Answer("A", 1.5)] * 8, "the confidence 1.5 is not within 0 to 1"),
-        ([Answer("A", scores=(1.0, 2.0))] * 8, "scores: found (1.0, 2.0), expected 3 finite numbers"),
+        ([Answer("A", probabilities=(0.5, 0.5))] * 8, "probabilities: found (0.5, 0.5), expected 3 finite numbers"),
         ([Answer("A", probabilities=(0.5, 0.4, 0.2))] * 8, "that add up to 1"),
         ([Answer("A", time_ms=float("nan"))] * 8, "time_ms: found nan"),
         (["A"] * 8, "returned str, expected an Answer"),

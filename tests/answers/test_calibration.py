@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, d2_brier_score
 
@@ -24,21 +23,8 @@ from ragsweep_answers.measuring.measures.calibration import (
 )
 from ragsweep_answers.measuring.measures.confidence import confidence_scores
 from ragsweep_answers.measuring.measures.discrimination import auroc_of
-from ragsweep_answers.measuring.measures.smooth_calibration import (
-    residual_cells,
-    smooth_ece_at,
-    smooth_ece_interval,
-    smooth_ece_of,
-)
 
-ERRORS = {
-    "ece": ece_of,
-    "mce": mce_of,
-    "ece, equal counts": partial(ece_of, equal_counts=True),
-    "mce, equal counts": partial(mce_of, equal_counts=True),
-    "smooth ece": smooth_ece_of,
-    "smooth ece at .1": partial(smooth_ece_at, bandwidth=0.1),
-}
+ERRORS = {"ece": ece_of, "mce": mce_of}
 every_error = pytest.mark.parametrize("error_of", ERRORS.values(), ids=ERRORS)
 
 CONFIDENCE = st.floats(0, 1) | st.integers(0, 10).map(lambda tenths: tenths / 10)
@@ -200,23 +186,6 @@ def test_the_error_in_bins_equals_relplot(relplot, bins):
     assert measured(partial(ece_of, bins=bins), *case) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [40, 45, 203])
-def test_errors_in_bins_of_equal_counts_equal_a_loop(n):
-    confidence, correct = answers(n)
-    number_of = ((np.arange(n) + 0.5) / n * 5).astype(int)  # the middle of each question decides
-    members = [np.argsort(confidence)[number_of == number] for number in range(5)]
-    gaps = [(len(each), abs(confidence[each].mean() - correct[each].mean())) for each in members]
-    expected = sum(size * gap for size, gap in gaps) / n, max(gap for _, gap in gaps)
-    found = [measured(partial(of, bins=5, equal_counts=True), confidence, correct) for of in (ece_of, mce_of)]
-    assert found == pytest.approx(expected, rel=1e-12)
-
-
-def test_bins_of_equal_counts_keep_equal_confidences_together():
-    confidence, correct = np.array([0.9, 0.9, 0.9, 0.1]), np.array([1.0, 0, 0, 0])
-    found = measured(partial(ece_of, bins=2, equal_counts=True), confidence, correct)
-    assert found == pytest.approx((3 * (0.9 - 1 / 3) + 0.1) / 4)
-
-
 def test_the_reliability_curve_equals_scikit_learn():
     case = answers(300)
     curve = reliability_curve(*case)
@@ -236,80 +205,12 @@ def test_a_bin_without_questions_has_no_accuracy():
         assert np.isnan(values).tolist() == [True] * 9 + [False]
 
 
-# Smooth calibration error
-
-
-@pytest.fixture
-def fine_relplot(monkeypatch, relplot):
-    """It integrates over 200 points otherwise."""
-    monkeypatch.setattr(relplot.config, "smECE_mesh_pts", 5_000)
-    return relplot
-
-
 REALITIES = {
     "calibrated": lambda confidence: confidence,
     "too sure": lambda confidence: 0.6 * confidence,
     "curved": lambda confidence: confidence**3,
     "wavy": lambda confidence: np.clip(confidence + 0.2 * np.sin(9 * confidence), 0, 1),
 }
-every_reality = pytest.mark.parametrize("reality", REALITIES.values(), ids=REALITIES)
-
-
-@every_reality
-@pytest.mark.parametrize("n", [30, 300, 10_000])
-def test_the_smooth_error_equals_relplot(fine_relplot, reality, n):
-    case = answers(n, reality=reality)
-    assert measured(smooth_ece_of, *case) == pytest.approx(
-        fine_relplot.smECE(*case), abs=0.001
-    )  # its step of the bandwidth
-
-
-@every_reality
-@pytest.mark.parametrize("bandwidth", [0.02, 0.1])
-def test_the_smooth_error_at_a_bandwidth_equals_relplot(fine_relplot, reality, bandwidth):
-    case = answers(300, reality=reality)
-    expected = fine_relplot.smECE_sigma(*case, bandwidth)
-    assert measured(partial(smooth_ece_at, bandwidth=bandwidth), *case) == pytest.approx(expected, abs=2e-4)
-
-
-@pytest.mark.parametrize("bandwidth", [0.02, 0.1, 0.5, 1])
-def test_the_smooth_error_at_a_bandwidth_equals_an_integral_over_mirror_images(bandwidth):
-    confidence, correct = np.append(answers(40), [[0, 0, 1, 1, 1], [0, 1, 0, 0, 1]], axis=1)
-    places = (np.arange(4_000) + 0.5) / 4_000
-    images = [sign * confidence + 2 * shift for sign in (1, -1) for shift in range(-4, 5)]
-    density = sum(norm.pdf(places[:, None], image, bandwidth) for image in images)
-    expected = np.abs(density @ (confidence - correct)).mean() / 45
-    error = measured(partial(smooth_ece_at, bandwidth=bandwidth), confidence, correct)
-    assert error == pytest.approx(expected, abs=1e-4)
-
-
-def test_a_confidence_of_one_counts_as_much_as_any_other_in_the_smooth_error():
-    confidence, correct = np.repeat([1.0, 0.5], 50), np.array([0.0] * 50 + [1.0, 0] * 25)
-    assert measured(partial(smooth_ece_at, bandwidth=0.01), confidence, correct) == pytest.approx(0.5, abs=1e-6)
-
-
-@given(ANSWERS)
-def test_the_smooth_error_of_being_wrong_is_that_of_being_right(case):
-    error_of = partial(smooth_ece_at, bandwidth=0.01)
-    assert measured(error_of, *(1 - case)) == pytest.approx(measured(error_of, *case), abs=1e-9)
-
-
-@given(ANSWERS)
-def test_the_smooth_error_is_the_error_at_the_bandwidth_of_its_own_size(case):
-    error = measured(smooth_ece_of, *case)
-    assert measured(partial(smooth_ece_at, bandwidth=error), *case) == pytest.approx(error, abs=1e-4)
-
-
-@given(ANSWERS, st.floats(0.01, 1), st.floats(1, 3))
-def test_a_larger_bandwidth_hides_more(case, bandwidth, factor):
-    fine, coarse = (measured(partial(smooth_ece_at, bandwidth=each), *case) for each in (bandwidth, bandwidth * factor))
-    assert coarse <= fine + 1e-9
-
-
-@pytest.mark.parametrize("confidence", [0.0, 0.3, 0.85, 1.0])
-def test_the_smooth_error_of_a_constant_confidence_is_its_distance_from_the_accuracy(confidence):
-    error = measured(smooth_ece_of, np.full(5, confidence), np.array([1.0, 1, 0, 0, 0]))
-    assert error == pytest.approx(abs(confidence - 0.4), abs=1e-5)
 
 
 # Every calibration error
@@ -361,12 +262,6 @@ def ece_interval(case, resamples, seed):
     return error_interval(float(error_of(np.full(n, 1 / n))), error_of(weight), error_of(weight - 1 / n))
 
 
-def smooth_interval(case, resamples, seed):
-    cells, n = residual_cells(*case), case[0].size
-    [weights] = blocks(n, resamples, seed)
-    return smooth_ece_interval(measured(smooth_ece_of, *case), cells @ np.full(n, 1 / n), cells @ weights)
-
-
 @pytest.mark.parametrize("statistic_of", [ece_of, brier_skill_of, auroc_of, *ERRORS.values()])
 def test_many_resamples_at_once_are_those_of_one_after_the_other(statistic_of):
     statistic, [weights] = statistic_of(*answers(40)), blocks(40, 20, 0)
@@ -377,35 +272,21 @@ def test_many_resamples_at_once_are_those_of_one_after_the_other(statistic_of):
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("reality", ["calibrated", "too sure", "wavy"])
-@pytest.mark.parametrize(("error_of", "interval_of"), [(ece_of, ece_interval), (smooth_ece_of, smooth_interval)])
-def test_the_interval_of_an_error_covers_the_true_error(reality, error_of, interval_of):
+def test_the_interval_of_an_error_covers_the_true_error(reality):
     many = answers(100_000)[0]
-    true = measured(error_of, many, REALITIES[reality](many))
-    intervals = [interval_of(answers(100, seed, REALITIES[reality]), 100, seed) for seed in range(200)]
+    true = measured(ece_of, many, REALITIES[reality](many))
+    intervals = [ece_interval(answers(100, seed, REALITIES[reality]), 100, seed) for seed in range(200)]
     covered = np.mean([low <= true <= high for low, high in intervals])
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
-
-
-@pytest.mark.usefixtures("long_work")
-@every_reality
-@pytest.mark.parametrize("n", [20, 300])
-def test_the_upper_bound_of_the_smooth_error_is_the_percentile_of_its_resamples(reality, n):
-    case = answers(n, reality=reality)
-    resampled = resample_statistic(smooth_ece_of(*case), n, 200, 0)
-    low, high = smooth_interval(case, 200, 0)
-    assert np.quantile(resampled, 0.97) - 1e-5 <= high <= np.quantile(resampled, 0.98) + 1e-5
-    error = measured(smooth_ece_of, *case)
-    noise = [smooth_ece_at(*case, error)(weight - 1 / n) for weight in np.concatenate(blocks(n, 200, 0), axis=1).T]
-    assert low == pytest.approx(max(0, error - np.quantile(noise, 0.975)), abs=1e-6)
 
 
 def test_the_interval_of_a_calibrated_answerer_contains_0():
     case = answers(500, reality=REALITIES["calibrated"])
     resampled = resample_statistic(ece_of(*case), 500, 500, 0)
     assert np.quantile(resampled, 0.025) > 0.02  # the percentile interval does not
-    assert ece_interval(case, 500, 0)[0] == smooth_interval(case, 500, 0)[0] == 0
+    assert ece_interval(case, 500, 0)[0] == 0
 
 
 def test_the_interval_of_a_clear_error_does_not_contain_0():
     case = answers(500, reality=REALITIES["too sure"])
-    assert min(ece_interval(case, 500, 0)[0], smooth_interval(case, 500, 0)[0]) > 0.1
+    assert ece_interval(case, 500, 0)[0] > 0.1

@@ -1,12 +1,10 @@
-"""Cases in other formats."""
+"""Cases in the layout of BEIR."""
 
 import pytest
 from application import PROJECT
 from conversions import converted, metrics
 
-from ragsweep.datasets import (
-    RecursiveChunker,
-)
+from ragsweep.datasets import RecursiveChunker
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 PAGES = ("Iron tablets, daily.", "", "Birth plan; worms.")
@@ -18,6 +16,6 @@ def test_the_bundled_cases_give_the_same_numbers_as_questions(tmp_path):
     columns = CaseColumns(**own, case="clinical_case", specialty="specialty")
     cases = CasesDataset("cases", str(data / "clinical_cases/cases.json"), columns, str(data / "cho_manual/documents"))
     collection = cases.load()
-    lost, again = converted(tmp_path, collection, "table")
-    assert lost == [f"the options and answers of {len(collection.cases)} multiple-choice cases"]
+    lost, again = converted(tmp_path, collection)
+    assert f"the options and answers of {len(collection.cases)} multiple-choice cases" in lost
     assert metrics(again, RecursiveChunker()) == metrics(collection, RecursiveChunker())

@@ -142,8 +142,8 @@ def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
 
 
 def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
-    assert {*pubmedqa(tmp_path).without_effect} == {"group", "ids", "on_error"}
-    assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"group", "on_error"}
+    assert {*pubmedqa(tmp_path).without_effect} == {"group", "ids", "on_error", "qrels"}
+    assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"group", "on_error", "qrels"}
     everything = pubmedqa(tmp_path, ids=["11", "22", "33"]).load()
     assert everything.digest == pubmedqa(tmp_path).load().digest
 
@@ -212,21 +212,3 @@ def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_count
     for left_out in ([], ["q8"], [None]):
         with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
             answer(RecordedAnswerer(path), QUESTIONS, left_out=left_out)
-
-
-@pytest.mark.parametrize("names", [{}, {"id": "dev-%"}, {"id": " "}], ids=["no ids", "other ids", "blank ids"])
-def test_a_sample_of_the_harness_keeps_its_number_where_earlier_cases_are_left_out(tmp_path, names):
-    samples = [
-        {
-            "doc_id": place,
-            "doc": {name: text.replace("%", str(place)) for name, text in names.items()}
-            | {"question": f"Which {place}?", "options": ["yes", "no"]},
-            "arguments": [["", " yes"], ["", " no"]],
-            "resps": [],
-            "filtered_resps": [[-2.0, False], [-1.0, True]],
-        }
-        for place in range(3)
-    ]
-    path = written(tmp_path, "samples_quiz.jsonl", "\n".join(map(json.dumps, samples)))
-    asked = [Question(str(n + 1), "", f"Which {n}?", (Option("A", "yes"), Option("B", "no"))) for n in (1, 2)]
-    assert [each.letter for each in answer(RecordedAnswerer(path), asked, left_out=["1"])] == ["B", "B"]

@@ -42,15 +42,6 @@ class Says:
         return Answer(None) if letter == "-" else Answer(letter, confidence=sure)
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores the options as the question says."""
-
-    def answer(self, questions):
-        found = [tuple(map(float, question.question.split()[:3])) for question in questions]
-        return [Answer("ABC"[int(np.argmax(scores))], scores=scores) for scores in found]
-
-
 @pytest.fixture
 def measured(tmp_path):
     """Measure answers to questions with the answer A, and to others that have none."""
@@ -156,21 +147,6 @@ def test_the_other_numbers_are_those_without_these_cases(measured):
     assert values[0] == values[1]
     assert with_them.items.equals(without.items)
     assert "false_finds" not in without.facts
-
-
-def test_scores_become_probabilities_by_the_cases_that_have_an_answer(measured):
-    """The temperature of a case without an answer is that of all others: no case has its own answer in it."""
-    from scipy.special import softmax
-
-    from ragsweep_answers.measuring.measures.temperature import fit_temperature
-
-    rng = np.random.default_rng(0)
-    known = rng.normal([1, 0, 0], size=(40, 3)).round(3)
-    others = rng.normal(size=(5, 3)).round(3)
-    texts = [[" ".join(map(str, row)) for row in some] for some in (known, others)]
-    scores = measured(*texts, Scores()).facts["false_finds"]["scores"]
-    temperature = fit_temperature(known[::-1], np.zeros(40, dtype=np.int64))
-    assert scores[::-1] == pytest.approx(softmax(others / temperature, axis=1).max(axis=1))
 
 
 def test_a_withheld_answer_is_neither_unread_nor_without_its_confidence(measured):

@@ -6,7 +6,6 @@ import pytest
 from ragsweep.statistics import Groups
 from ragsweep_answers.measuring.measures.accuracy import accuracy_by_group, against_chance, difference, share
 from ragsweep_answers.measuring.measures.confidence import Confidence, confidence_scores
-from ragsweep_answers.measuring.measures.temperature import temperature_scaled
 
 COPIES = 5
 SINGLE = np.random.default_rng(1).permutation(np.repeat([1.0, 0.0], [22, 18]))
@@ -60,13 +59,3 @@ def test_calibration_is_resampled_by_groups():
         assert other.high - other.low > 1.5 * (one.high - one.low)
     widths = [Confidence.of(confidence, COPIED, groups=each, **settings).summary.auroc for each in (None, GROUPS)]
     assert widths[1].high - widths[1].low > 1.5 * (widths[0].high - widths[0].low)
-
-
-def test_a_temperature_is_fitted_on_other_groups():
-    """Whatever is right for a group, the probabilities of its questions stay as they are."""
-    rng = np.random.default_rng(5)
-    scores, correct = rng.normal(size=(200, 4)), rng.integers(0, 4, 200)
-    changed = np.where(GROUPS.of == 3, (correct + 1) % 4, correct)
-    before, after = (temperature_scaled(scores, each, groups=GROUPS) for each in (correct, changed))
-    assert np.array_equal(before[GROUPS.of == 3], after[GROUPS.of == 3])
-    assert not np.array_equal(before, after)

@@ -30,7 +30,7 @@ EXPERIMENTS = sorted(
 BAD_SETTINGS = {
     "k=0": "k: found 0, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
-    "query.passages=3": "query.passages: this setting is only there with query=prf",
+    "query.phrasings=3": "query.phrasings: this setting is only there with query=multi",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "routed, run_file, sparse, three_way",
     f"questions={__file__}": f"a path is a setting of beir or spans or table (questions.path={__file__})",
@@ -195,7 +195,7 @@ def test_help_is_written_for_a_person():
     text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
     assert "EXAMPLES" in text.stdout
     [options] = re.findall(r"^retriever: (.*)$", text.stdout, re.MULTILINE)
-    of_kernel = "dense fused hybrid learned_sparse pipeline returned routed run_file sparse three_way"
+    of_kernel = "dense fused hybrid pipeline returned routed run_file sparse three_way"
     assert {*of_kernel.split()} <= {*options.split(", ")}
 
 

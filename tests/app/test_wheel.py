@@ -168,7 +168,7 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
         (
             "ragsweep run retriever=",
             [
-                *"callable dense fused http hybrid learned_sparse mine".split(),
+                *"callable dense fused http hybrid mine".split(),
                 *"pipeline qdrant returned routed run_file sparse three_way".split(),
             ],
         ),

@@ -26,12 +26,12 @@ SWEEPS = {
     "deleted": [["k=3", "~seed"], ["k=5", "~seed"]],
     "references": [["k=${seed}", "seed=3"], ["k=${seed}", "seed=4"], ["k=7", "seed=${hydra:job.num}"]],
     "texts": [["dataset.name='a b'", "k=3"], ['dataset.name="k=5"', "k=3"], ["dataset.name=\\,", "k=3"]],
-    "within a shared group": [["retriever.fusion.norm=zscore", "k=3"], ["retriever.fusion.norm=dbsf", "k=3"]],
+    "within a shared group": [["retriever.fusion.norm=zscore", "k=3"], ["retriever.fusion.norm=none", "k=3"]],
     "the name of an option": [["retriever.fusion=rrf", "k=3"], ["retriever.fusion=zscore", "k=3"]],
     "settings of a named option": [
         ["retriever.fusion=rrf", "retriever.fusion.constant=10"],
         ["retriever.fusion.constant=60", "retriever.fusion=rrf"],
-        ["retriever.fusion=sum", "retriever.fusion.norm=dbsf"],
+        ["retriever.fusion=sum", "retriever.fusion.norm=none"],
     ],
     "a list of a named option, before its name": [
         ["retriever=fused", "retriever.fusion.weights=[9,1]", "retriever.fusion=sum"],
@@ -39,7 +39,7 @@ SWEEPS = {
     ],
     "a new setting of a named option, before its name": [
         ["++retriever.fusion.constant=1", "retriever.fusion=rrf"],
-        ["++retriever.fusion.constant=1", "retriever.fusion=isr"],
+        ["++retriever.fusion.constant=2", "retriever.fusion=rrf"],
     ],
     "a value within what another one removes": [
         ["encoder.prompts.query=a", "encoder.prompts=null"],
@@ -47,8 +47,8 @@ SWEEPS = {
     ],
     "a group, before and after a part that refers to it": [
         ["fusion.norm=zscore", "retriever.fusion.weights=[2,1]"],
-        ["fusion.norm=dbsf", "retriever.fusion.weights=[2,1]"],
-        ["retriever.fusion.weights=[2,1]", "fusion.norm=dbsf"],
+        ["fusion.norm=none", "retriever.fusion.weights=[2,1]"],
+        ["retriever.fusion.weights=[2,1]", "fusion.norm=none"],
     ],
     "of hydra": [["hydra.job.name=a", "k=3"], ["hydra.job.name=b", "k=5"]],
 }
@@ -127,5 +127,5 @@ def test_the_settings_of_an_option_can_be_set_where_it_is_named(loader, constant
 
 @pytest.mark.usefixtures("long_work")
 def test_an_option_that_there_is_not_is_said_where_its_setting_is_set(loader):
-    with pytest.raises(ConfigError, match=r"^retriever\.fusion: found 'rff', expected one of dbsf, "):
+    with pytest.raises(ConfigError, match=r"^retriever\.fusion: found 'rff', expected one of minmax, "):
         loader.load_configuration("config", ["retriever.fusion=rff", "retriever.fusion.constant=1"], RunMode.RUN)

@@ -82,9 +82,9 @@ def test_the_option_none_is_null(composed):
     [
         (
             ["retriever.fusion=rff"],
-            r"^retriever\.fusion: found 'rff', expected one of dbsf, isr, .*, or the settings of a",
+            r"^retriever\.fusion: found 'rff', expected one of minmax, rrf, .*, or the settings of a",
         ),
-        (["retriever.fusion=../store"], r"^retriever\.fusion: found '\.\./store', expected one of dbsf"),
+        (["retriever.fusion=../store"], r"^retriever\.fusion: found '\.\./store', expected one of minmax"),
         (["retriever.dense=hybrid"], r"^retriever\.dense: retriever=hybrid is composed of other options"),
         (["retriever=itself"], r"^retriever\.ranker.*: found 'itself', an option whose file names itself"),
     ],

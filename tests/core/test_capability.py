@@ -12,7 +12,7 @@ import ragsweep.tasks.task_capabilities  # noqa: F401
 from ragsweep.core.capability import misspelt
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import DenseRetriever, FusedRetriever, PipelineRetriever, SparseRetriever
-from ragsweep.retrieval.stage_capabilities import ChoosesCandidates, HasDetails, UsesFeedback
+from ragsweep.retrieval.stage_capabilities import ChoosesCandidates, HasDetails, HasSections
 from ragsweep.retrieval.trace import Traces
 from ragsweep.store.key_capabilities import HasFingerprint
 from ragsweep.store.stage_store import NO_STORE
@@ -26,7 +26,7 @@ class Ranks:
 def test_a_component_has_a_capability_by_its_members():
     assert isinstance(SparseRetriever(NO_STORE), Traces)
     assert not isinstance(DenseRetriever(LetterEncoder(), NO_STORE), Traces)
-    assert isinstance(PipelineRetriever(Ranks()), HasDetails | UsesFeedback)
+    assert isinstance(PipelineRetriever(Ranks()), HasDetails | HasSections)
 
 
 def test_a_subclass_takes_a_method_back_but_none_is_a_value_of_a_setting():
@@ -67,23 +67,21 @@ def method(self, *others): ...
 @pytest.mark.parametrize(
     ("kind", "typo", "meant"),
     [
-        ("rank", "feedback_change", "feedback_changes"),
         ("rank", "traec", "trace"),
         ("rank", "detail", "details"),
         ("rank", "section", "sections"),
         ("rank", "chek", "check"),
-        ("rank", "use_feedback", "uses_feedback"),
         ("rank", "silence", "silences"),
         ("rank", "learn_from_judgement", "learn_from_judgments"),
         ("rewrite", "without_effects", "without_effect"),
-        ("encode", "token_embedding", "token_embeddings"),
+        ("encode", "announces", "announce"),
         ("encode", "fingreprint", "fingerprint"),
         ("rerank", "candidate", "candidates"),
         ("fuse", "normalization", "normalisation"),
         ("split", "accross_pages", "across_pages"),
         ("measure", "measure_s", "measures"),
         ("search", "at_lest", "at_least"),
-        ("load", "with_judgements", "with_judgments"),
+        ("load", "picture", "pictures"),
     ],
 )
 def test_a_misspelt_member_is_named(kind, typo, meant):
@@ -93,12 +91,12 @@ def test_a_misspelt_member_is_named(kind, typo, meant):
 
 def test_a_task_refuses_a_stage_or_a_dataset_with_a_misspelt_member():
     class Mine(Ranks):
-        feedback_change = method
+        detail = method
 
-    with pytest.raises(ConfigError, match=r"Mine\.feedback_change: did you mean feedback_changes\?"):
+    with pytest.raises(ConfigError, match=r"Mine\.detail: did you mean details\?"):
         RankingTask(None, None, FusedRetriever({"mine": Mine()}), None, 3, 0, NO_STORE)
-    dataset = type("Mine", (), {"load": method, "with_judgements": method})()
-    with pytest.raises(ConfigError, match=r"Mine\.with_judgements: did you mean with_judgments\?"):
+    dataset = type("Mine", (), {"load": method, "picture": method})()
+    with pytest.raises(ConfigError, match=r"Mine\.picture: did you mean pictures\?"):
         RankingTask(dataset, None, Ranks(), None, 3, 0, NO_STORE)
 
 

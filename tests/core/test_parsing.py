@@ -14,7 +14,6 @@ from ragsweep.core.parsing import (
     MalformedError,
     from_json,
     from_yaml,
-    json_values,
     read_lines,
     read_text,
 )
@@ -152,27 +151,3 @@ def test_utf_16_is_read_only_where_it_is_expected(tmp_path, content):
 def test_a_folder_is_malformed(tmp_path):
     with pytest.raises(MalformedError, match="not a file"):
         read_text(tmp_path, 1)
-
-
-def test_values_that_stand_one_after_the_other_are_read_with_their_lines():
-    text = '\n{"a": 1}\n{\n "b": [NaN]\n}\n\n[2] "c"\n'
-    (first, second, third, fourth) = json_values(text)
-    assert (first, third, fourth) == ((2, {"a": 1}), (7, [2]), (7, "c"))
-    assert second[0] == 3
-    assert [*json_values(" \n")] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ('{"a": 1}\n{"a":\n', 3),
-        ('{"a": 1}\n}', 2),
-        (f"1\n2\n{'[' * 60}{']' * 60}", 3),
-        ('1\n\n{"a": 1, "a": 2}', 3),
-        (f"1\n{'9' * 5000}", 2),
-    ],
-)
-def test_a_value_that_is_malformed_is_named_by_its_line(text, line):
-    with pytest.raises(MalformedError) as error:
-        [*json_values(text)]
-    assert error.value.line == line

@@ -469,12 +469,6 @@ def test_rows_of_one_question_must_agree(tmp_path):
     assert len(judged(tmp_path, "query,relevant_docs,query_type\nwhat,1,a\nwhat,2,b\n")) == 2
 
 
-def test_judgments_are_not_added_to_a_table_with_one_judgment_a_row(tmp_path):
-    (tmp_path / "q.csv").write_text("question,page\nwhat,1\n")
-    with pytest.raises(DatasetError, match="with ragsweep convert --to table"):
-        TableQuestions(str(tmp_path / "q.csv")).with_judgments([], (BOOK,))
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

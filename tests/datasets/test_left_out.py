@@ -33,7 +33,7 @@ def written(tmp_path, name, text):
 
 
 def table(tmp_path):
-    return TableQuestions(written(tmp_path, "q.csv", "query,relevant_docs\nwhat,1\nwho,9\n,2\nwhy,2\nwhy,8\n"))
+    return TableQuestions(written(tmp_path, "q.csv", "query,relevant_docs\niron,1\nwho,9\n,2\nwhy,2\nwhy,8\n"))
 
 
 def spans(tmp_path):
@@ -93,7 +93,7 @@ def test_a_faulty_question_that_is_not_selected_refuses_nothing(tmp_path, questi
 def test_a_ranking_says_of_how_many_queries_it_is(tmp_path, capsys):
     dataset = OwnDataset("own", CORPUS, table(tmp_path), on_error="skip")
     evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, METRICS)
-    task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE), evaluation, 5, 0, NO_STORE)
+    task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE, backend="bm25s"), evaluation, 5, 0, NO_STORE)
     items = task.load()
     measured = task.measure(items)
     assert measured.condition == "at k = 5, 1 of 4 queries"
@@ -102,10 +102,10 @@ def test_a_ranking_says_of_how_many_queries_it_is(tmp_path, capsys):
 
 
 def test_queries_without_judgments_are_not_among_the_measured_ones(tmp_path, capsys):
-    text = "query,relevant_docs\ngood,1\nunjudged,\nfaulty,9\n"
+    text = "query,relevant_docs\niron,1\nunjudged,\nfaulty,9\n"
     dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "some.csv", text)), on_error="skip")
     evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, METRICS)
-    task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE), evaluation, 5, 0, NO_STORE)
+    task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE, backend="bm25s"), evaluation, 5, 0, NO_STORE)
     measured = task.measure(task.load())
     assert measured.condition == "at k = 5, 1 of 2 queries"
     assert "measured: 1 of 2 questions" in capsys.readouterr().err

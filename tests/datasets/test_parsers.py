@@ -1,14 +1,17 @@
-"""The libraries that read PDF files, web pages and Word documents, and references in what they read."""
+"""The libraries that read PDF files, and references in what they read."""
 
 import json
 import re
 import sys
 import zipfile
 from collections import Counter
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import docx
 import pytest
+from application import PROJECT
 from rapidfuzz.fuzz import ratio
 
 from ragsweep.core.errors import ConfigError, DatasetError
@@ -23,11 +26,10 @@ from ragsweep.datasets import (
     TextCorpus,
 )
 from ragsweep.datasets.formats.pdf_headings import PageHeading, placed
+from ragsweep.datasets.formats.pdf_parsers import PARSERS
 
 OTHERS = [
     pytest.param("pypdf", marks=pytest.mark.extra("parsers")),
-    pytest.param("pdfplumber", marks=pytest.mark.extra("parsers")),
-    pytest.param("pymupdf", marks=pytest.mark.extra("pymupdf")),
 ]
 ALL = ["pdfium", *OTHERS]
 LEFT = ["Anaemia is common in pregnancy.", "Measure Hb at each contact.", "Refer below 7 g/dl at once."]
@@ -83,7 +85,6 @@ def test_each_parser_reads_what_was_drawn(parser, columns):
 
 @pytest.mark.extra("parsers")
 def test_a_parser_keeps_its_own_order_of_columns(columns):
-    assert "pregnancy. Give one tablet a day." in pages("pdfplumber", columns)[0]  # a line of the page
     assert pages("pypdf", columns)[0].split() == " ".join(LEFT + RIGHT).split()  # in the order of the file
 
 
@@ -133,14 +134,16 @@ def test_labels_are_those_of_the_file_whatever_the_parser(parser, tmp_path, writ
 
 
 @pytest.mark.extra("parsers")
-def test_what_pdfium_cannot_open_has_no_headings_and_no_labels(tmp_path, write_pdf):
+def test_what_pdfium_cannot_open_has_no_headings_and_no_labels(tmp_path, write_pdf, monkeypatch):
+    lenient = SimpleNamespace(libraries=("pypdf",), texts=lambda path: iter(["One tablet a day."]))
+    monkeypatch.setitem(PARSERS, "pypdf", lenient)
     path = write_pdf(tmp_path / "a.pdf", "One tablet a day.")
     path.write_bytes(b"x" * 5000 + b"\n" + path.read_bytes())  # PDFium looks for the mark in the first 1,024
-    corpus = PdfDocuments(str(path), parser="pdfplumber")
+    corpus = PdfDocuments(str(path), parser="pypdf")
     [document] = corpus.with_headings(corpus.read())
     assert (document.text, document.headings) == ("One tablet a day.", ())
     with pytest.raises(DatasetError, match=r"by pdfium, which reads the labels"):
-        pages("pdfplumber", path, page_numbers="label")
+        pages("pypdf", path, page_numbers="label")
 
 
 def test_headings_of_pages_that_another_parser_lacks_are_left_out():
@@ -174,37 +177,33 @@ def damaged(tmp_path, write_pdf):
 
 
 @pytest.mark.extra("parsers")
-@pytest.mark.parametrize("parser", ["pypdf", "pdfplumber"])
-def test_a_parser_that_loses_a_page_is_refused_instead_of_counting_on(parser, damaged):
-    with pytest.raises(DatasetError, match=rf"damaged\.pdf: .* by {parser} \(it finds 2 pages, PDFium 3\)"):
-        pages(parser, damaged)
-
-
-@pytest.mark.extra("pymupdf")
-def test_a_damaged_page_without_text_keeps_its_place(damaged):
-    assert [text.strip() for text in pages("pymupdf", damaged)] == ["Kangaroo", "", "Wombat"]
-
-
-@pytest.mark.extra("pymupdf")
-def test_a_page_that_pdfium_cannot_read_has_no_picture(damaged):
-    assert PdfDocuments(str(damaged), parser="pymupdf").pictures(["damaged.pdf#2"]) == []
+def test_a_parser_that_loses_a_page_is_refused_instead_of_counting_on(damaged):
+    with pytest.raises(DatasetError, match=r"damaged\.pdf: .* by pypdf \(it finds 2 pages, PDFium 3\)"):
+        pages("pypdf", damaged)
 
 
 @pytest.mark.parametrize(
     ("build", "install"),
     [
-        (lambda: PdfDocuments("a", parser="pypdf"), r"corpus\.parser: pypdf needs pypdf, .*'ragsweep\[parsers\]'"),
-        (lambda: PdfDataset("n", "a", "b", parser="pymupdf"), r"dataset\.parser: pymupdf .*\[pymupdf\]' .*AGPL"),
-        (lambda: TextCorpus("a", html_parser="trafilatura"), r"corpus\.html_parser: trafilatura needs trafilatura"),
-        (lambda: TextCorpus("a", word_parser="docx2python"), r"corpus\.word_parser: docx2python needs docx2python"),
+        (lambda: PdfDocuments("a", parser="pypdf"), r"corpus\.parser: pypdf .*'ragsweep\[parsers\]'"),
+        (lambda: PdfDataset("n", "a", "b", parser="pypdf"), r"dataset\.parser: pypdf .*'ragsweep\[parsers\]'"),
     ],
 )
 def test_a_parser_that_is_not_installed_says_what_to_install(build, install, monkeypatch):
-    for name in ("pypdf", "pymupdf", "trafilatura", "docx2python"):
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(ConfigError, match=install):
         build()
 
+
+@pytest.mark.extra("documents")
+def test_an_archive_without_a_word_document_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        archive.writestr("a.txt", "x")
+    with pytest.raises(DatasetError, match=r"a\.docx: cannot be read as a Word document"):
+        TextCorpus(str(tmp_path)).read()
+
+
+# The recipe of docs/parsers.md
 
 PAGE = (
     """<html><body><nav>Home | Contact | Imprint</nav><article><h1>Iron</h1><p>{}</p></article></body></html>""".format(
@@ -213,53 +212,53 @@ PAGE = (
 )
 
 
-@pytest.mark.extra("documents", "parsers")
-def test_the_main_content_of_a_web_page_is_read_without_its_navigation(tmp_path):
+@pytest.fixture
+def recipe():
+    """The class of the recipe, with the line of the table that reads the texts by a library."""
+    page = (PROJECT / "docs/parsers.md").read_text(encoding="utf-8")
+    [code] = [text for text in page.split("```")[1::2] if text.startswith("python\n# plumber.py")]
+    lines = dict(re.findall(r"^\| (\w+) \| `(\[.*?\])` \|", page, re.MULTILINE))
+
+    def build(library, path):
+        names = {}
+        text = code.removeprefix("python\n")
+        if library != "pdfplumber":
+            text = text[: text.index("        import pdfplumber")]
+            text += f"        import {library}\n        return {lines[library]}\n"
+        exec(compile(text, "plumber.py", "exec"), names)
+        return names["MyDocuments"](str(path))
+
+    return build
+
+
+@pytest.mark.extra("recipes")
+@pytest.mark.parametrize("library", ["pdfplumber", "pymupdf"])
+def test_the_recipe_reads_the_pages_of_a_pdf(recipe, library, columns, tmp_path):
+    (tmp_path / "pdfs").mkdir()
+    columns.rename(tmp_path / "pdfs" / "columns.pdf")
+    [document] = recipe(library, tmp_path / "pdfs").read()
+    assert [page.unit for page in document.pages] == ["columns.pdf#1", "columns.pdf#2"]
+    assert Counter(document.text.split()) == Counter(" ".join([*LEFT, *RIGHT, *chain(*TABLE)]).split())
+    assert ("pregnancy. Give one tablet a day." in document.text) == (library == "pdfplumber")  # a line of the page
+
+
+@pytest.mark.extra("recipes")
+def test_the_recipe_reads_what_a_web_page_is_about(recipe, tmp_path):
     (tmp_path / "iron.html").write_text(PAGE)
-    texts = {
-        parser: TextCorpus(str(tmp_path), html_parser=parser).read()[0].text
-        for parser in ("markdownify", "trafilatura")
-    }
-    assert all("one hundred and eighty days" in text for text in texts.values())
-    assert [parser for parser, text in texts.items() if "Imprint" in text] == ["markdownify"]
+    [document] = recipe("trafilatura", tmp_path).read()
+    assert "one hundred and eighty days" in document.text
+    assert "Imprint" not in document.text
 
 
-@pytest.mark.extra("parsers")
-def test_a_parser_that_lacks_a_package_says_what_to_install(tmp_path, monkeypatch):
-    (tmp_path / "iron.html").write_text(PAGE)
-    for name in [each for each in sys.modules if each.partition(".")[0] in ("trafilatura", "justext")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "justext", None)
-    with pytest.raises(DatasetError, match=r"iron\.html: trafilatura lacks .*justext.*'ragsweep\[parsers\]'"):
-        TextCorpus(str(tmp_path), html_parser="trafilatura").read()
-
-
-@pytest.mark.extra("documents", "parsers")
-@pytest.mark.parametrize("parser", ["mammoth", "docx2python"])
-def test_an_archive_without_a_word_document_is_refused(parser, tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
-        archive.writestr("a.txt", "x")
-    with pytest.raises(DatasetError, match=r"a\.docx: cannot be read as a Word document"):
-        TextCorpus(str(tmp_path), word_parser=parser).read()
-
-
-@pytest.mark.extra("documents", "parsers")
-def test_the_header_of_a_word_document_is_read_by_one_parser_alone(tmp_path):
+@pytest.mark.extra("recipes")
+def test_the_recipe_reads_the_header_of_a_word_document(recipe, tmp_path):
     word = docx.Document()
-    word.add_heading("Iron", 1)
     word.add_paragraph("One tablet a day.")
     word.sections[0].header.paragraphs[0].text = "Draft of May"
-    table = word.add_table(1, 2)
-    table.cell(0, 0).text, table.cell(0, 1).text = "Dose", "60 mg"
     word.save(str(tmp_path / "iron.docx"))
-    texts = {
-        parser: TextCorpus(str(tmp_path), word_parser=parser).read()[0].text for parser in ("mammoth", "docx2python")
-    }
-    assert all({"Iron", "tablet", "Dose", "60", "mg"} <= {*text.split()} for text in texts.values())
-    assert [parser for parser, text in texts.items() if "Draft of May" in text] == ["docx2python"]
-    (tmp_path / "iron.docx").write_bytes((tmp_path / "iron.docx").read_bytes()[:2000])
-    with pytest.raises(DatasetError, match=r"iron\.docx: cannot be read as a Word document by docx2python \("):
-        TextCorpus(str(tmp_path), word_parser="docx2python").read()
+    [document] = recipe("docx2python", tmp_path).read()
+    assert "Draft of May" in document.text
+    assert "One tablet a day." in document.text
 
 
 REFERENCES = [*LEFT, "pregnancy.\nMeasure", *RIGHT, "contact. Refer below", f"{LEFT[0]} {LEFT[1]}", " ".join(RIGHT)]
@@ -298,7 +297,7 @@ def test_what_a_parser_loses_is_what_a_slow_loop_does_not_find(parser, spans):
 
 @pytest.mark.extra("parsers")
 def test_parsers_of_the_same_files_and_questions_have_one_source(spans, columns):
-    usual, other = spans("pdfium"), spans("pdfplumber")
+    usual, other = spans("pdfium"), spans("pypdf")
     assert usual.digest != other.digest
     assert usual.reading.source == other.reading.source
     assert usual.reading.parser != other.reading.parser

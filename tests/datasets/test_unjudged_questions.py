@@ -1,6 +1,7 @@
 """Questions that nobody has judged: they can be judged, and a sweep refuses them."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -66,16 +67,10 @@ def test_questions_without_judgments_can_be_ranked(tmp_path, texts, name):
 def test_judgments_are_added_to_questions_that_had_none(tmp_path, texts, name):
     path = tmp_path / name
     path.write_text({**FILES, **TOPICS}[name])
-    dataset = asked_in(path, texts)
-    made = dataset.with_judgments(GIVEN, dataset.load().documents)
-    judged = tmp_path / f"judged{path.suffix}"
-    judged.write_text(made.text)
-    if name in TOPICS:
-        questions = TrecQuestions(str(path), str(judged))
-    else:
-        questions = TableQuestions(str(judged), unit="document")
-    found = questions.read(texts.read()).judgments
-    assert sorted(found) == sorted(GIVEN)
+    (tmp_path / "qrels.tsv").write_text("".join("\t".join(map(str, each)) + "\n" for each in GIVEN))
+    found = replace(asked_in(path, texts), qrels=str(tmp_path / "qrels.tsv")).load()
+    assert sorted(found.judgments) == sorted(GIVEN)
+    assert found.unjudged == ""
 
 
 @pytest.mark.parametrize("name", [*FILES, *TOPICS])
@@ -119,8 +114,7 @@ def test_a_folder_of_beir_without_qrels_has_all_its_queries(beir):
     assert [query.query_id for query in collection.queries] == ["q0", "q1"]
     with pytest.raises(DatasetError, match=r"qrels/test\.tsv.* so nothing can be measured; ragsweep judge"):
         Dataset.from_collection(collection, PageChunker())
-    made = dataset.with_judgments([Judgment("q1", "c0", 1)], collection.documents)
-    (beir / "qrels" / "test.tsv").write_text(made.text)
+    (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tc0\t1\n")
     assert dataset.load().judgments == (Judgment("q1", "c0", 1),)
 
 

@@ -1,7 +1,5 @@
 """Exact search of the engines finds what our exact search finds."""
 
-from contextlib import nullcontext
-
 import pytest
 from postgres import address, postgres
 
@@ -9,9 +7,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
 from ragsweep.store.stage_store import Store
-from ragsweep_engines.lancedb import LanceDbIndex
 from ragsweep_engines.pgvector import PgvectorIndex
-from ragsweep_engines.qdrant import QdrantIndex
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +31,10 @@ def at_10(scifact: Dataset, ranking, metric):
 @pytest.mark.real_data
 @pytest.mark.soak  # as above
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("index", [QdrantIndex, LanceDbIndex, PgvectorIndex])
-def test_exact_search_of_an_engine_finds_the_passages_of_exact_search_on_scifact(
-    scifact, scifact_store, index, monkeypatch
-):
-    settings = {} if index is PgvectorIndex else {"store": scifact_store}
-    with postgres() if index is PgvectorIndex else nullcontext() as server:
-        monkeypatch.setenv("PGVECTOR_URL", address(server) if server else "")
-        found = ranking_of(scifact, index(exact=True, **settings), scifact_store)
+def test_exact_search_of_an_engine_finds_the_passages_of_exact_search_on_scifact(scifact, scifact_store, monkeypatch):
+    with postgres() as server:
+        monkeypatch.setenv("PGVECTOR_URL", address(server))
+        found = ranking_of(scifact, PgvectorIndex(exact=True), scifact_store)
     assert found.passages.tolist() == ranking_of(scifact, ExactIndex(), scifact_store).passages.tolist()
     assert found.recall_of_exact.min() == 1
     assert at_10(scifact, found, ndcg) == pytest.approx(0.6451, abs=0.0005)

@@ -9,7 +9,7 @@ from ragsweep.core.project import conf_folders
 from ragsweep.production.loading import refuse_if_not_alone
 
 
-@pytest.mark.parametrize("option", ["callable", "http", "traces", "chroma", "lancedb", "milvus", "postgres", "qdrant"])
+@pytest.mark.parametrize("option", ["callable", "http", "traces", "postgres", "qdrant"])
 def test_what_searches_elsewhere_is_refused_by_its_class_alone(option):
     [node] = [
         yaml.safe_load(file.read_text())

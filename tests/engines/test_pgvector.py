@@ -1,16 +1,21 @@
-"""pgvector: the conformance suite on a real PostgreSQL, what its settings do, and errors that repeat no secret."""
+"""pgvector: exact search and survival on a real PostgreSQL, what its settings do, and errors that repeat no secret."""
 
-import os
+import random
+import subprocess
+import sys
+import time
 import traceback
 
 import numpy as np
 import pytest
+from letters import LetterEncoder
 from postgres import PASSWORD, address, postgres
 
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import DenseRetriever, Search, rank
+from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
+from ragsweep.testing import RankerContract
 from ragsweep_engines.pgvector import PgvectorIndex
-from ragsweep_engines.testing import EngineContract, corpus, queries
 
 pytestmark = pytest.mark.extra("pgvector")
 
@@ -45,80 +50,161 @@ def tables(database):
     return [name for (name,) in run_in(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'ragsweep'")]
 
 
-class TestPgvector(EngineContract):
-    component = PgvectorIndex
+class TestDenseOverPgvector(RankerContract):
+    component = DenseRetriever
 
-    def damage(self, engine, store):
-        database = os.environ["PGVECTOR_URL"]
-        for table in tables(database):
-            run_in(database, f"DELETE FROM ragsweep.{table} WHERE row % 2 = 0")
+    def make(self, store, **settings):
+        return super().make(store, **{"encoder": LetterEncoder(), "index": PgvectorIndex()} | settings)
 
-    def put_foreign(self, engine, store):
-        database = os.environ["PGVECTOR_URL"]
-        names = ["public.corpus", "ragsweep.notes", "ragsweep.corpus_of_theirs"]
-        run_in(database, "CREATE SCHEMA ragsweep")
-        for name in names:
-            run_in(database, f"CREATE TABLE {name} AS SELECT 'not ours' AS text")
-        run_in(database, "COMMENT ON TABLE ragsweep.notes IS 'the notes of somebody else'")
-        return lambda: [run_in(database, f"SELECT xmin::text, text FROM {name}") for name in names]
+
+def passages(count=900, seed=0):
+    """Passages in three groups, one group after another; those of different groups are far apart."""
+    rng = np.random.default_rng(seed)
+    centres = np.eye(3, 32).repeat(300, axis=0)
+    embeddings = centres + 0.1 * rng.standard_normal(centres.shape)
+    return (embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True))[:count].astype(np.float32)
+
+
+def queries(of):
+    """Queries near some of the passages."""
+    near = of[np.linspace(0, len(of) - 1, 9).astype(int)] + 0.02 * np.random.default_rng(1).standard_normal((9, 32))
+    return (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
+
+
+def opened(of, **settings):
+    return PgvectorIndex(**settings).open(of, None)
+
+
+def assert_exact(found, of, asked, depth):
+    """The same passages as those of an exact search, in the same order, with the same scores."""
+    expected = ExactSearch(of)(asked, depth)
+    assert found.passages.tolist() == expected.passages.tolist()
+    assert found.scores.tolist() == expected.scores.tolist()
+
+
+@pytest.mark.parametrize("depth", [1, 10, 100])
+@pytest.mark.parametrize(
+    "of", [passages(), passages(40), passages(1), 1e3 * passages()], ids=["all", "40", "1", "long"]
+)
+def test_exact_search_finds_what_an_exact_search_finds(of, depth):
+    assert_exact(opened(of, exact=True)(queries(passages(len(of))), depth), of, queries(passages(len(of))), depth)
+
+
+@pytest.mark.parametrize("depth", [3, 12])
+def test_passages_of_the_same_score_are_in_the_order_of_the_corpus(depth):
+    of = passages(40)
+    of[5:35] = of[20]
+    assert_exact(opened(of, exact=True)(queries(of), depth), of, queries(of), depth)
+
+
+def test_products_within_their_roundings_are_told_apart():
+    of = np.full((40, 8), 1e4, np.float32) + np.random.default_rng(0).normal(scale=1e-3, size=(40, 8)).astype(
+        np.float32
+    )
+    asked = np.full((1, 8), 1e4, np.float32)
+    assert_exact(opened(of, exact=True)(asked, 5), of, asked, 5)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_query_alone_finds_what_it_finds_beside_others(exact):
+    search, asked = opened(passages(), exact=exact), queries(passages())
+    together = search(asked, 10)
+    for query in range(len(asked)):
+        assert search(asked[[query]], 10).passages.tolist() == together.row(query).passages.tolist()
+
+
+def test_an_approximate_search_finds_most_of_what_an_exact_search_finds():
+    """Scores and order are those of an exact search of what was found."""
+    of, asked = passages(), queries(passages())
+    found, best = opened(of)(asked, 10), ExactSearch(of)(asked, 10)
+    assert np.mean([np.isin(*rows).mean() for rows in zip(best.passages, found.passages, strict=True)]) >= 0.9
+    assert found.scores.tolist() == canonical_scores(asked, of, found.passages).tolist()
+    assert (np.diff(found.scores) <= 0).all()
+
+
+def test_a_table_is_built_once_and_those_of_other_passages_lie_beside_it(database):
+    opened(passages(), exact=True)
+    [table] = tables(database)
+    before = run_in(database, f"SELECT 'ragsweep.{table}'::regclass::oid")
+    searches = [(of, opened(of, exact=True)) for of in (passages(), passages(seed=1), passages(40))]
+    assert run_in(database, f"SELECT 'ragsweep.{table}'::regclass::oid") == before
+    assert len(tables(database)) == 3
+    for of, search in searches:
+        assert_exact(search(queries(of), 10), of, queries(of), 10)
+
+
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM {table} WHERE row = 7", "UPDATE {table} SET row = 4000 WHERE row = 899"]
+)
+def test_a_table_that_somebody_has_changed_is_named_and_not_searched(database, change):
+    opened(passages(), exact=True)
+    [table] = tables(database)
+    run_in(database, change.format(table=f"ragsweep.{table}"))
+    with pytest.raises(RetrieverError, match=f"somebody has changed the table ragsweep.{table}; drop it"):
+        opened(passages(), exact=True)
+
+
+BUILD = """
+import sys
+
+import numpy as np
+
+from ragsweep_engines.pgvector import PgvectorIndex
+
+passages = np.load(sys.argv[1])
+for number in range(int(sys.argv[2])):
+    print(number, flush=True)
+    PgvectorIndex(exact=True).open(np.roll(passages, number, axis=0), None)
+"""
+
+
+def building(folder, tables):
+    """A process that builds a table of the same passages in another order, again and again."""
+    np.save(folder / "passages.npy", passages())
+    command = [sys.executable, "-c", BUILD, str(folder / "passages.npy"), str(tables)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.usefixtures("processes")
+def test_what_a_killed_process_was_building_is_built_again(tmp_path):
+    process = building(tmp_path, 500)
+    for _ in range(3):
+        process.stdout.readline()
+    time.sleep(random.random() * 0.3)
+    process.kill()
+    last = [2, *map(int, process.communicate()[0].split())][-1]
+    for number in (last - 1, last):
+        of = np.roll(passages(), number, axis=0)
+        assert_exact(opened(of, exact=True)(queries(of), 10), of, queries(of), 10)
+
+
+@pytest.mark.usefixtures("processes")
+def test_two_processes_build_a_table_once(database, tmp_path):
+    both = [building(tmp_path, 1) for _ in range(2)]
+    assert [process.communicate(timeout=60)[0] for process in both] == ["0\n"] * 2
+    assert [process.returncode for process in both] == [0, 0]
+    assert len(tables(database)) == 1
+    assert_exact(opened(passages(), exact=True)(queries(passages()), 10), passages(), queries(passages()), 10)
 
 
 @pytest.mark.parametrize("setting", [{"m": 16}, {"ef_construction": 100}, {"ef_search": 200}], ids=str)
 def test_every_setting_of_the_graph_changes_what_is_found(setting):
-    of, settings = corpus(), {"m": 2, "ef_construction": 32, "ef_search": 12}
-    found = [PgvectorIndex(**each).open_corpus(of)(queries(of), 12) for each in (settings, settings | setting)]
+    of, settings = passages(), {"m": 2, "ef_construction": 32, "ef_search": 12}
+    found = [opened(of, **each)(queries(of), 12) for each in (settings, settings | setting)]
     assert not np.array_equal(found[0].passages, found[1].passages)
 
 
-COMMENT = "COMMENT ON TABLE {table} IS 'ragsweep corpus"
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM {table} WHERE row = 7",
-        "UPDATE {table} SET embedding = '[" + ",".join(["1"] * 32) + "]' WHERE row = 0",
-        "DROP INDEX {index}",
-        COMMENT + " of the attic'",
-    ],
-)
-def test_a_table_that_is_not_as_it_was_written_is_built_again(database, capsys, damage):
-    first = PgvectorIndex().open_corpus(corpus())(queries(corpus()), 10).passages
-    [table] = tables(database)
-    [index] = run_in(
-        database, f"SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'ragsweep.{table}'::regclass"
-    )
-    run_in(database, damage.format(table=f"ragsweep.{table}", index=index[0]))
-    assert np.array_equal(PgvectorIndex().open_corpus(corpus())(queries(corpus()), 10).passages, first)
-    [line] = capsys.readouterr().err.splitlines()
-    assert f"ragsweep.{table} is damaged" in line
-    PgvectorIndex().open_corpus(corpus())
-    assert capsys.readouterr().err == ""
-
-
-def test_a_table_of_somebody_else_is_refused_and_left_as_it_is(database):
-    PgvectorIndex().open_corpus(corpus())
-    [table] = tables(database)
-    run_in(database, f"COMMENT ON TABLE ragsweep.{table} IS 'of somebody else'")
-    run_in(database, f"DELETE FROM ragsweep.{table} WHERE row > 3")
-    with pytest.raises(RetrieverError, match=f"ragsweep.{table} was not made by ragsweep"):
-        PgvectorIndex().open_corpus(corpus())
-    assert run_in(database, f"SELECT count(*) FROM ragsweep.{table}") == [(4,)]
-
-
 def test_no_more_passages_come_back_than_the_graph_search_holds():
-    assert PgvectorIndex(ef_search=3).open_corpus(corpus())(queries(corpus()), 10).passages.shape == (9, 3)
+    assert opened(passages(), ef_search=3)(queries(passages()), 10).passages.shape == (9, 3)
 
 
 def test_a_setting_of_the_search_builds_no_other_table(database):
-    for engine in (PgvectorIndex(ef_search=10), PgvectorIndex(ef_search=20)):
-        engine.open_corpus(corpus())
+    for settings in ({"ef_search": 10}, {"ef_search": 20}):
+        opened(passages(), **settings)
     assert len(tables(database)) == 1
-    for engine in (PgvectorIndex(m=4), PgvectorIndex(exact=True)):
-        engine.open_corpus(corpus())
+    for settings in ({"m": 4}, {"exact": True}):
+        opened(passages(), **settings)
     assert len(tables(database)) == 3
-    PgvectorIndex().delete(corpus().digest)  # of whatever settings
-    assert tables(database) == []
 
 
 def test_a_ranker_is_told_the_recall_and_the_size_on_the_server(letters, store):
@@ -177,10 +263,10 @@ def test_a_check_leaves_nothing_on_the_server(database):
 
 
 def test_a_server_that_goes_away_is_told_without_its_address(database):
-    search = PgvectorIndex(exact=True).open_corpus(corpus())
+    search = opened(passages(), exact=True)
     run_in(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ragsweep'")
     with pytest.raises(ConfigError, match=r"^index=pgvector: the server of PGVECTOR_URL cannot be used: it has ended"):
-        search(queries(corpus()), 10)
+        search(queries(passages()), 10)
 
 
 def test_a_run_is_refused_before_it_is_recorded(application, dataset, server):

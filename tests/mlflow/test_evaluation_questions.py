@@ -1,20 +1,19 @@
-"""`questions=mlflow` and `ragsweep convert --to mlflow`, on a real store of MLflow."""
+"""`questions=mlflow`, on a real store of MLflow."""
 
+import json
 import os
 import shutil
-import warnings
-from dataclasses import replace
+from pathlib import Path
 
 import mlflow
 import pytest
+from application import PROJECT
 from mlflow import MlflowClient
 from omegaconf import DictConfig
 
-from ragsweep.app.commands import convert
-from ragsweep.core.errors import DatasetError, RagsweepError
-from ragsweep.datasets import Collection, Document, Judgment, Query
+from ragsweep.core.errors import RagsweepError
+from ragsweep.datasets import Document
 from ragsweep.mlflow import MlflowQuestions
-from ragsweep.mlflow.evaluation_questions import write
 from ragsweep.testing import QuestionsContract
 
 DOCUMENTS = tuple(
@@ -42,36 +41,6 @@ def add(store, name, *records, **tags):
 
 def row(query, expected, **tags):
     return {"inputs": {"query": query}, "expectations": {"expected_documents": expected}, "tags": tags}
-
-
-def test_what_is_written_is_read_again(manual, store):
-    unit, lost, _ = write(manual, "manual", store)
-    assert (unit, lost) == ("page", [])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        asked = MlflowQuestions("manual", unit, store.uri).read(manual.documents)
-    assert asked.queries == manual.queries
-    assert asked.judgments == manual.judgments
-    [dataset] = MlflowClient(store.uri).search_datasets(filter_string="name = 'manual'")
-    assert dataset.tags["ragsweep.digest"] == manual.digest
-    with pytest.raises(DatasetError, match="has a dataset 'manual' already"):
-        write(manual, "manual", store)
-
-
-def test_a_change_is_told(manual, store):
-    write(manual, "manual", store)
-    questions = MlflowQuestions("manual", "page", store.uri)
-    with pytest.warns(UserWarning, match="not those that were written"):
-        questions.read((replace(manual.documents[0], text=manual.documents[0].text.replace("vaccine", "v4ccine")),))
-    query = manual.queries[5].text
-    [dataset] = MlflowClient(store.uri).search_datasets(filter_string="name = 'manual'")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLFLOW_TRACKING_URI", store.uri)
-        dataset.merge_records([row(query, ["7"])])
-    with pytest.warns(UserWarning, match="not those that were written") as told:
-        asked = questions.read(manual.documents)
-    assert len(told) == 1
-    assert [each.query_id for each in asked.queries] == [each.query_id for each in manual.queries]
 
 
 def test_datasets_of_others_are_read(store):
@@ -119,43 +88,6 @@ def test_documents_can_be_judged(store):
     assert "a.pdf" in str(asked.faults.found[0])
 
 
-@pytest.mark.parametrize(("unit", "judged"), [("page", "m.pdf#3"), ("document", "m.pdf")])
-def test_without_documents_no_judgment_is_lost(unit, judged, store):
-    collection = Collection("bare", unit, (), (Query("1", "Which?"), Query("2", "And?")), (Judgment("1", judged, 2),))
-    key, lost, asked = write(collection, "bare", store)
-    assert (key, lost, asked.judgments) == (unit, [], collection.judgments)
-    assert MlflowQuestions("bare", key, uri=store.uri).read(()).judgments == collection.judgments
-
-
-def test_a_dataset_without_a_judgment_is_not_written(store):
-    collection = Collection("none", "page", (), (Query("1", "Which?"),), ())
-    with pytest.raises(DatasetError, match="none: has no judgment to write"):
-        write(collection, "none", store)
-    with pytest.raises(RagsweepError, match="has 0 datasets"):
-        MlflowQuestions("none", uri=store.uri).read(())
-
-
-def test_questions_keep_ids_types_and_order(store):
-    queries = [
-        Query(f"q{n}", f"What is {n}?", "odd" if n % 2 else "even", (("hint", str(n)),)) for n in range(12, 0, -1)
-    ]
-    judgments = tuple(Judgment(query.query_id, "a.pdf#1", 2) for query in queries)
-    given = Collection("ours", "page", DOCUMENTS, tuple(queries), judgments)
-    write(given, "ours", store)
-    asked = MlflowQuestions("ours", uri=store.uri).read(DOCUMENTS)
-    assert asked.queries == given.queries
-    assert asked.judgments == given.judgments
-
-
-def test_what_mlflow_cannot_keep_is_said(store, capsys):
-    queries = tuple(Query(name, "What is one?") for name in ("first", "second"))
-    judgments = tuple(Judgment(query.query_id, "a.pdf#1", 1) for query in queries)
-    convert.as_evaluation_dataset(Collection("ours", "page", DOCUMENTS, queries, judgments), "ours", store)
-    said = capsys.readouterr()
-    assert "lost: 1 query with the text of an earlier one\n" in said.err
-    assert "ours: 1 query, 1 judgment\n" in said.out
-
-
 def test_what_is_not_there_is_named(store):
     with pytest.raises(RagsweepError, match="has 0 datasets 'nosuch'"):
         MlflowQuestions("nosuch", uri=store.uri).read(DOCUMENTS)
@@ -185,19 +117,24 @@ def test_mlflows_default_store_stays_as_it_was(before, store, monkeypatch):
     mlflow.set_tracking_uri(None)
 
 
-def test_a_run_measures_the_same(application, dataset):
-    done = application.script("convert", *dataset, "--to", "mlflow", "--out", "small")
+def test_the_recipe_makes_the_dataset_of_a_table(application, dataset, monkeypatch, tmp_path):
+    table = next(each.partition("=")[2] for each in dataset if each.startswith("dataset.queries="))
+    monkeypatch.chdir(tmp_path)
+    done = application.run(*dataset, "retriever=sparse")
     assert done.returncode == 0, done.stderr
-    assert "questions=mlflow questions.dataset=small questions.unit=page" in done.stdout
+    rows = json.loads(Path(table).read_text())
+    numbered = [json.dumps({"id": str(number), **row}) for number, row in enumerate(rows, 1)]
+    Path("questions.jsonl").write_text("\n".join(numbered))
+    page = (PROJECT / "docs/mlflow_evaluation.md").read_text()
+    [recipe] = [text for text in page.split("```")[1::2] if "merge_records" in text]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", application.uri)
+    exec(compile(recipe.removeprefix("python\n"), "recipe", "exec"), {})
     path = next(each.partition("=")[2] for each in dataset if each.startswith("dataset.documents="))
-    questions = ["questions=mlflow", "questions.dataset=small", f"questions.uri={application.uri}"]
-    for given in (dataset, ["corpus=pdf", f"corpus.path={path}", *questions, "dataset.name=small"]):
-        done = application.run(*given, "retriever=sparse")
-        assert done.returncode == 0, done.stderr
+    questions = ["questions=mlflow", "questions.dataset=manual", f"questions.uri={application.uri}"]
+    done = application.run("corpus=pdf", f"corpus.path={path}", *questions, "dataset.name=small", "retriever=sparse")
+    assert done.returncode == 0, done.stderr
     one, other = application.runs()
     assert one.data.metrics["ndcg"] == other.data.metrics["ndcg"]
-    digests = {run.inputs.dataset_inputs[0].dataset.digest for run in (one, other)}
-    assert len(digests) == 1
 
 
 class TestMlflow(QuestionsContract):

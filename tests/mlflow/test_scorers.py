@@ -177,7 +177,7 @@ def test_mlflow_evaluates_with_them(traced):
     assert sum("expected_facts" in error for error in errors) == 1
 
 
-@pytest.mark.extra("frameworks")
+@pytest.mark.extra("recipes")
 def test_spans_of_langchain_and_llama_index_are_read(traced):
     """As their autologging leaves them."""
     from langchain_core.documents import Document

@@ -19,7 +19,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.trec_files import identifier
 from ragsweep.datasets import RecursiveChunker
 from ragsweep.production.loading import documents_of, passages_of, refuse_if_not_alone
-from ragsweep.retrieval import CentroidClassifier, RoutedRetriever, SparseRetriever, SpellCheck
+from ragsweep.retrieval import LogisticClassifier, RoutedRetriever, SparseRetriever, SpellCheck
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import in_stages
 
@@ -350,7 +350,7 @@ def test_a_run_within_a_budget_is_refused(application):
 
 def test_what_learns_from_judgments_is_refused(letters):
     sparse = SparseRetriever(NO_STORE)
-    routed = RoutedRetriever({"one": sparse, "two": sparse}, CentroidClassifier(letters))
+    routed = RoutedRetriever({"one": sparse, "two": sparse}, LogisticClassifier(letters))
     with pytest.raises(ConfigError, match="RoutedRetriever cannot be exported: it learns from judgments"):
         refuse_if_not_alone(in_stages(routed, None, None, None), "run")
     refuse_if_not_alone(in_stages(sparse, SpellCheck(NO_STORE), None, None), "run")

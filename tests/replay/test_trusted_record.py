@@ -192,9 +192,9 @@ def test_all_that_has_to_be_named_is_named_at_once(today):
 STAGES_OF_OURS = [
     ["retriever=three_way", "encoder=wordllama", "chunker.unit=tokens"],
     ["retriever=routed", "reranker=encoder", "dynamic_k=gap"],
-    ["query=hyde", "reranker=likelihood"],
-    ["query=multi", "reranker=late_interaction"],
-    ["query=prf", "reranker=mmr"],
+    ["query=hyde", "dynamic_k=confidence"],
+    ["query=multi", "fusion=rrf"],
+    ["query=spellcheck", "reranker=mmr"],
     ["retriever=pipeline", "+query@retriever.rewriter=spellcheck", "+reranker@retriever.reranker=mmr"],
 ]
 

@@ -30,7 +30,7 @@ def words(references=0, **lost):
     ("lost", "expected"),
     [
         ({"pypdf": 6, "pdfium": 0}, "References: pypdf loses 6 of 144; pdfium loses none."),
-        ({"pypdf": 6, "pdfium": 0, "pymupdf": 0}, "References: pypdf loses 6 of 144; pdfium, pymupdf lose none."),
+        ({"pypdf": 6, "pdfium": 0, "mupdf": 0}, "References: pypdf loses 6 of 144; pdfium, mupdf lose none."),
         ({"pypdf": 0, "pdfium": 0}, "Compared on 20 questions"),
     ],
 )

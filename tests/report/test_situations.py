@@ -82,7 +82,7 @@ def within_budgets(rows_at):
 def parsed(rows, **more):
     """Runs that differ by the parser of the documents, and have further settings in common."""
     made = []
-    for name, run in zip(("pdfium", "pdfplumber"), runs(rows, tokens=(317, 300)), strict=True):
+    for name, run in zip(("pdfium", "pypdf"), runs(rows, tokens=(317, 300)), strict=True):
         facts = replace(run.facts, source="the same files", parser=name)
         swept = {"corpus.parser": name, **more}
         settings = {**run.settings, **{key: str(value) for key, value in swept.items()}}

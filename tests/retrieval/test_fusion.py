@@ -11,10 +11,6 @@ from hypothesis import strategies as st
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import (
     NOTHING,
-    CombMax,
-    CombMin,
-    CombMnz,
-    InverseSquareRank,
     ReciprocalRankFusion,
     WeightedSum,
     minmax,
@@ -30,18 +26,12 @@ DIFFERENT = st.dictionaries(st.integers(0, 7), st.integers(-99, 99), min_size=2)
 FUSIONS = {
     "minmax": WeightedSum(),
     "zscore": WeightedSum(norm="zscore"),
-    "dbsf": WeightedSum(norm="dbsf"),
     "sum": WeightedSum(norm="none"),
-    "max": CombMax(),
-    "min": CombMin(),
-    "mnz": CombMnz(),
     "rrf": ReciprocalRankFusion(),
-    "isr": InverseSquareRank(),
 }
 WEIGHTED = {
     "minmax": WeightedSum,
     "zscore": lambda weights: WeightedSum(weights, norm="zscore"),
-    "dbsf": lambda weights: WeightedSum(weights, norm="dbsf"),
     "rrf": lambda weights: ReciprocalRankFusion(weights=weights),
 }
 CANDIDATES = st.lists(st.dictionaries(st.integers(0, 7), SCORES), min_size=QUERIES, max_size=QUERIES)
@@ -137,13 +127,8 @@ def fuse_of_ranx(ranx):
         (WeightedSum([0.2, 0.5, 0.3], norm="zscore"), "zmuv", ("wsum", {"weights": [0.2, 0.5, 0.3]})),
         (WeightedSum([1, 1, 1], norm="none"), None, ("sum", {})),
         (WeightedSum([1, 1, 1], norm="zscore"), "zmuv", ("sum", {})),
-        (CombMax(), "min-max", ("max", {})),
-        (CombMin(norm="zscore"), "zmuv", ("min", {})),
-        (CombMnz(), "min-max", ("mnz", {})),
-        (CombMnz(norm="none"), None, ("mnz", {})),
         (ReciprocalRankFusion(), None, ("rrf", {"k": 60})),
         (ReciprocalRankFusion(constant=3), None, ("rrf", {"k": 3})),
-        (InverseSquareRank(), None, ("isr", {})),
     ],
 )
 @FEW
@@ -151,19 +136,6 @@ def fuse_of_ranx(ranx):
 def test_scores_equal_those_of_ranx(fuse_of_ranx, fusion, norm, method, rankings):
     [fused] = retrieved(fusion.fuse([ranking(each) for each in rankings]))
     assert dict(fused) == pytest.approx(fuse_of_ranx(rankings, norm, *method), abs=1e-9)
-
-
-@pytest.mark.extra("qdrant")
-@FEW
-@given(st.lists(st.dictionaries(st.integers(0, 7), st.integers(-99, 99), min_size=1), min_size=1, max_size=4))
-def test_distribution_based_fusion_is_that_of_qdrant(rankings):
-    from qdrant_client.hybrid import fusion
-    from qdrant_client.models import ScoredPoint
-
-    points = [[ScoredPoint(id=each, version=0, score=score) for each, score in of.items()] for of in rankings]
-    expected = {point.id: point.score for point in fusion.distribution_based_score_fusion(points, limit=100)}
-    [fused] = retrieved(WeightedSum([1] * len(rankings), norm="dbsf").fuse([ranking(each) for each in rankings]))
-    assert dict(fused) == pytest.approx(expected, abs=1e-9)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
@@ -174,7 +146,7 @@ def test_standard_scores_are_deviations_of_the_population(values):
         assert score * deviation == pytest.approx(values[passage] - mean, abs=1e-6)
 
 
-@pytest.mark.parametrize(("norm", "score"), [("minmax", 1.0), ("zscore", 0.0), ("dbsf", 0.5), ("none", 0.1)])
+@pytest.mark.parametrize(("norm", "score"), [("minmax", 1.0), ("zscore", 0.0), ("none", 0.1)])
 def test_equal_scores_are_all_normalised_to_the_same(norm, score):
     assert retrieved(WeightedSum(norm=norm).fuse([ranking(dict.fromkeys(range(3), 0.1))])) == [
         [(passage, score) for passage in range(3)]
@@ -235,9 +207,6 @@ def test_weights_of_0_alone_are_refused():
     [
         (WeightedSum(), WeightedSum(norm="zscore")),
         (WeightedSum(), WeightedSum([0.9, 0.1])),
-        (CombMax(), CombMax(norm="none")),
-        (CombMin(), CombMin(norm="none")),
-        (CombMnz(), CombMnz(norm="none")),
         (ReciprocalRankFusion(), ReciprocalRankFusion(constant=0)),
         (ReciprocalRankFusion(), ReciprocalRankFusion(weights=[0.9, 0.1])),
     ],

@@ -27,7 +27,7 @@ def swept(application, dataset, *given):
 
 @pytest.fixture(scope="module")
 def fused(shared_application, dataset):
-    three = ["retriever=three_way", "retriever.rankers.dense.encoder=wordllama", "retriever.fusion=rrf,max"]
+    three = ["retriever=three_way", "retriever.rankers.dense.encoder=wordllama", "retriever.fusion=rrf,minmax"]
     return swept(shared_application, dataset, *three)
 
 
@@ -37,7 +37,7 @@ def limited(shared_application, dataset):
 
 
 def test_runs_are_named_by_their_fusion(fused):
-    assert set(fused) == {"fusion=rrf", "fusion=max"}
+    assert set(fused) == {"fusion=rrf", "fusion=minmax"}
     assert len({run.data.tags["config.digest"] for run in fused.values()}) == 2
 
 
@@ -67,7 +67,7 @@ def test_a_run_with_an_option_by_name_is_reproduced(fused, shared_application, d
             "score: 1 / (60 + rank in dense) + 1 / (60 + rank in static) + 1 / (60 + rank in sparse)\n"
             "norm:  1 / (60 + rank in this part)\n",
         ),
-        ("max", "score: the largest norm of dense, static, sparse\nnorm:  the score of this part, from 0 "),
+        ("minmax", " * norm of static + 0.333333 * norm of sparse\nnorm:  the score of this part, from 0 "),
     ],
 )
 def test_an_explanation_says_how_the_score_is_made(fused, shared_application, dataset, name, lines):

@@ -103,8 +103,8 @@ def test_another_version_of_a_package_that_it_imports_is_another_code(monkeypatc
 
 def test_a_package_of_an_extra_is_not(monkeypatch):
     """Installing one must not encode every corpus again; a component names what it uses as `libraries`."""
-    assert "onnxruntime" in code._imports(code._file("ragsweep.models.encoders.backends", "ragsweep"), "x")
-    assert code._package_of("onnxruntime", "ragsweep") is None
+    assert "openai" in code._imports(code._file("ragsweep.models.language.sending", "ragsweep"), "x")
+    assert code._package_of("openai", "ragsweep") is None
 
 
 def test_what_is_a_letter_belongs_to_the_code(package, monkeypatch):

@@ -16,7 +16,6 @@ from ragsweep.datasets.model.collection import Collection, Judgment, Query
 from ragsweep.datasets.model.dataset import Dataset, Qrels
 from ragsweep.models.language.language_model import Completion
 from ragsweep.retrieval import (
-    CentroidClassifier,
     DenseRetriever,
     EncoderReranker,
     ExactIndex,
@@ -24,9 +23,9 @@ from ragsweep.retrieval import (
     GapCutoff,
     HybridRetriever,
     HypotheticalPassage,
+    LogisticClassifier,
     Names,
     PipelineRetriever,
-    PseudoRelevanceFeedback,
     Ranking,
     ReciprocalRankFusion,
     RoutedRetriever,
@@ -53,7 +52,7 @@ def ranking_task(retriever, store=NO_STORE, turn=0, **stages):
     return RankingTask(Memory(turn=turn), PageChunker(), retriever, evaluation, 3, 0, store, **stages)
 
 
-# Components that stand where ours need a model or an engine
+# Components that stand where ours need a model
 
 
 class LowerCase:
@@ -61,19 +60,6 @@ class LowerCase:
 
     def rewrite(self, queries):
         return [query.lower() for query in queries]
-
-
-@dataclass(frozen=True)
-class OwnEngine:
-    """An index that keeps the corpus itself."""
-
-    name = "own"
-
-    def open_corpus(self, corpus):
-        return ExactIndex().open(corpus.embeddings, lambda settings, build: build())
-
-    def delete(self, corpus_digest):
-        """Has built nothing."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +95,13 @@ SEAMS = [
     (GapCutoff, "rerank"),
     (LowerCase, "rewrite"),
     (SpellCheck, "expand"),
-    (PseudoRelevanceFeedback, "expand"),
     (HypotheticalPassage, "expand"),
     (AsksRanker, "expand"),
     (Telling, "ask_each"),
     (Telling, "complete"),
     (LetterEncoder, "encode"),
     (ExactIndex, "open"),
-    (OwnEngine, "open_corpus"),
-    (CentroidClassifier, "learn"),
+    (LogisticClassifier, "learn"),
     (PageChunker, "split"),
 ]
 
@@ -126,12 +110,11 @@ def tasks(store=NO_STORE, turn=0):
     """Runs that have a component at every seam."""
     encoder = LetterEncoder()
     dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
-    engine = DenseRetriever(encoder, store, OwnEngine())
-    routed = RoutedRetriever({"dense": dense, "sparse": sparse}, CentroidClassifier(encoder, store), folds=2)
-    fused = FusedRetriever({"engine": engine, "sparse": sparse}, ReciprocalRankFusion())
+    routed = RoutedRetriever({"dense": dense, "sparse": sparse}, LogisticClassifier(encoder, store), folds=2)
+    fused = FusedRetriever({"dense": dense, "sparse": sparse}, ReciprocalRankFusion())
     stages = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
     return [
-        ranking_task(HybridRetriever(dense, sparse), store, turn, query=PseudoRelevanceFeedback(), **stages),
+        ranking_task(HybridRetriever(dense, sparse), store, turn, query=SpellCheck(), **stages),
         ranking_task(routed, store, turn, query=AsksRanker()),
         ranking_task(fused, store, turn, query=LowerCase()),
         ranking_task(sparse, store, turn, query=SpellCheck()),
@@ -177,7 +160,7 @@ def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
 
 @pytest.mark.usefixtures("long_work")
 def test_a_classifier_learns_types_as_numbers_and_those_of_other_folds_only(handed):
-    for embeddings, types in (arguments for arguments, _ in handed[CentroidClassifier, "learn"]):
+    for embeddings, types in (arguments for arguments, _ in handed[LogisticClassifier, "learn"]):
         assert len(embeddings) == len(types) == len(TOPICS)  # half of the queries
         assert {*types.tolist()} == {0, 1}
 
@@ -381,5 +364,5 @@ def test_a_search_takes_no_judgments():
 
     What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
     """
-    known = {"passages", "queries", "names", "names_digest", "feedback", "unranked", "own"}
+    known = {"passages", "queries", "names", "names_digest", "unranked", "own"}
     assert {each.name for each in fields(Search)} == known

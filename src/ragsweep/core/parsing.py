@@ -6,7 +6,6 @@ import codecs
 import gzip
 import io
 import json
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,7 +20,6 @@ MB = 10**6
 ZIPPED = ("gzip", "x-gzip", "deflate")
 GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # what zlib tells from the first bytes
 LONGEST_NAME = 40  # of a kind of packing that is shown
-NOT_SPACE = re.compile(r"\S")
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what a file in UTF-16 begins with, as spreadsheets write them
 
 
@@ -57,38 +55,6 @@ def from_json(text: str, *, allow_nan: bool = False) -> Any:
         raise
     except UNREADABLE as error:
         raise _malformed(error) from error
-
-
-def json_values(text: str) -> Iterator[tuple[int, Any]]:
-    """The values of a text in which JSON values stand one after the other, each with the line on which it begins.
-
-    So programs write that add to a file: a value a line, or each on lines of its own. NaN and infinities may be in it.
-
-    Raises:
-        MalformedError: As of `from_json`, with the line of the text.
-    """
-    start = _after_space(text, 0)
-    line = 1 + text.count("\n", 0, start)
-    while start < len(text):
-        try:
-            value, end = WITH_NAN.raw_decode(text, start)
-            _shallow(value)
-        except MalformedError as error:
-            error.line = line
-            raise
-        except UNREADABLE as error:
-            malformed = _malformed(error)
-            malformed.line = malformed.line or line
-            raise malformed from error
-        yield line, value
-        start, before = _after_space(text, end), start
-        line += text.count("\n", before, start)
-
-
-def _after_space(text: str, start: int) -> int:
-    """Where the next character is that is no white space."""
-    found = NOT_SPACE.search(text, start)
-    return found.start() if found else len(text)
 
 
 def _malformed(error: Exception) -> MalformedError:

@@ -52,15 +52,11 @@ def option_file(group: str, option: str) -> Path | None:
 
 
 def register_resolvers() -> None:
-    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}`, `${folder_name:PATH}` and `${choices:}`.
-
-    `${only_with:SETTING,VALUE}` is the value where the setting is not null: a record names no server that is not used.
-    """
+    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}`, `${folder_name:PATH}` and `${choices:}`."""
     register_resolver("project", lambda path: str(project() / path))
     register_resolver("data", lambda path: str(placed(f"{DATA}/{path}")))
     register_resolver("folder_name", lambda path: Path(path).resolve().name)
     register_resolver("sweep_id", sweep_id)
-    register_resolver("only_with", lambda setting, value: None if setting is None else value)
     register_resolver("choices", lambda: "")  # of the help, which `ragsweep run --help` fills in
 
 

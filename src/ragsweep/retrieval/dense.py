@@ -10,20 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices, Scores
-from ragsweep.core.digest import digest, digest_texts
-from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
+from ragsweep.core.digest import digest_texts
+from ragsweep.core.errors import EncoderError, RetrieverError
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.models.encoders.prompts import prompted_for
-from ragsweep.models.encoders.reduction import Reducible, unquantized
-from ragsweep.models.encoders.similarity import by_dot
-from ragsweep.retrieval.feedback import rocchio
-from ragsweep.retrieval.indexes.engine import Corpus, Engine, OpensCorpus
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
-from ragsweep.retrieval.indexes.quantized import QuantizedIndex
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
 from ragsweep.retrieval.ranking_checks import checked_ranking, expect_encoder, expect_method
@@ -38,37 +33,25 @@ class DenseRetriever(Thresholded):
     """Ranks passages by the cosine of their embedding and the query's, or by the inner product if the encoder says so.
 
     Attributes:
-        encoder: Gives the embeddings, and says in how many bytes they are searched.
+        encoder: Gives the embeddings.
         store: Keeps embeddings, indexes and rankings.
-        index: Finds the passages; quantised ones are searched without an index.
+        index: Finds the passages.
     """
 
     role: ClassVar[str] = "dense"
-    uses_feedback: ClassVar[bool] = True
 
     encoder: Encoder
     store: Store
-    index: Index | Engine = field(default_factory=ExactIndex)
+    index: Index = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
-        if not isinstance(self.index, OpensCorpus):
-            expect_method(self.index, "open", "index")
-        if isinstance(self._searched, QuantizedIndex) and not isinstance(self.index, ExactIndex):
-            found = type(self.index).__name__
-            raise ConfigError(f"encoder.quantize: quantised embeddings are searched with index=exact, found {found}")
-
-    @property
-    def _searched(self) -> Index | Engine:
-        encoder = self.encoder
-        if isinstance(encoder, Reducible) and encoder.quantize is not None:
-            return QuantizedIndex(encoder.quantize, encoder.rescore, encoder.oversample)
-        return self.index
+        expect_method(self.index, "open", "index")
 
     @property
     def chooses_by_depth(self) -> bool:
         """Whether codes choose what embeddings order."""
-        return isinstance(self._searched, ChoosesByDepth) and self._searched.chooses_by_depth
+        return isinstance(self.index, ChoosesByDepth) and self.index.chooses_by_depth
 
     @property
     def passages_needed(self) -> int:
@@ -81,7 +64,7 @@ class DenseRetriever(Thresholded):
         return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1}, vary="sweep the encoder instead")
 
     def check(self, search: Search) -> None:
-        """Let an engine say what is wrong with it before anything is recorded."""
+        """Let an index say what is wrong with it before anything is recorded."""
         if isinstance(self.index, ChecksItself):
             self.index.check()
 
@@ -92,50 +75,32 @@ class DenseRetriever(Thresholded):
         if queries.shape[1] != passages.shape[1]:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
-        asked, feedback, length_1 = queries, search.feedback, not by_dot(self.encoder)
-        if feedback is not None:
-            queries = rocchio(feedback, queries, passages, length_1=length_1)
-        encoder = unquantized(self.encoder)
-        texts = [identity(prompted_for(encoder, "passage")), digest_texts(search.passages)]
-        searched = self._searched
+        texts = [identity(prompted_for(self.encoder, "passage")), digest_texts(search.passages)]
         index: dict[str, npt.NDArray[Any]] = {}
 
         def keep(settings: Sequence[Any], build: Callable[[], Arrays]) -> Arrays:
             index.update(self.store.get("index", [*texts, *settings], build))
             return index
 
-        if isinstance(searched, OpensCorpus):
-            documents = search.names().documents if search.names is not None else None
-            find = searched.open_corpus(Corpus(passages, digest(texts), search.passages, documents))
-        else:
-            find = searched.open(passages, keep)
+        find = self.index.open(passages, keep)
         if not callable(find):
             expected = "expected a function of queries and depth"
-            raise RetrieverError(f"index: {kind_of(searched)} opened {type(find).__name__}, {expected}")
+            raise RetrieverError(f"index: {kind_of(self.index)} opened {type(find).__name__}, {expected}")
         with progress(searching(passages, queries), len(queries)):
-            found = checked_ranking(find(queries, depth), search, depth, kind_of(searched))
-
-        def find_one(row: int) -> Ranking:
-            query = asked[[row]]
-            if feedback is not None:
-                query = rocchio(feedback.row(row), query, passages, length_1=length_1)
-            return find(query, depth)
-
-        latency_ms = timed(find_one, len(queries))
-        if feedback is None:  # else the ranking that it comes from has encoded the query
-            latency_ms = encoding_ms(self.encoder, self.store, search.queries) + latency_ms
-        found = replace(found, latency_ms=latency_ms)
+            found = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
+        latency_ms = timed(lambda row: find(queries[[row]], depth), len(queries))
+        found = replace(found, latency_ms=encoding_ms(self.encoder, self.store, search.queries) + latency_ms)
         if not len(found.index_bytes):
             size = passages.nbytes + sum(array.nbytes for array in index.values())
             found = replace(found, index_bytes=np.array([size]))
-        if isinstance(searched, ExactIndex):
+        if isinstance(self.index, ExactIndex):
             return found
 
         def exactly() -> Arrays:
             with progress(searching(passages, queries), len(queries)):
                 return {"passages": ExactSearch(passages)(queries, depth).passages}
 
-        exact = self.store.get("exact", [*texts, identity(encoder), search.digest, depth], exactly)
+        exact = self.store.get("exact", [*texts, identity(self.encoder), search.digest, depth], exactly)
         return replace(found, recall_of_exact=_recall(exact["passages"], found.passages, len(passages)))
 
 

@@ -21,8 +21,8 @@ from ragsweep.retrieval.ranking import (
 )
 from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.silence import Silence, silences_of
-from ragsweep.retrieval.stage_capabilities import FusesByRank, HasWeights, Normalises, WritesFormula, uses_feedback
-from ragsweep.retrieval.stages import check_search, feedback_changes, fuse, rank
+from ragsweep.retrieval.stage_capabilities import FusesByRank, HasWeights, Normalises, WritesFormula
+from ragsweep.retrieval.stages import check_search, fuse, rank
 from ragsweep.retrieval.trace import Trace, trace, within
 
 
@@ -59,11 +59,6 @@ class FusedRetriever(Thresholded):
         """The rankers that are not left out."""
         return {name: ranker for name, ranker in self.rankers.items() if ranker is not None}
 
-    @property
-    def uses_feedback(self) -> bool:
-        """Whether each ranker uses the feedback of a search."""
-        return all(map(uses_feedback, self.used.values()))
-
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         return fuse(self.fusion, [*self.parts(search).values()], search, depth)
@@ -72,11 +67,6 @@ class FusedRetriever(Thresholded):
         """Let each ranker refuse what it cannot search."""
         for ranker in self.used.values():
             check_search(ranker, search)
-
-    def feedback_changes(self, search: Search) -> Sequence[str]:
-        """What feedback adds to each query, for every ranker that adds anything."""
-        changes = [feedback_changes(ranker, search) for ranker in self.used.values()]
-        return ["; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*changes, strict=True)]
 
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why a part finds nothing for a query: the first one that does not."""

@@ -19,23 +19,7 @@ RELATIVE_ROUNDING = 1e-12  # relative; sums of floats that are equal in exact ar
 
 
 @dataclass(frozen=True)
-class _ByScore:
-    """What fusions by score have in common.
-
-    Attributes:
-        norm: How the scores of each ranking are made comparable; `none` takes them as they are.
-    """
-
-    norm: Norm = field(default="minmax", kw_only=True)
-
-    @property
-    def normalisation(self) -> Normalisation:
-        """What the scores of each ranking become before they are fused."""
-        return NORMS[self.norm]
-
-
-@dataclass(frozen=True)
-class WeightedSum(_ByScore):
+class WeightedSum:
     """Adds up normalised scores: `weights[0] * norm(first) + weights[1] * norm(second) + ...`.
 
     A passage that is absent from a ranking gets 0 from it. With `zscore` that is the mean of the ranking, so that a
@@ -43,18 +27,23 @@ class WeightedSum(_ByScore):
     there.
 
     Equal to `wsum` of ranx with the norms `min-max` and `zmuv`, except that a ranking of equal scores normalises to 1
-    with `minmax` here, and to 0 in ranx. With `dbsf` and equal weights the order is that of Qdrant's `DBSF`, which has
-    no weights: there the score is the sum, here the mean. With `none` and equal weights it is that of CombSUM (Fox &
-    Shaw, TREC-2, 1994).
+    with `minmax` here, and to 0 in ranx. With `none` and equal weights it is CombSUM (Fox & Shaw, TREC-2, 1994).
 
     Attributes:
         weights: One for each ranking; None weighs all alike.
+        norm: How the scores of each ranking are made comparable; `none` takes them as they are.
     """
 
     weights: Sequence[float] | None = None
+    norm: Norm = field(default="minmax", kw_only=True)
 
     def __post_init__(self) -> None:
         _check_weights(self.weights)
+
+    @property
+    def normalisation(self) -> Normalisation:
+        """What the scores of each ranking become before they are fused."""
+        return NORMS[self.norm]
 
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
         """One ranking of all passages of the rankings, which may differ in depth."""
@@ -67,56 +56,6 @@ class WeightedSum(_ByScore):
 
     def _weights(self, rankings: int) -> list[float]:
         return _weights_of(self.weights, rankings, 1 / rankings)
-
-
-@dataclass(frozen=True)
-class CombMax(_ByScore):
-    """The largest normalised score that a passage has in any ranking (CombMAX; Fox & Shaw, TREC-2, 1994).
-
-    Equal to `max` of ranx, except that a ranking of equal scores normalises to 1 with `minmax`, and to 0 in ranx.
-    """
-
-    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking of all passages of the rankings, which may differ in depth."""
-        return _ranked(*_each_once(rankings, [*map(self.normalisation.of, rankings)], np.maximum))
-
-    def formula(self, names: Sequence[str]) -> str:
-        """How the score is made of rankings of these names."""
-        return f"the largest norm of {', '.join(names)}"
-
-
-@dataclass(frozen=True)
-class CombMin(_ByScore):
-    """The smallest normalised score that a passage has in any ranking (CombMIN; Fox & Shaw, TREC-2, 1994).
-
-    Only rankings that have the passage count, so that a passage in a single ranking is often ahead. Equal to `min` of
-    ranx, except that a ranking of equal scores normalises to 1 with `minmax`, and to 0 in ranx.
-    """
-
-    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking of all passages of the rankings, which may differ in depth."""
-        return _ranked(*_each_once(rankings, [*map(self.normalisation.of, rankings)], np.minimum))
-
-    def formula(self, names: Sequence[str]) -> str:
-        """How the score is made of rankings of these names."""
-        return f"the smallest norm of {', '.join(names)}"
-
-
-@dataclass(frozen=True)
-class CombMnz(_ByScore):
-    """The sum of the normalised scores, times how many rankings have the passage (CombMNZ; Fox & Shaw, TREC-2, 1994).
-
-    A passage that a ranking gives 0 counts as one that it has, as in ranx; the paper counts scores other than 0. Equal
-    to `mnz` of ranx, except that a ranking of equal scores normalises to 1 with `minmax`, and to 0 in ranx.
-    """
-
-    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking of all passages of the rankings, which may differ in depth."""
-        return _times_count(rankings, [*map(self.normalisation.of, rankings)])
-
-    def formula(self, names: Sequence[str]) -> str:
-        """How the score is made of rankings of these names."""
-        return f"({' + '.join(f'norm of {name}' for name in names)}) * how many parts have the passage"
 
 
 @dataclass(frozen=True)
@@ -142,7 +81,12 @@ class ReciprocalRankFusion:
     @property
     def normalisation(self) -> Normalisation:
         """What each rank adds, without its weight."""
-        return _by_rank(lambda rank: 1 / (self.constant + rank), f"1 / ({self.constant:g} + rank in this part)")
+
+        def of(ranking: Ranking) -> Scores:
+            ranks = np.arange(1.0, ranking.passages.shape[1] + 1)
+            return np.where(ranking.passages != NOTHING, 1 / (self.constant + ranks), 0.0)
+
+        return Normalisation(of, f"1 / ({self.constant:g} + rank in this part)")
 
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
         """One ranking of all passages of the rankings, which may differ in depth.
@@ -166,34 +110,6 @@ class ReciprocalRankFusion:
         return " + ".join(f"{weight:g} / ({self.constant:g} + rank in {name})" for weight, name in weighted if weight)
 
 
-@dataclass(frozen=True)
-class InverseSquareRank:
-    """The sum of `1 / rank ** 2`, times how many rankings have the passage (Mourão et al. 2015).
-
-    Ranks as in `ReciprocalRankFusion`. Equal to `isr` of ranx. doi:10.1016/j.compmedimag.2014.05.006
-    """
-
-    by_rank: ClassVar[bool] = True
-
-    @property
-    def normalisation(self) -> Normalisation:
-        """What each rank adds."""
-        return _by_rank(lambda rank: 1 / rank**2, "1 / rank in this part ** 2")
-
-    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking of all passages of the rankings, which may differ in depth, tied as in exact arithmetic."""
-
-        def exact(ranks: Sequence[int]) -> Fraction:
-            found = [Fraction(1, rank**2) for rank in ranks if rank]
-            return sum(found, Fraction()) * len(found)
-
-        return _with_exact_ties(_times_count(rankings, [*map(self.normalisation.of, rankings)]), rankings, exact)
-
-    def formula(self, names: Sequence[str]) -> str:
-        """How the score is made of rankings of these names."""
-        return f"({' + '.join(f'1 / rank in {name} ** 2' for name in names)}) * how many parts have the passage"
-
-
 def is_weighted(fusion: object) -> bool:
     """Whether a fusion takes weights: it is a dataclass with the field `weights`."""
     return is_dataclass(fusion) and any(field.name == "weights" for field in fields(fusion))
@@ -208,15 +124,6 @@ def _weights_of(weights: Sequence[float] | None, rankings: int, default: float) 
     if weights is not None and len(weights) != rankings:
         raise ConfigError(f"weights: found {len(weights)}, expected one for each of the {rankings} rankings")
     return [default] * rankings if weights is None else list(weights)
-
-
-def _by_rank(value: Callable[[Scores], Scores], means: str) -> Normalisation:
-    """A value for each rank, counted from 1, whatever the score."""
-
-    def of(ranking: Ranking) -> Scores:
-        return np.where(ranking.passages != NOTHING, value(np.arange(1.0, ranking.passages.shape[1] + 1)), 0.0)
-
-    return Normalisation(of, means)
 
 
 def _weighted_sum(
@@ -250,17 +157,8 @@ def _with_exact_ties(
     return _ranked(fused.passages, scores)
 
 
-def _times_count(rankings: Sequence[Ranking], scores: Sequence[Scores]) -> Ranking:
-    """Passages by the sum of their scores, times how many rankings have them."""
-    passages, total = _each_once(rankings, scores)
-    _, count = _each_once(rankings, [np.ones(each.shape) for each in scores])
-    return _ranked(passages, total * count)
-
-
-def _each_once(
-    rankings: Sequence[Ranking], scores: Sequence[Scores], combine: np.ufunc = np.add
-) -> tuple[Indices, Scores]:
-    """Each passage of the rankings once, with its scores combined; `NOTHING` in the other places."""
+def _each_once(rankings: Sequence[Ranking], scores: Sequence[Scores]) -> tuple[Indices, Scores]:
+    """Each passage of the rankings once, with the sum of its scores; `NOTHING` in the other places."""
     passages, values = np.hstack([ranking.passages for ranking in rankings]), np.hstack(scores)
     order = np.argsort(passages, axis=1, kind="stable")
     passages = np.take_along_axis(passages, order, axis=1)
@@ -270,7 +168,7 @@ def _each_once(
     total = values.copy()
     for after in range(1, len(rankings)):
         same = passages[:, after:] == passages[:, :-after]
-        combine(total[:, :-after], values[:, after:], out=total[:, :-after], where=same)
+        np.add(total[:, :-after], values[:, after:], out=total[:, :-after], where=same)
     return np.where(first, passages, NOTHING), total
 
 

@@ -14,8 +14,8 @@ from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded
 from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.silence import Silence, silences_of
-from ragsweep.retrieval.stage_capabilities import HasRole, uses_feedback
-from ragsweep.retrieval.stages import check_search, feedback_changes, rank
+from ragsweep.retrieval.stage_capabilities import HasRole
+from ragsweep.retrieval.stages import check_search, rank
 from ragsweep.retrieval.trace import Trace, trace
 
 
@@ -58,11 +58,6 @@ class HybridRetriever(Thresholded):
         return () if is_weighted(self.fusion) else ("alpha",)
 
     @property
-    def uses_feedback(self) -> bool:
-        """Whether what ranks at this alpha uses the feedback of a search."""
-        return uses_feedback(self._ranker)
-
-    @property
     def method(self) -> Method:
         """For reports: what the only ranker that is used says of itself, or a hybrid."""
         name, stands_for = f"hybrid, alpha {self.alpha:g}", {"alpha": self.alpha}
@@ -79,10 +74,6 @@ class HybridRetriever(Thresholded):
     def check(self, search: Search) -> None:
         """Let the rankers that are used refuse what they cannot search."""
         check_search(self._ranker, search)
-
-    def feedback_changes(self, search: Search) -> Sequence[str]:
-        """What feedback adds to each query."""
-        return feedback_changes(self._ranker, search)
 
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why nothing is found for a query by what ranks at this alpha, or by a part of it."""

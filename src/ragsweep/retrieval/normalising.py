@@ -13,7 +13,7 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING, Scores
 from ragsweep.retrieval.ranking import Ranking
 
-Norm = Literal["minmax", "zscore", "dbsf", "none"]
+Norm = Literal["minmax", "zscore", "none"]
 
 
 class Normalisation(NamedTuple):
@@ -40,15 +40,15 @@ def minmax(ranking: Ranking) -> Scores:
 
 def zscore(ranking: Ranking) -> Scores:
     """Distance from the mean in standard deviations of the population: `zmuv` of ranx. If all are equal, all get 0."""
-    return _standardised(ranking, 0)
-
-
-def distribution(ranking: Ranking) -> Scores:
-    """The range of three standard deviations around the mean mapped to [0, 1], as Qdrant does it for its `DBSF`.
-
-    The standard deviation is that of a sample. If all scores are equal, or there is one, all get 0.5.
-    """
-    return np.where(ranking.passages != NOTHING, _standardised(ranking, 1) / 6 + 0.5, 0.0)
+    retrieved = ranking.passages != NOTHING
+    count = retrieved.sum(axis=1, keepdims=True)
+    mean = _sum(np.where(retrieved, ranking.scores, 0.0)) / np.maximum(count, 1)
+    away = np.where(retrieved, ranking.scores - mean, 0.0)
+    deviation = np.sqrt(_sum(away**2) / np.maximum(count, 1))
+    last = np.min(ranking.scores, axis=1, keepdims=True, where=retrieved, initial=np.inf)
+    differ = retrieved & (ranking.scores[:, :1] > last) & (deviation > 0)
+    scores: Scores = np.divide(away, deviation, out=np.zeros_like(away), where=differ)
+    return scores
 
 
 def unchanged(ranking: Ranking) -> Scores:
@@ -59,30 +59,8 @@ def unchanged(ranking: Ranking) -> Scores:
 NORMS: Mapping[Norm, Normalisation] = {
     "minmax": Normalisation(minmax, "the score of this part, from 0 for its last candidate to 1 for its first"),
     "zscore": Normalisation(zscore, "the score of this part, in standard deviations from the mean of its candidates"),
-    "dbsf": Normalisation(
-        distribution, "the score of this part, from 0 to 1 within three standard deviations of its candidates' mean"
-    ),
     "none": Normalisation(unchanged, "the score of this part"),
 }
-
-
-def _standardised(ranking: Ranking, fewer: int) -> Scores:
-    """Distances from the mean in standard deviations; 0 where the scores of a query are all equal.
-
-    Args:
-        ranking: The scores.
-        fewer: Subtracted from the number of scores to get the divisor of the variance: 0 for a population, 1 for a
-            sample.
-    """
-    retrieved = ranking.passages != NOTHING
-    count = retrieved.sum(axis=1, keepdims=True)
-    mean = _sum(np.where(retrieved, ranking.scores, 0.0)) / np.maximum(count, 1)
-    away = np.where(retrieved, ranking.scores - mean, 0.0)
-    deviation = np.sqrt(_sum(away**2) / np.maximum(count - fewer, 1))
-    last = np.min(ranking.scores, axis=1, keepdims=True, where=retrieved, initial=np.inf)
-    differ = retrieved & (ranking.scores[:, :1] > last) & (deviation > 0)
-    scores: Scores = np.divide(away, deviation, out=np.zeros_like(away), where=differ)
-    return scores
 
 
 def _sum(values: Scores) -> Scores:

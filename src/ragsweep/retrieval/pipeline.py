@@ -13,18 +13,15 @@ from ragsweep.retrieval.ranking import Expander, Expansion, Ranker, Ranking, Rer
 from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.silence import Silence, silences_of
 from ragsweep.retrieval.stage_capabilities import (
-    ChecksRanker,
     ChoosesCandidates,
     FusesSearches,
     LooksAhead,
     StatesFormula,
-    uses_feedback,
 )
 from ragsweep.retrieval.stages import (
     check_search,
     details_of,
     expand,
-    feedback_changes,
     fuse,
     rank,
     rerank,
@@ -81,19 +78,8 @@ class PipelineRetriever(Thresholded):
         return ranking
 
     def check(self, search: Search) -> None:
-        """Let a rewriter refuse the ranker, and the ranker what it cannot search."""
-        if isinstance(self.rewriter, ChecksRanker):
-            self.rewriter.check(search, self.ranker)
+        """Let the ranker refuse what it cannot search."""
         check_search(self.ranker, search)
-
-    @property
-    def uses_feedback(self) -> bool:
-        """Whether the ranker uses the feedback of a search."""
-        return uses_feedback(self.ranker)
-
-    def feedback_changes(self, search: Search) -> Sequence[str]:
-        """What feedback adds to each query."""
-        return feedback_changes(self.ranker, search)
 
     def details(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What was searched for instead of each query, and what the ranker says of each query."""

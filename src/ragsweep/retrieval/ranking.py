@@ -14,7 +14,6 @@ import numpy.typing as npt
 from ragsweep.core.arrays import NOTHING, Indices, Milliseconds, Scores
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.timing import UNTIMED
-from ragsweep.retrieval.feedback import Feedback
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class Search:
             ranker is found by the texts, and by the names if it has asked for them.
         names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
             runs; None if it must not.
-        feedback: Passages that a ranker takes as relevant to each query; None if there are none.
         unranked: Passages that are left out of the ranking of a query, as a benchmark has it: rows of query and
             passage, shape [pairs, 2]. `stages.rank` takes them out of what any ranker returns.
         own: The passages themselves, where something else is indexed; None if that is `passages`.
@@ -91,7 +89,6 @@ class Search:
     queries: tuple[str, ...]
     names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
     names_digest: str | None = field(default=None, compare=False, repr=False)
-    feedback: Feedback | None = field(default=None, repr=False)
     unranked: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64), compare=False, repr=False)
     own: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -103,10 +100,9 @@ class Search:
     @cached_property
     def digest(self) -> str:
         """Names this corpus and these queries in the store."""
-        feedback = [self.feedback.digest] if self.feedback is not None else []
         unranked = [["unranked", self.unranked.tolist()]] if len(self.unranked) else []
         own = [["own", digest_texts(self.own)]] if self.own is not None else []
-        return digest([digest_texts(self.passages), digest_texts(self.queries), *feedback, *unranked, *own])
+        return digest([digest_texts(self.passages), digest_texts(self.queries), *unranked, *own])
 
     def rows(self, queries: Indices) -> Search:
         """The same corpus, searched for some of the queries, in their order."""
@@ -118,10 +114,9 @@ class Search:
 
         texts = tuple(self.queries[row] for row in queries)
         names_digest = self.names_digest and digest([self.names_digest, queries.tolist()])
-        feedback = self.feedback and self.feedback.rows(queries)
         unranked = self.unranked[np.isin(self.unranked[:, 0], queries)]
         unranked = np.column_stack([np.searchsorted(queries, unranked[:, 0]), unranked[:, 1]])
-        return Search(self.passages, texts, names and of_queries, names_digest, feedback, unranked, self.own)
+        return Search(self.passages, texts, names and of_queries, names_digest, unranked, self.own)
 
     def row(self, query: int) -> Search:
         """The same corpus, searched for one query alone."""

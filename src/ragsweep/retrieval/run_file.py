@@ -19,6 +19,7 @@ from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import one_line, say_once, some_of
 from ragsweep.core.trec_files import (
+    RUN,
     TAG,
     check_one_system,
     in_single_precision,
@@ -26,12 +27,12 @@ from ragsweep.core.trec_files import (
     say_if_distances,
     strictly_falling,
     trec_eval_order,
+    trec_lines,
 )
 from ragsweep.retrieval.known_passages import LONGEST_NAME_SHOWN, KnownPassages, readings
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Names, Ranking, Search, Thresholded, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import LARGEST_SCORE
-from ragsweep.retrieval.run_lines import run_lines
 from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
@@ -43,11 +44,10 @@ MOST_READ = 4  # files whose rankings a process keeps
 class RunFileRetriever(Thresholded):
     """The rankings in a run file, whatever system made them.
 
-    Lines are `query Q0 document rank score tag`, or rows of a table with such columns; a JSON file has scores by
-    document by query. As in trec_eval, the score decides and the rank column is not read. A document is what the
-    dataset judges, such as a page ("manual.pdf#34") or a document, or a passage by its id. A page that is listed
-    several times stands for its passages in their order. A file that ragsweep has exported (`results/ranking.trec`)
-    gives the metrics of the run that exported it, unless that returns more than it finds.
+    Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read. A
+    document is what the dataset judges, such as a page ("manual.pdf#34") or a document, or a passage by its id. A page
+    that is listed several times stands for its passages in their order. A file that ragsweep has exported
+    (`results/ranking.trec`) gives the metrics of the run that exported it, unless that returns more than it finds.
 
     Attributes:
         path: The file; unzipped if its name ends in `.gz`.
@@ -91,10 +91,10 @@ class RunFileRetriever(Thresholded):
     def _tag(self) -> str:
         """The run tag of the first line; empty if the name was set, the file has none, or ragsweep wrote the file."""
         try:
-            first = next(run_lines(Path(self.path), SETTING))
+            _, (*_, tag) = next(trec_lines(Path(self.path), RUN, "score", SETTING))
         except (DatasetError, StopIteration):  # said by `check`
             return ""
-        return first.tag if self.name == Path(self.path).name and first.tag != TAG else ""
+        return tag if self.name == Path(self.path).name and tag != TAG else ""
 
     def check(self, search: Search) -> None:
         """Read the file, and print what it lacks or what is left out of it.
@@ -203,21 +203,21 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
     tags: list[str] = []
     columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")
     ranked: set[int] = set()
-    for line in run_lines(Path(path), SETTING):
-        ours, score = line.tag == TAG, number_of(line.score)
+    for number, (query_id, _, document, _, written, tag) in trec_lines(Path(path), RUN, "score", SETTING):
+        where, ours, score = f"{path}, line {number}", tag == TAG, number_of(written)
         if not abs(score) <= LARGEST_SCORE:  # also for NaN
-            found = f"found the score {str(line.score)[:LONGEST_NAME_SHOWN]!r}"
-            raise DatasetError(f"{line.where}: {found}, expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
-        query = next((queries[name] for name in readings(line.query, ours) if name in queries), None)
+            found = f"found the score {written[:LONGEST_NAME_SHOWN]!r}"
+            raise DatasetError(f"{where}: {found}, expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
+        query = next((queries[name] for name in readings(query_id, ours) if name in queries), None)
         if query is None:
-            others[line.query] = None
+            others[query_id] = None
             continue
         ranked.add(query)
-        place = known.place(line.document, ours, line.where)
+        place = known.place(document, ours, where)
         if place is not None:
-            documents.append(sys.intern(line.document))
-            tags.append(sys.intern(line.tag))
-            for column, value in zip(columns, (query, *place, score, line.number), strict=True):
+            documents.append(sys.intern(document))
+            tags.append(sys.intern(tag))
+            for column, value in zip(columns, (query, *place, score, number), strict=True):
                 column.append(value)
     lines = _Lines(*map(np.array, columns))
     check_one_system(path, lines.queries, lines.scores, tags, documents)

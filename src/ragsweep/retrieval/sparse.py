@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -15,9 +15,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
-from ragsweep.retrieval.bm25 import Bm25Index, Query
-from ragsweep.retrieval.bm25_variants import WITH_DELTA, Variant, rank_bm25_weighting, variant_weighting
-from ragsweep.retrieval.feedback import rm3
+from ragsweep.retrieval.bm25 import Bm25Index
+from ragsweep.retrieval.bm25_variants import lucene_weighting, rank_bm25_weighting
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
 from ragsweep.retrieval.silence import Silence
@@ -25,10 +24,10 @@ from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
 from ragsweep.store.identity import identity, own_settings
-from ragsweep.store.stage_store import Arrays, Store, packed, unpacked
+from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import Tokenizer, is_right_to_left, words
 
-FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, WEIGHTLESS_BM25S, REVERSED = range(7)  # places in `SILENCES`
+FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, REVERSED = range(6)  # places in `SILENCES`
 SILENCES = (
     None,
     Silence("they have no letter and no digit", advice="Write them in words."),
@@ -42,7 +41,6 @@ SILENCES = (
         "each word of theirs in the passages is in half of them, or in more, and rank_bm25 weighs it 0",
         setting="backend=bm25s",
     ),
-    Silence("bm25s weighs each word of theirs in the passages 0", setting="variant=lucene"),
     Silence(
         "the passages have words of theirs with the letters in reverse order",
         advice="Some PDF files store what is read from right to left as it is drawn, from left to right: take the text "
@@ -55,45 +53,35 @@ SILENCES = (
 class SparseRetriever(Thresholded):
     """Ranks passages by BM25. A passage is retrieved if it shares a term with the query whose weight is not 0.
 
-    With `rank_bm25`, a term in exactly half of the passages has a weight of 0. The variants with a delta also add to
-    the score for terms that a passage lacks; that alone does not retrieve the passage.
+    With `rank_bm25`, a term in exactly half of the passages has a weight of 0.
 
     Attributes:
         store: Keeps the term counts of a corpus, and rankings.
         k1: Term frequency saturation: the lower, the sooner repeating a term stops helping.
         b: Length normalisation: 0 ignores a passage's length, 1 normalises fully.
-        backend: The library whose scores are reproduced: `rank_bm25` (its `BM25Okapi`) or `bm25s`.
+        backend: The library whose scores are reproduced: `rank_bm25` (its `BM25Okapi`) or `bm25s` (its `lucene`).
         epsilon: `rank_bm25` gives a term in more than half of the passages this share of the mean IDF.
-        variant: The BM25 variant of `bm25s`.
-        delta: The lower bound that `bm25l` and `bm25+` give a term, so that long passages are not ranked too low.
         stop_words: `english` drops frequent function words; None keeps all words.
         stemmer: A Snowball language, such as `english`; None leaves words as they are.
     """
 
     role: ClassVar[str] = "sparse"
-    uses_feedback: ClassVar[bool] = True
 
     store: Store
     k1: Annotated[float, Between(0, 1_000_000)] = 1.5
     b: Annotated[float, Between(0, 1)] = 0.75
     backend: Literal["rank_bm25", "bm25s"] = "rank_bm25"
     epsilon: Annotated[float, Between(0, 1_000_000)] = 0.25
-    variant: Variant = "lucene"
-    delta: Annotated[float, Between(0, 1_000_000)] = 0.5
     stop_words: Literal["english"] | None = None
     stemmer: Text | None = None
 
     def __post_init__(self) -> None:
         self._tokens.stems([])  # refuses an unknown language now, before anything runs
-        if self.backend == "bm25s" and self.variant in WITH_DELTA and not self.k1:
-            raise ConfigError(f"k1: found 0, expected more, as variant={self.variant} divides by it")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect with this backend and variant."""
-        if self.backend == "rank_bm25":
-            return ("variant", "delta")
-        return ("epsilon",) if self.variant in WITH_DELTA else ("epsilon", "delta")
+        """Settings that have no effect with this backend."""
+        return () if self.backend == "rank_bm25" else ("epsilon",)
 
     @property
     def method(self) -> Method:
@@ -103,12 +91,8 @@ class SparseRetriever(Thresholded):
         return Method("", title, "needs no encoder", is_baseline=True, stands_for={"alpha": 0}, vary=vary)
 
     def trace(self, search: Search, query: int) -> Trace:
-        """What each word of a query adds to the score of each passage; with feedback, each weighted term."""
+        """What each word of a query adds to the score of each passage."""
         index = self.index(search.passages)
-        if search.feedback is not None:
-            [weights] = self._weights(search.row(query), index)
-            each = [{term: weight} for term, weight in weights.items()]
-            return Trace(words=Words("", dict(zip(weights, index.scores(each), strict=True))))
         counts = Counter(words(search.queries[query]))
         scores = index.scores(list(counts))
         added = {word: count * score for (word, count), score in zip(counts.items(), scores, strict=True)}
@@ -122,24 +106,11 @@ class SparseRetriever(Thresholded):
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         index = self.index(search.passages)
-        queries = self._searched(search, index)
-        latency_ms = timed(lambda row: index.search(self._searched(search.row(row), index), depth), len(queries))
+        queries = search.queries
+        latency_ms = timed(lambda row: index.search([queries[row]], depth), len(queries))
         with progress(searching(search.passages, queries), len(queries)):
             found = index.search(queries, depth)
         return replace(found, latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
-
-    def feedback_changes(self, search: Search) -> Sequence[str]:
-        """The terms that feedback adds to each query, with their weights; empty where it adds none."""
-
-        def build() -> Arrays:
-            index, texts = self.index(search.passages), []
-            for text, weights in zip(search.queries, self._weights(search, index), strict=True):
-                added = weights.keys() - {*index.tokens(text)}
-                terms = sorted(added, key=lambda term: (-weights[term], term))
-                texts.append(", ".join(f"+ {term} {f'{weights[term]:.3f}'.lstrip('0')}" for term in terms))
-            return packed(texts)
-
-        return unpacked(self.store.get("feedback", [identity(self), search.digest], build))
 
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why nothing is found for a query: it has no word, none that a passage has, or none with a weight."""
@@ -161,17 +132,7 @@ class SparseRetriever(Thresholded):
         if not known:
             reversed_terms = (term[::-1] for term in terms if is_right_to_left(term))
             return UNKNOWN if all(index.row_of(each) == NOTHING for each in reversed_terms) else REVERSED
-        if index.weigh(known):
-            return FOUND
-        return WEIGHTLESS if self.backend == "rank_bm25" else WEIGHTLESS_BM25S
-
-    def _searched(self, search: Search, index: Bm25Index) -> Sequence[Query]:
-        """The queries, or with feedback the weights of their terms."""
-        return search.queries if search.feedback is None else self._weights(search, index)
-
-    def _weights(self, search: Search, index: Bm25Index) -> Sequence[Mapping[str, float]]:
-        assert search.feedback is not None
-        return rm3(search.feedback, search.queries, search.passages, index.tokens, index.share)
+        return FOUND if index.weigh(known) else WEIGHTLESS
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""
@@ -185,7 +146,7 @@ class SparseRetriever(Thresholded):
         if self.backend == "rank_bm25":
             weighting = rank_bm25_weighting(counts, self.k1, self.b, self.epsilon)
         else:
-            weighting = variant_weighting(counts, self.k1, self.b, self.variant, self.delta)
+            weighting = lucene_weighting(counts, self.k1, self.b)
         return Bm25Index.of(counts, weighting, self._tokens)
 
     @property

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.retrieval.normalising import Normalisation
-from ragsweep.retrieval.ranking import Fusion, Ranker, Search
+from ragsweep.retrieval.ranking import Fusion, Search
 
 RANKS = ("rank", "learn_from_judgments")
 
@@ -49,32 +49,10 @@ class HasSections(Capability, Protocol):
 
 @offered_with(*RANKS)
 @runtime_checkable
-class UsesFeedback(Capability, Protocol):
-    """A ranker that may search with `Search.feedback`."""
-
-    uses_feedback: bool  # whether it does, with its settings
-
-
-def uses_feedback(ranker: object) -> bool:
-    """Whether a ranker uses the feedback of a search."""
-    return isinstance(ranker, UsesFeedback) and ranker.uses_feedback
-
-
-@offered_with(*RANKS)
-@runtime_checkable
-class ExplainsFeedback(Capability, Protocol):
-    """A ranker that can say what feedback changes."""
-
-    def feedback_changes(self, search: Search) -> Sequence[str]:
-        """What the feedback adds to each query, in words; an empty text where it adds nothing."""
-
-
-@offered_with(*RANKS)
-@runtime_checkable
 class HasRole(Capability, Protocol):
     """A ranker that names its part in a hybrid itself, instead of by its setting."""
 
-    role: str  # such as `learned sparse`
+    role: str  # such as `sparse`
 
 
 @offered_with(*RANKS)
@@ -88,15 +66,6 @@ class KnowsTies(Capability, Protocol):
 
     def tied_at(self, search: Search, k: int) -> npt.NDArray[np.bool_]:
         """Whether the passages of each query at the ranks k and k + 1 have equal scores, shape [queries]."""
-
-
-@offered_with("rewrite", "expand")
-@runtime_checkable
-class ChecksRanker(Capability, Protocol):
-    """A rewriter that refuses searches or rankers that it cannot work with, before anything is recorded."""
-
-    def check(self, search: Search, ranker: Ranker) -> None:
-        """Raise an error for a search or a ranker that it cannot work with."""
 
 
 @offered_with("expand")
@@ -207,7 +176,7 @@ class ReadsRecords(Capability, Protocol):
         ...
 
 
-@offered_with("open", "open_corpus")
+@offered_with("open")
 @runtime_checkable
 class ChecksItself(Capability, Protocol):
     """An index that raises an error if it cannot be used, before anything is recorded."""

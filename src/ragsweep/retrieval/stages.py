@@ -36,7 +36,7 @@ from ragsweep.retrieval.ranking import (
     without_unranked,
 )
 from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
-from ragsweep.retrieval.stage_capabilities import ChecksSearch, ExplainsFeedback, HasDetails, HasSections
+from ragsweep.retrieval.stage_capabilities import ChecksSearch, HasDetails, HasSections
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.key_capabilities import KeepsResults
@@ -74,11 +74,6 @@ def check_search(ranker: Ranker, search: Search) -> None:
         dealt_to(ranker).check(ranker, search, rank)
     if isinstance(ranker, ChecksSearch):
         ranker.check(search)
-
-
-def feedback_changes(ranker: Ranker, search: Search) -> Sequence[str]:
-    """What the feedback of a search adds to each query, in words; empty texts from a ranker that does not say."""
-    return ranker.feedback_changes(search) if isinstance(ranker, ExplainsFeedback) else [""] * len(search.queries)
 
 
 def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:

@@ -12,7 +12,7 @@ from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever
 from ragsweep.retrieval.routing.classifiers import probabilities
 from ragsweep.retrieval.silence import silences_of
 from ragsweep.retrieval.stage_capabilities import ChoosesByDepth, FindsByName, NeedsPassages
-from ragsweep.retrieval.stages import check_search, details_of, feedback_changes, fuse, rerank
+from ragsweep.retrieval.stages import check_search, details_of, fuse, rerank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
@@ -123,15 +123,11 @@ class RankerContract(StageContract):
     def _needs_no_other_corpus(self, made: Ranker) -> None:
         if isinstance(made, FindsByName) and made.finds_by_name:
             pytest.skip("ranks for a corpus of its own")
-        if self.search.feedback is not None:
-            pytest.skip("the feedback is passages of this corpus")
 
     def test_it_says_something_of_each_query(self, made: Ranker) -> None:
-        """As far as it says anything: details, what feedback changes, how a query got its ranking."""
+        """As far as it says anything: details, how a query got its ranking."""
         check_search(made, self.search)
-        said = [*details_of(made, self.search).values()]
-        said += [feedback_changes(made, self.search)] if self.search.feedback is not None else []
-        assert {len(texts) for texts in said} <= {len(self.search.queries)}
+        assert {len(texts) for texts in details_of(made, self.search).values()} <= {len(self.search.queries)}
         assert isinstance(trace(made, self.search, 0), Trace)
 
 

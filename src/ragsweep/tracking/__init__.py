@@ -6,12 +6,7 @@ from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-    from ragsweep.tracking.evaluation_datasets import (
-        EvaluationRecord,
-        EvaluationRows,
-        read_evaluation_dataset,
-        write_evaluation_dataset,
-    )
+    from ragsweep.tracking.evaluation_datasets import EvaluationRecord, read_evaluation_dataset
     from ragsweep.tracking.fetching import (
         History,
         Recorded,
@@ -38,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EvaluationRecord",
-    "EvaluationRows",
     "History",
     "Job",
     "LaterDecision",
@@ -84,7 +78,6 @@ __all__ = [
     "say_what_waits",
     "version_of_run",
     "write_environment",
-    "write_evaluation_dataset",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -92,12 +85,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "earlier": ["earlier_start", "finished_before", "finished_with"],
         "recorded_environment": ["code_version", "requirements", "write_environment"],
-        "evaluation_datasets": [
-            "EvaluationRecord",
-            "EvaluationRows",
-            "read_evaluation_dataset",
-            "write_evaluation_dataset",
-        ],
+        "evaluation_datasets": ["EvaluationRecord", "read_evaluation_dataset"],
         "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],

@@ -1,23 +1,20 @@
-"""Reads and writes MLflow's EvaluationDatasets, which lie in the database of a tracking store."""
+"""Reads MLflow's EvaluationDatasets, which lie in the database of a tracking store."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import mlflow
 from mlflow.entities import EvaluationDataset
-from omegaconf import DictConfig
 
 from ragsweep.core.errors import DatasetError, TrackingError, first_line
 from ragsweep.core.terminal import one_line, shortened
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.place import own_store
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, open_configured
-
-POSITION = "ragsweep.position"  # tag of a record: its place in the dataset, as MLflow keeps no order
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
 
 
 class EvaluationRecord(NamedTuple):
@@ -28,14 +25,7 @@ class EvaluationRecord(NamedTuple):
     tags: Mapping[str, Any]
 
 
-class EvaluationRows(NamedTuple):
-    """The rows of an EvaluationDataset, in their order, and the tags of the dataset."""
-
-    rows: Sequence[EvaluationRecord]
-    tags: Mapping[str, Any]
-
-
-def read_evaluation_dataset(name: str, uri: str | None = None) -> EvaluationRows:
+def read_evaluation_dataset(name: str, uri: str | None = None) -> list[EvaluationRecord]:
     """The rows of the EvaluationDataset of this name.
 
     Args:
@@ -50,35 +40,10 @@ def read_evaluation_dataset(name: str, uri: str | None = None) -> EvaluationRows
     with _store(name, uri):
         found = _named(existing_store(uri), name)
         if len(found) != 1:
-            expected = "expected one; ragsweep convert --to mlflow writes one" if not found else "expected one"
-            raise DatasetError(f"questions.dataset: {uri} has {len(found)} datasets {name!r}, {expected}")
-        rows = [
+            raise DatasetError(f"questions.dataset: {uri} has {len(found)} datasets {name!r}, expected one")
+        return [
             EvaluationRecord(each.inputs or {}, each.expectations or {}, each.tags or {}) for each in found[0].records
         ]
-        return EvaluationRows(sorted(rows, key=_position), found[0].tags or {})
-
-
-def write_evaluation_dataset(
-    tracking: DictConfig, name: str, rows: Sequence[EvaluationRecord], tags: Mapping[str, str]
-) -> None:
-    """Write a new EvaluationDataset, all of it or nothing.
-
-    Raises:
-        DatasetError: There is one of this name already.
-        TrackingError: The store cannot be written.
-    """
-    client, experiment = open_configured(tracking)
-    with _store(name, tracking.uri):
-        if _named(client, name):
-            raise DatasetError(f"--out: {tracking.uri} has a dataset {name!r} already; expected a new name")
-        made = client.create_dataset(name, experiment, dict(tags))
-        try:
-            made.merge_records(
-                [{**row._asdict(), "tags": {**row.tags, POSITION: str(position)}} for position, row in enumerate(rows)]
-            )
-        except BaseException:
-            client.delete_dataset(made.dataset_id)
-            raise
 
 
 def _named(client: Client, name: str) -> list[EvaluationDataset]:
@@ -86,12 +51,6 @@ def _named(client: Client, name: str) -> list[EvaluationDataset]:
         found = shortened(one_line(name))
         raise DatasetError(f"dataset {found!r}: expected a name of at most 200 letters, digits, spaces and _ - . /")
     return list(client.search_datasets(filter_string=f"name = '{name}'"))
-
-
-def _position(row: EvaluationRecord) -> int:
-    """The place of a row; rows that others have added come last, in the order of the store."""
-    found = str(row.tags.get(POSITION))
-    return int(found) if re.fullmatch("[0-9]{1,9}", found) else 10**9
 
 
 @contextmanager

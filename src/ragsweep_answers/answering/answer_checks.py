@@ -51,11 +51,10 @@ def _problem(question: Question, given: object) -> str:
         return f"the letter {given.letter!r} is not an option ({question.letters}); None is no answer"
     if given.confidence is not None and not 0 <= given.confidence <= 1:
         return f"the confidence {given.confidence!r} is not within 0 to 1"
-    for name in ("scores", "probabilities"):
-        values = getattr(given, name)
-        if values and (len(values) != len(question.options) or not all(map(isfinite, values))):
-            return f"{name}: found {values!r}, expected {len(question.options)} finite numbers"
-    if given.probabilities and not (min(given.probabilities) >= 0 and _is_one(sum(given.probabilities))):
+    values = given.probabilities
+    if values and (len(values) != len(question.options) or not all(map(isfinite, values))):
+        return f"probabilities: found {values!r}, expected {len(question.options)} finite numbers"
+    if values and not (min(given.probabilities) >= 0 and _is_one(sum(given.probabilities))):
         return f"probabilities: found {given.probabilities!r}, expected numbers of at least 0 that add up to 1"
     if unknown := [each for each in given.causes if each not in [*Cause]]:
         return f"causes: found {unknown[0]!r}, expected {', '.join(Cause)}"

@@ -1,6 +1,7 @@
 """Reads tables of answers: a row per case, as JSONL or CSV.
 
 Fields: `id` of the case; `answer`, a letter or the text of an option, null or empty for no answer; and any of
+`options` (the texts of the options as the system was shown them; refused if the dataset has others, or another order),
 `confidence`, `probabilities` (a list in the order of the options, or a mapping by letter), `response` (what a model
 wrote, read if there is no `answer`), `reasoning`, `evidence` and `cited` (units such as `manual.pdf#34`), `time_ms`,
 `tokens_in` and `tokens_out`. In CSV, the values of a list are separated by semicolons. Other fields are ignored.
@@ -24,17 +25,18 @@ from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, lis
 from ragsweep.datasets.readers.known_columns import with_columns
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
-from ragsweep_answers.answering.confidence_scale import LARGEST_OF_SCALE, Scale, scale_problem
 from ragsweep_answers.answering.json_answer import number_of, probability_of, read_json_answer
 from ragsweep_answers.answering.option_letters import bare_letter, has_two_meanings
 from ragsweep_answers.answering.question import Answer, Question
-from ragsweep_answers.answering.rows import Row, read_rows, unknown_case
+from ragsweep_answers.answering.rows import LOGS, Row, read_rows, unknown_case
 
+LARGEST_OF_SCALE = {"unit": 1, "ten": 10, "percent": 100}
 TABLE_SUM_ERROR = 0.02  # by which probabilities may miss a sum of 1
+OTHER_SCALE = "answerer.confidence_scale=ten reads 0 to 10, percent 0 to 100"
 LARGEST_NUMBER = 2**53  # of times and tokens
 MOST_LOST = 0.5  # of the values of a field; with as many, the file is refused
 NUMBERS = ("confidence", "time_ms", "tokens_in", "tokens_out")
-LISTS = ("probabilities", "evidence", "cited")
+LISTS = ("options", "probabilities", "evidence", "cited")
 FIELDS = ("answer", "response", "reasoning", *NUMBERS, *LISTS)
 
 
@@ -51,7 +53,7 @@ class AnswerTable:
     scale: int
 
     @classmethod
-    def read(cls, path: Path, scale: Scale) -> AnswerTable:
+    def read(cls, path: Path, scale: str) -> AnswerTable:
         """Read a table.
 
         Raises:
@@ -62,8 +64,8 @@ class AnswerTable:
         for row in map(_from_csv, read) if is_csv(path) else read:
             case = id_of(row.fields, "id", row.where)
             if row.fields.keys().isdisjoint(("answer", "response", "probabilities")):
-                found = listed(row.fields)
-                raise DatasetError(f"{row.where}: expected the field answer, response or probabilities; found {found}")
+                found = f"found {listed(row.fields)}; {LOGS}"
+                raise DatasetError(f"{row.where}: expected the field answer, response or probabilities; {found}")
             fields = {name: row.fields[name] for name in FIELDS if name in row.fields}
             fields |= {name: number_of(fields[name]) for name in NUMBERS if name in fields}
             rows.append(Row(row.where, fields | {"id": case}))
@@ -122,6 +124,7 @@ class AnswerTable:
                 lost[name] = error
                 return otherwise
 
+        _check_options(row, question)
         probabilities = used("probabilities", lambda: self._probabilities(row, question), ())
         letter = used("answer", lambda: _letter(row, question, probabilities))
         response = used("response", lambda: row.field("response", str, "a string")) or ""
@@ -149,7 +152,7 @@ class AnswerTable:
         value = row.fields.get("confidence")
         confidence = None if value is None else probability_of(value, self.scale)
         if confidence is None and value is not None:
-            raise row.error("confidence", f"a number from 0 to {self.scale}")
+            raise row.error("confidence", f"a number from 0 to {self.scale} ({OTHER_SCALE})")
         return confidence
 
     def _confidence_in(self, row: Row) -> tuple[float | None, tuple[str, ...]]:
@@ -172,18 +175,26 @@ class AnswerTable:
         if len(values) != len(question.options):
             raise row.error("probabilities", f"{len(question.options)} numbers, one for each option of its case")
         if not all(_is_number(value, 0, self.scale) for value in values):
-            raise row.error("probabilities", f"numbers from 0 to {self.scale}{self._scale_of_sum(values)}")
+            raise row.error("probabilities", f"numbers from 0 to {self.scale} ({OTHER_SCALE})")
         total = sum(values)
         if abs(total / self.scale - 1) > TABLE_SUM_ERROR:
             raise row.error("probabilities", f"numbers that add up to {self.scale}, not {total:.4g}")
         return tuple(value / total for value in values)
 
-    def _scale_of_sum(self, values: Sequence[Any]) -> str:
-        """The setting for the scale of which the sum of these probabilities is the end; empty if there is none."""
-        if not all(_is_number(value, 0, LARGEST_NUMBER) for value in values):
-            return ""
-        fitting = [name for name, end in LARGEST_OF_SCALE.items() if abs(sum(values) / end - 1) <= TABLE_SUM_ERROR]
-        return f"; they add up to {sum(values):g}: set answerer.confidence_scale={fitting[0]}" if fitting else ""
+
+def _check_options(row: Row, question: Question) -> None:
+    """Raise `DatasetError` if a row says that the system was shown other options, or these in another order."""
+    options = [option.text for option in question.options]
+    shown = row.field("options", list, "a list of the texts of the options")
+    if shown is not None and _pieces(shown) != _pieces(options):
+        expected = f"the options of case {question.question_id[:SHOWN_CHARACTERS]!r} in the order of the dataset"
+        raise row.error("options", f"{expected} ({listed(options)}), as a letter would mean another one")
+
+
+def _pieces(options: Sequence[Any]) -> list[str]:
+    """The texts, and what a semicolon separates in them: in CSV, options are separated by it, too."""
+    pieces = [composed(" ".join(piece.split())) for text in options for piece in str(text).split(";")]
+    return [piece for piece in pieces if piece]
 
 
 def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
@@ -205,13 +216,12 @@ def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str
     return question.letters[probabilities.index(max(probabilities))]
 
 
-def _check_scale(rows: Sequence[Row], scale: Scale) -> None:
-    """Raise `DatasetError` if the confidences are on another scale."""
-    values = [(row, row.fields.get("confidence")) for row in rows]
-    stated = [(row, float(value)) for row, value in values if _is_number(value, 0, LARGEST_NUMBER)]
-    if problem := scale_problem([value for _, value in stated], scale):
-        first = next((row for row, value in stated if value > LARGEST_OF_SCALE[scale]), stated[0][0])
-        raise first.error("confidence", f"a number from 0 to {LARGEST_OF_SCALE[scale]}, {problem}")
+def _check_scale(rows: Sequence[Row], scale: str) -> None:
+    """Raise `DatasetError` if the scale ends at 10 or 100, and no confidence is above 1."""
+    stated = [row for row in rows if _is_number(row.fields.get("confidence"), 0, LARGEST_NUMBER)]
+    if scale != "unit" and 0 < max((row.fields["confidence"] for row in stated), default=0) <= 1:
+        suggested = "but none is above 1; set answerer.confidence_scale=unit"
+        raise stated[0].error("confidence", f"a number from 0 to {LARGEST_OF_SCALE[scale]}, {suggested}")
 
 
 def _is_number(value: Any, low: float, high: float) -> TypeGuard[float]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from ragsweep.core.hardware import load_of_others
+from ragsweep.core.limits import Between
 from ragsweep.core.timing import is_asked_anew, taken_now
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.similarity import of_length_1
+from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.text.sentences import CLAUSE_OR_LINE_END
 from ragsweep_answers.answering.question import Answer, Question
@@ -24,9 +27,11 @@ SHORTEST_SENTENCE = 4  # words; shorter pieces are headings and numbers
 class EvidenceAnswerer:
     """Chooses the option that a sentence of the evidence is most similar to.
 
-    The score of an option is the highest cosine between a sentence of a passage and the question followed by the
+    The similarity of an option is the highest cosine between a sentence of a passage and the question followed by the
     option. Without evidence, it is the cosine between the question and the option. Similarity is not entailment: "give
     it" and "do not give it" are nearly equal.
+
+    The probability of an option is the softmax of the similarities, divided by `scale`.
 
     All questions are embedded together, so the time of an answer is an equal share of the time of all. Embeddings that
     the store has already take almost none.
@@ -34,13 +39,15 @@ class EvidenceAnswerer:
     Attributes:
         encoder: Embeds questions, options and sentences.
         store: Keeps the embeddings.
+        scale: A difference between similarities that counts as large: with less, confidences are higher.
     """
 
     encoder: Encoder
     store: Store
+    scale: Annotated[float, Between(1e-3)] = 0.2
 
     def answer(self, questions: Sequence[Question]) -> list[Answer]:
-        """The option with the highest score for each question, the first of equals; None if all are equal."""
+        """The option with the highest similarity for each question, the first of equals; None if all are equal."""
         if not questions:
             return []
         load, began, started = load_of_others(), time.time(), time.perf_counter()
@@ -61,20 +68,21 @@ class EvidenceAnswerer:
             else:
                 scores = asked[len(options) + first : len(options) + last] @ asked[2 * len(options) + position]
             first = last
-            answers.append(_answer(question, scores.astype(float).tolist()))
+            answers.append(self._answer(question, scores.astype(float)))
         time_ms = 1000 * (time.perf_counter() - started) / len(questions)
         taken = taken_now(began, time_ms, load, at_once=len(questions))
         return [replace(each, time_ms=time_ms, taken=taken) for each in answers]
 
+    def _answer(self, question: Question, similarities: Array) -> Answer:
+        if similarities.max() == similarities.min():  # nothing speaks for an option
+            return Answer(None)
+        shares = np.exp((similarities - similarities.max()) / self.scale)
+        chosen = question.letters[int(np.argmax(similarities))]
+        return Answer(chosen, probabilities=tuple((shares / shares.sum()).tolist()))
+
     def _embedded(self, texts: Sequence[str], role: Role) -> Embeddings:
         store = NO_STORE if is_asked_anew() else self.store
         return of_length_1(embed(self.encoder, store, texts, role), self.encoder)
-
-
-def _answer(question: Question, scores: Sequence[float]) -> Answer:
-    if max(scores) == min(scores):  # nothing speaks for an option
-        return Answer(None, scores=tuple(scores))
-    return Answer(question.letters[int(np.argmax(scores))], scores=tuple(scores))
 
 
 def _pieces(passage: str) -> list[str]:

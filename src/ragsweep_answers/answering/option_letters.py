@@ -61,15 +61,6 @@ def has_two_meanings(letter: str | None, options: Sequence[Option]) -> bool:
     return any(option.letter != letter and bare_letter(option.text) == letter for option in options)
 
 
-def option_with_text(text: str, options: Sequence[Option]) -> str | None:
-    """The letter of the only option with this text. Case and punctuation are ignored if that leaves only one."""
-    exact = [option.letter for option in options if option.text.strip() == text.strip()]
-    same = exact or [
-        option.letter for option in options if tokens_of(plain_text(option.text)) == tokens_of(plain_text(text))
-    ]
-    return same[0] if len(same) == 1 else None
-
-
 class Mention(NamedTuple):
     """A place where an option is named."""
 

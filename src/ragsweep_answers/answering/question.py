@@ -56,9 +56,6 @@ class Answer:
     Attributes:
         letter: Letter of the chosen option. None if no answer could be read from what the answerer returned.
         confidence: Probability, as stated by the answerer, that the letter is correct, 0 to 1; None if not stated.
-        scores: How well each option fits, shape [options]: higher is better, on a scale that differences of log
-            probabilities have once they are divided by a temperature. Empty if not known. The probability of each
-            option is computed from them with a temperature that is fitted on other questions.
         probabilities: The probability of each option, adding up to 1, shape [options]. Empty if not known.
         reasoning: How the answerer came to the answer, as text.
         cited: Units of the evidence that the reasoning cites.
@@ -77,7 +74,6 @@ class Answer:
 
     letter: str | None
     confidence: float | None = None
-    scores: tuple[float, ...] = ()
     probabilities: tuple[float, ...] = ()
     reasoning: str = ""
     cited: tuple[str, ...] = ()
@@ -115,7 +111,7 @@ class SaysIfRecorded(Capability, Protocol):
 @offered_with("answer")
 @runtime_checkable
 class SaysIfConfident(Capability, Protocol):
-    """An answerer that may state neither confidences nor probabilities nor scores; any other is taken to."""
+    """An answerer that may state neither confidences nor probabilities; any other is taken to."""
 
     has_confidence: bool  # whether it states any
 

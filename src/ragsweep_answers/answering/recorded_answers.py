@@ -1,12 +1,12 @@
-"""Answers that a file has, of any system: a table, or a log of lm-evaluation-harness or Inspect AI."""
+"""Answers that a table has, of any system."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
@@ -16,18 +16,13 @@ from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.datasets.readers.files import what_is
 from ragsweep.text.normalisation import composed
-from ragsweep_answers.answering.confidence_scale import Scale
 from ragsweep_answers.answering.question import Answer, Question
-from ragsweep_answers.answering.rows import UnknownCaseError, read_rows
+from ragsweep_answers.answering.rows import LOGS, UnknownCaseError
 
-Kind = Literal["table", "lm_eval", "inspect"]
+if TYPE_CHECKING:
+    from ragsweep_answers.answering.answer_table import AnswerTable
 
-
-class _Log(Protocol):
-    @property
-    def has_confidence(self) -> bool: ...
-
-    def answers(self, asked: Mapping[str, Question]) -> Iterator[tuple[str, str, Answer | DatasetError]]: ...
+ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -38,12 +33,8 @@ class RecordedAnswerer:
     folder gives the same run.
 
     Attributes:
-        path: The file: a table (`.jsonl`, `.json`, `.csv`, `.tsv`, also with `.gz`, or `.parquet`), or `.eval`.
-        format: What the file is: a table of answers, `samples_*.jsonl` of lm-evaluation-harness, or a log of Inspect
-            AI. `auto` looks.
-        filter: Which answers to take: the name of a filter of lm-evaluation-harness, or of a scorer of Inspect AI.
-            None if there is only one.
-        confidence_scale: Scale of the confidences and probabilities in a table: 0 to 1, 0 to 10, or percent.
+        path: The file: `.jsonl`, `.json`, `.csv`, `.tsv`, also with `.gz`, or `.parquet`.
+        confidence_scale: Scale of the confidences and probabilities: 0 to 1, 0 to 10, or percent.
         missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
         on_error: What an answer does that does not fit its question or has none: refuse the file, or be left out, so
             that its question, if there is one, counts as not answered.
@@ -51,9 +42,7 @@ class RecordedAnswerer:
     """
 
     path: Text
-    format: Literal["auto", "table", "lm_eval", "inspect"] = "auto"
-    filter: Text | None = None
-    confidence_scale: Scale = "unit"
+    confidence_scale: Literal["unit", "ten", "percent"] = "unit"
     missing: Literal["refuse", "no_answer"] = "refuse"
     on_error: OnError = "refuse"
     name: Text | None = None
@@ -75,8 +64,8 @@ class RecordedAnswerer:
 
     @property
     def has_confidence(self) -> bool:
-        """Whether the file has confidences, probabilities or log-likelihoods."""
-        return self._log.has_confidence
+        """Whether the file has confidences or probabilities."""
+        return self._table.has_confidence
 
     def answer(self, questions: Sequence[Question]) -> list[Answer]:
         """The recorded answers to the questions, in the same order.
@@ -106,10 +95,8 @@ class RecordedAnswerer:
         places: dict[str, str] = {}
         faults, usable, others = Faults(self.path, "answerer", "answers"), 0, 0
         left_ids = {composed(each) for each in left_out if each}
-        for where, case, answer in self._log.answers(asked):
-            if isinstance(answer, UnknownCaseError) and (
-                not left_ids.isdisjoint(answer.ids) if answer.ids else others < len(left_out)
-            ):
+        for where, case, answer in self._table.answers(asked):
+            if isinstance(answer, UnknownCaseError) and case in left_ids:
                 others += 1
                 continue
             if isinstance(answer, DatasetError):
@@ -142,33 +129,11 @@ class RecordedAnswerer:
         return path
 
     @cached_property
-    def _kind(self) -> Kind:
-        if self.format != "auto":
-            return self.format
-        name = self._file.name.lower().removesuffix(".gz")
-        if name.endswith(".eval"):
-            return "inspect"
-        if name.endswith((".csv", ".tsv", ".parquet")):
-            return "table"
-        if not name.endswith((".jsonl", ".json")):
-            expected = ".jsonl, .json, .csv, .tsv, .parquet and .eval"
-            raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
-        from ragsweep_answers.answering.harness_log import SAMPLE
-
-        first = next(read_rows(self._file), None)
-        return "lm_eval" if first and all(field in first.fields for field in SAMPLE) else "table"
-
-    @cached_property
-    def _log(self) -> _Log:
-        # Each loads what reads answers, whose patterns are compiled for a fifth of a second, which no help waits for.
-        if self._kind == "inspect":
-            from ragsweep_answers.answering.inspect_log import InspectLog
-
-            return InspectLog.read(self._file, self.filter)
-        if self._kind == "lm_eval":
-            from ragsweep_answers.answering.harness_log import HarnessLog
-
-            return HarnessLog.read(self._file, self.filter)
+    def _table(self) -> AnswerTable:
+        # Imported here, as the patterns that read answers are compiled for a fifth of a second.
         from ragsweep_answers.answering.answer_table import AnswerTable
 
+        if not self._file.name.lower().removesuffix(".gz").endswith(ENDINGS):
+            expected = f"{', '.join(ENDINGS[:-1])} and {ENDINGS[-1]}; {LOGS}"
+            raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
         return AnswerTable.read(self._file, self.confidence_scale)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import starmap
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.delimited_rows import Entry
 from ragsweep.datasets.readers.entry_files import read_entries
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_text, listed, shown_value
 
-Scored = TypeVar("Scored")
+LOGS = "docs/answers.md turns logs of lm-evaluation-harness and Inspect into a table"
 
 
 class Row(NamedTuple):
@@ -49,37 +49,10 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 class UnknownCaseError(DatasetError):
-    """An answer is to a case that is not asked.
-
-    Attributes:
-        ids: What the answer says of the case: any of its ids; empty if it tells a position only.
-    """
-
-    def __init__(self, text: str, ids: Sequence[str]) -> None:
-        super().__init__(text)
-        self.ids = ids
+    """An answer is to a case that is not asked."""
 
 
-def unknown_case(where: str, case: str, known: Iterable[str], ids: Sequence[str] | None = None) -> UnknownCaseError:
-    """An error about an answer to a case that the dataset does not have; its ids are `ids`, otherwise the case."""
-    found = f"{where}: the dataset has no case {case[:SHOWN_CHARACTERS]!r}; its cases are {listed(known)}"
-    return UnknownCaseError(found, [case] if ids is None else ids)
-
-
-def samples_of(name: str | None, samples: dict[str, list[Scored]], kind: str, path: Path) -> tuple[Scored, ...]:
-    """The samples of a log, as one filter or scorer left them.
-
-    Args:
-        name: Of the filter or scorer; None if there is only one.
-        samples: The samples by the names.
-        kind: Whether these are of filters or of scorers.
-        path: The log.
-
-    Raises:
-        ConfigError: The log does not have this one, or it has several and none is chosen.
-    """
-    if name is None and len(samples) > 1:
-        raise ConfigError(f"{path}: has several {kind}s; set answerer.filter to one of {listed(samples)}")
-    if name is not None and name not in samples:
-        raise ConfigError(f"answerer.filter: found {name!r}, expected a {kind} of {path}: {listed(samples)}")
-    return tuple(samples[name or next(iter(samples))])
+def unknown_case(where: str, case: str, known: Iterable[str]) -> UnknownCaseError:
+    """An error about an answer to a case that the dataset does not have."""
+    unknown = f"the dataset has no case {case[:SHOWN_CHARACTERS]!r}"
+    return UnknownCaseError(f"{where}: {unknown}; its cases are {listed(known)}")

@@ -38,7 +38,6 @@ def sections(
     known: ConfidenceSummary | None,
     *,
     asked: str = "",
-    scaled: bool,
 ) -> dict[str, list[str]]:
     """Sentences by heading; headings without a sentence are left out.
 
@@ -49,7 +48,6 @@ def sections(
         measures: Further numbers.
         known: What is known of the answers with a confidence; None if no answer has one.
         asked: How many questions are asked, such as `4,162 of 4,183 questions`; empty if these are all.
-        scaled: Whether the confidence comes from scores of options, by a temperature that was fitted here.
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
@@ -59,7 +57,7 @@ def sections(
             *_lost(evaluation),
             *_controls(evaluation, source),
         ],
-        "Confidence of the answers": list(_confidence(evaluation, scores, known, scaled=scaled)),
+        "Confidence of the answers": list(_confidence(evaluation, scores, known)),
         "Errors of the answers": list(_errors(evaluation)),
         "Reasoning and safety": list(_reasoning(evaluation, named)),
         "Tokens of the answers": list(_tokens(named)),
@@ -147,9 +145,7 @@ def _controls(evaluation: Evaluation, source: str) -> Iterator[str]:
         )
 
 
-def _confidence(
-    evaluation: Evaluation, scores: Sequence[Score], known: ConfidenceSummary | None, *, scaled: bool
-) -> Iterator[str]:
+def _confidence(evaluation: Evaluation, scores: Sequence[Score], known: ConfidenceSummary | None) -> Iterator[str]:
     values, cases = {score.metric.name: score.value for score in scores}, len(evaluation.correct)
     if known is None or "ece" not in values:
         stated = not np.isnan(evaluation.confidence).all()
@@ -157,12 +153,6 @@ def _confidence(
         yield f"Calibration is not measured: {why}."
         yield from _confident(evaluation)
         return
-    if scaled:
-        yield (
-            "The confidence is computed from scores of the options, by a temperature that was fitted on other "
-            "questions of this dataset, so expect a larger calibration error on other questions. Five groups of "
-            "questions have different temperatures, which lowers AUROC."
-        )
     if missing := cases - known.answers:
         yield (
             f"Without a confidence: {missing} of {counted(cases, 'question')}. Each counts as the largest error, 1, in "
@@ -198,7 +188,7 @@ def _calibrated(known: ConfidenceSummary) -> str:
         said = "some confidences are too high and others too low"
     return (
         f"Mean confidence {known.confidence:.2f}, accuracy {known.accuracy:.2f}; calibration error "
-        f"{_interval(*known.ece)}, without bins {_interval(*known.smooth_ece)}: {said}."
+        f"{_interval(*known.ece)}: {said}."
     )
 
 

@@ -77,7 +77,6 @@ def answer_lines(answered: Answered, confidence: Array) -> Iterator[str]:
                     "answer": each.letter,
                     "confidence": None if isnan(sure) else sure,
                     "probabilities": list(each.probabilities) or None,
-                    "scores": list(each.scores) or None,
                     "reasoning": each.reasoning,
                     "evidence": list(units),
                     "cited": list(each.cited),

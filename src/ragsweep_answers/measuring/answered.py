@@ -17,7 +17,6 @@ from ragsweep.statistics.intervals import Array, Indices
 from ragsweep_answers.answering import Answer, Evidence, Question
 from ragsweep_answers.measuring.contexts import NEED_RANKING, Source
 from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, WITHHELD
-from ragsweep_answers.measuring.measures.temperature import scaled_by_others, temperature_scaled
 
 LEAST_COMPARED = 10  # questions with other evidence, of which it is said that all their answers are the same
 
@@ -30,22 +29,17 @@ class Answered:
         cases: The cases.
         questions: What was asked, with the evidence.
         answers: The answers.
-        seed: Of the folds by which scores of options become probabilities.
         source: Where the evidence of the questions comes from; `none` also for recorded answers.
         groups: The groups of the cases.
         threshold: The lowest confidence of an answer that is given; others are withheld. None gives all.
-        scaled_by: The cases with an answer, which are not among these, that scores become probabilities by; None if
-            these cases have answers.
     """
 
     cases: Sequence[Case]
     questions: Sequence[Question]
     answers: Sequence[Answer]
-    seed: int
     source: Source
     groups: Groups
     threshold: float | None = None
-    scaled_by: Answered | None = None
 
     def only(self, rows: Indices) -> Answered:
         """Some of the cases."""
@@ -125,39 +119,15 @@ class Answered:
     def confidence(self) -> Array:
         """Probability that the answer is correct, shape [cases]; NaN if there is no answer or no confidence.
 
-        It is the confidence that the answerer states, otherwise the probability of the chosen option. Scores of options
-        become probabilities by a temperature that is fitted on other cases.
+        It is the confidence that the answerer states, otherwise the probability of the chosen option.
         """
         stated = np.array([each.confidence for each in self.answers], dtype=float)  # None becomes NaN
         of_chosen = [
-            options[read] if options and read != NOT_ANSWERED else np.nan
-            for options, read in zip(self._probabilities, self.read.tolist(), strict=True)
+            each.probabilities[read] if each.probabilities and read != NOT_ANSWERED else np.nan
+            for each, read in zip(self.answers, self.read.tolist(), strict=True)
         ]
         confidence: Array = np.where(np.isnan(stated), of_chosen, stated)
         return np.where(self.read == NOT_ANSWERED, np.nan, confidence)
-
-    @property
-    def _probabilities(self) -> list[Sequence[float]]:
-        """The probability of each option, as given or by its score; empty where neither is known."""
-        known: list[Sequence[float]] = [each.probabilities for each in self.answers]
-        scored = [row for row, each in enumerate(self.answers) if each.scores and not each.probabilities]
-        if scored:
-            scores = [self.answers[row].scores for row in scored]
-            groups = Groups.named(self.groups.of[scored].tolist())
-            others = self.scaled_by
-            if others is None:
-                found = temperature_scaled(scores, self.expected[scored], groups=groups, seed=self.seed)
-            else:
-                rows = [row for row, each in enumerate(others.answers) if each.scores and not each.probabilities]
-                found = scaled_by_others(scores, [others.answers[row].scores for row in rows], others.expected[rows])
-            for row, options in zip(scored, found, strict=True):
-                known[row] = options.tolist()
-        return known
-
-    @property
-    def scaled(self) -> bool:
-        """Whether confidences come from scores, by a temperature that was fitted here."""
-        return any(each.scores and not each.probabilities and each.confidence is None for each in self.answers)
 
     def known(self, value: Callable[[Answer], float | None]) -> Array | None:
         """A number of every answer, shape [cases]; None if one of them lacks it."""
@@ -200,4 +170,4 @@ def causes_of(answers: Sequence[Answer]) -> dict[Cause, int]:
 
 def _stated(given: Answer) -> tuple[object, ...]:
     """What an answer says, apart from what it cost."""
-    return given.letter, given.confidence, given.scores, given.probabilities, given.reasoning
+    return given.letter, given.confidence, given.probabilities, given.reasoning

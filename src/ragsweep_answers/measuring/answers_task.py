@@ -244,7 +244,7 @@ class AnswersTask:
         for source, asked in asked_of.asked_of.items():
             given, its = self._ask(items, asked, source), items if source == asked_of.sources[0] else known
             own, groups = with_own_evidence(its, asked, given), Groups.named([query.group for query in its.queries])
-            answered[source] = Answered(its.cases, own, given, self.seed, source, groups, self.confidence_threshold)
+            answered[source] = Answered(its.cases, own, given, source, groups, self.confidence_threshold)
         return [answered[source] for source in asked_of.sources]
 
     def _asks(self, items: Dataset, plan: Planned) -> tuple[Answerer, dict[str, Sequence[Question]]]:
@@ -259,7 +259,7 @@ class AnswersTask:
 
     def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:
         """Everything that is recorded of the answers."""
-        asked, scaled = items.left_out.of_all(len(items.cases)), answered.scaled
+        asked = items.left_out.of_all(len(items.cases))
         bins, resamples = self.evaluation.bins, self.evaluation.resamples
         known = (evaluation.confidence, evaluation.right)
         found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
@@ -277,7 +277,7 @@ class AnswersTask:
             *(summary.measures() if summary else ()),
             *scores.cost_measures(times, tokens, used),
         ]
-        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, scaled=scaled)
+        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked)
         return Measurement(
             items=tables.items(items),
             scores=found,

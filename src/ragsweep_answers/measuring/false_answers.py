@@ -38,7 +38,7 @@ ANSWERS = Kind(
 def parted(everything: Answered, rows: Indices) -> tuple[Answered, Answered]:
     """The answers to the cases that have one, at these positions, and those to the others."""
     known = everything.only(rows)
-    return known, replace(everything.only(_others(everything, rows)), scaled_by=known)
+    return known, everything.only(_others(everything, rows))
 
 
 def _others(everything: Answered, rows: Indices) -> Indices:

@@ -11,7 +11,7 @@ ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgme
 ragsweep judge SWEEP_ID --guess language_model=openai language_model.model=NAME   # asks first what a model guesses
 ragsweep judge --verify --journal judged.jsonl   # compute the decision again from that file alone
 ragsweep judge SWEEP_ID --verify                 # and check that the sweep ranks what the journal says
-ragsweep judge SWEEP_ID --out reviewed.json      # write the judgments into a copy of the file of questions
+ragsweep judge SWEEP_ID --out qrels.tsv          # write the judgments, for dataset.qrels=qrels.tsv
 
 A pair of a question and a page is asked at a time, drawn so that it tells most between the configurations that are
 still open. Each answer is kept in the journal before the next question is shown: stop at any time, and go on by the
@@ -51,6 +51,8 @@ def main() -> int:
     arguments.judge = arguments.judge or ("file" if simulated else getpass.getuser())
     _check(arguments)
     _check_name(arguments.judge)
+    if arguments.out and arguments.out.suffix != ".tsv":
+        raise ConfigError(f"--out: found {arguments.out.name!r}, expected a name that ends in .tsv, such as qrels.tsv")
     from ragsweep_audit.judging.deciding_by_judgments import JudgeRequest, judge_until_decided, verify_alone
 
     if arguments.verify and not arguments.arguments:
@@ -92,9 +94,7 @@ def _parser() -> ArgumentParser:
         default="race",
         help="race: what can change the decision (default); pooling: all that nobody judged, the highest ranks first",
     )
-    parser.add_argument(
-        "--metric", choices=("dcg", "precision", "rbp"), default="dcg", help="what decides (default dcg)"
-    )
+    parser.add_argument("--metric", choices=("dcg", "precision"), default="dcg", help="what decides (default dcg)")
     parser.add_argument("--margin", type=float, default=0.0, help="how much worse than the best is good enough")
     parser.add_argument("--level", type=float, default=DEFAULT_LEVEL, help="probability of an error (default 0.05)")
     parser.add_argument("--grades", type=int, default=1, metavar="HIGHEST", help="the highest grade (default 1)")
@@ -109,7 +109,7 @@ def _parser() -> ArgumentParser:
         "--guess", action="store_true", help="language_model guesses first, which only steers what is asked"
     )
     parser.add_argument(
-        "--guess-tokens", type=int, default=16, metavar="N", help="of a guess; a model that reasons needs thousands"
+        "--guess-tokens", type=int, default=32, metavar="N", help="of a guess; a model that reasons needs thousands"
     )
     parser.add_argument("--page", action="store_true", help="ask on a page in the browser, for this machine only")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")
@@ -119,9 +119,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--verify", action="store_true", help="ask nothing: run the race again from the journal")
     parser.add_argument("--judge", metavar="NAME", help="who judges (default: your login)")
     parser.add_argument("--seed", type=int, default=42, help="of the draws (default 42)")
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write the judgments into a copy of the dataset's own file"
-    )
+    parser.add_argument("--out", type=Path, metavar="FILE.tsv", help="write the judgments, for dataset.qrels=FILE.tsv")
     add_allow(parser)
     return parser
 

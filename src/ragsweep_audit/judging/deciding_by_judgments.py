@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ragsweep import tracking
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
+from ragsweep.core.whole_files import write_new
 from ragsweep.datasets import Dataset, Judgment
+from ragsweep.datasets.formats.beir import HEADER
 from ragsweep.datasets.formats.questions.trec_topics import read_trec_qrels
 from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.replay.trusted_record import composed_today
@@ -28,7 +30,6 @@ from ragsweep_audit.judging.pool import Pool, Ranked
 from ragsweep_audit.judging.pooling import RACE
 from ragsweep_audit.judging.recorded_pool import LARGEST_HEAD_MB, RecordedPool
 from ragsweep_audit.judging.state import decision, is_decided, state_line
-from ragsweep_audit.judging.written_judgments import write_judgments
 
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
 CHOSEN_PAIRS = (
@@ -130,7 +131,8 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.strategy == RACE and not request.verify:
         print(keeping.keep())
     if request.out is not None:
-        written = write_judgments(ranked[0].dataset, _judgments(journal), request.out)
+        _write(_judgments(journal), request.out)
+        written = f"Written: {request.out}; use it by dataset.qrels={request.out}"
         print(written, *([CHOSEN_PAIRS] if request.strategy == RACE else []), sep="\n")
     return is_decided(journal)
 
@@ -236,6 +238,22 @@ def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
     if not any(query in known[0] and unit in known[1] for query, unit in grades):
         raise ConfigError(f"--from: {source} judges none of the queries and {items.unit}s of {items.name}")
     return grades
+
+
+def _write(judgments: Sequence[Judgment], out: Path) -> None:
+    """Write judgments in the format of BEIR, which every dataset takes as `dataset.qrels`.
+
+    Raises:
+        ConfigError: The file exists, or cannot be written.
+        DatasetError: A name cannot stand in such a file.
+    """
+    if odd := [name for each in judgments for name in each[:2] if name != name.strip() or not name.isprintable()]:
+        raise DatasetError(f"--out: {odd[0]!r} has white space that a line of judgments cannot have")
+    lines = ["\t".join(map(str, line)) for line in [HEADER, *judgments]]
+    try:
+        write_new(out, "".join(f"{line}\n" for line in lines).encode())
+    except OSError as error:
+        raise ConfigError(f"--out: {out} cannot be written ({error.strerror})") from error
 
 
 def _judgments(journal: Journal) -> list[Judgment]:

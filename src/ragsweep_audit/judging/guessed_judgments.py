@@ -13,6 +13,7 @@ from ragsweep.config.checking import checked_and_built
 from ragsweep.config.used_settings import effective_settings
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.parsing import MalformedError
 from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.language_model import (
     Asking,
@@ -25,16 +26,16 @@ from ragsweep.models.language.language_model import (
 )
 from ragsweep.models.language.prompt_text import as_data
 from ragsweep.models.language.response import CAUSE_NAMES
+from ragsweep.models.language.written_json import json_in
 from ragsweep.replay.trusted_record import keys_of
 from ragsweep_audit.judging.pool import Pair, Pool
-from ragsweep_audit.judging.written_grade import grade_in
 
 PROMPT = """\
 Query: {query}
 
 Text: {text}
 
-How relevant is the text for the query: {grades}? Reply with the number alone."""
+How relevant is the text for the query: {grades}? Reply with JSON alone, such as {{"grade": 0}}."""
 LONGEST_READ = 6000  # characters of a text, around the passage that is ranked highest
 GROUP = "language_model"
 
@@ -50,6 +51,16 @@ def model_of(overrides: Sequence[str]) -> tuple[Model, str]:
     config = composed([*stores, *about_model(overrides)])
     model: Model = checked_and_built(GROUP, config[GROUP])
     return model, digest(effective_settings(config, {GROUP: model}))
+
+
+def grade_in(text: str, highest: int) -> int | None:
+    """The field `grade` of the JSON in a reply, a whole number from 0 to `highest`; None if it is not there."""
+    try:
+        value = json_in(text)
+    except MalformedError:
+        return None
+    grade = value.get("grade") if isinstance(value, dict) else None
+    return grade if type(grade) is int and 0 <= grade <= highest else None
 
 
 def with_guesses(pool: Pool, model: Model, highest: int, tokens: int) -> Pool:

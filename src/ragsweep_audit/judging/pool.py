@@ -14,20 +14,12 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.ranking.incomplete_judgments import PERSISTENCE
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_audit.judging.shown_text import Shown, shown_unit
-
-
-def _rank_biased(k: int) -> Array:
-    weights: Array = (1 - PERSISTENCE) * PERSISTENCE ** np.arange(k, dtype=float)
-    return weights
-
 
 DISCOUNTS: Mapping[str, Callable[[int], Array]] = {  # what a relevant unit at each rank adds, shape [k]
     "dcg": lambda k: 1 / np.log2(np.arange(k) + 2),
     "precision": lambda k: np.full(k, 1 / k),
-    "rbp": _rank_biased,
 }
 
 

@@ -83,7 +83,7 @@ def on_server(name: str, snapshot: str | None) -> ServerCollection:
 def opened_copy(shard: Path) -> EdgeCollection:
     """A copy of a shard, open: the engine writes into the files that it opens. It is deleted with the object."""
     copy = copy_of(shard, digest_of(shard), "qdrant")
-    collection = EdgeCollection(Path(copy.name), None)
+    collection = EdgeCollection(Path(copy.name))
     weakref.finalize(collection, copy.cleanup)
     return collection
 
@@ -107,7 +107,7 @@ def restore(snapshot: Path, folder: Path) -> None:
             with _readable(snapshot):
                 _write_shard(snapshot, partial / "shard.tar", shutil.disk_usage(partial).free)
                 qdrant_edge.EdgeShard.unpack_snapshot(str(partial / "shard.tar"), str(partial / "shard"))
-                EdgeCollection(partial / "shard", None).layout()  # the engine can open it
+                EdgeCollection(partial / "shard").layout()  # the engine can open it
             (partial / "shard").rename(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval.indexes.engine import Corpus
 
-POINTS_AT_ONCE = 512  # points written at once
 SEARCHED_AT_ONCE = 64  # queries searched at once
-SOURCE, TEXT = "source", "text"  # payload of the points that are ours
 
 # Modules that need the extra `qdrant`, and their packages
 PACKAGES = {"dotenv": "python-dotenv", "qdrant_client": "qdrant-client", "qdrant_edge": "qdrant-edge-py"}
 
-Quantize = Literal["int8", "binary"]
 Fusion = Literal["rrf", "dbsf"]
 
 
@@ -50,21 +46,6 @@ class Layout(NamedTuple):
     sparse: frozenset[str]
     points: int
     notes: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """How a collection of ours is indexed.
-
-    Attributes:
-        m: Neighbours of a point in the graph; 0 builds none.
-        ef_construct: Candidates held while a point is inserted.
-        quantize: Precision of the vectors that are searched first; None searches the vectors themselves.
-    """
-
-    m: int
-    ef_construct: int
-    quantize: Quantize | None
 
 
 @dataclass(frozen=True)
@@ -109,19 +90,6 @@ class Collection(Protocol):
     def search(self, queries: Sequence[Query], manner: SearchParams, limit: int) -> list[list[Hit]]:
         """At most `limit` hits of every query, best first."""
         ...
-
-
-def batches(corpus: Corpus, *, with_text: bool) -> Iterator[tuple[range, list[list[float]], list[dict[str, str]]]]:
-    """The points of a corpus, some at a time: their ids, which are the passages' positions, vectors and payload."""
-    for start in range(0, len(corpus.texts), POINTS_AT_ONCE):
-        ids = range(start, min(start + POINTS_AT_ONCE, len(corpus.texts)))
-        payload: list[dict[str, str]] = [{} for _ in ids]
-        for point, fields in zip(ids, payload, strict=True):
-            if corpus.documents is not None:
-                fields[SOURCE] = corpus.documents[point]
-            if with_text:
-                fields[TEXT] = corpus.texts[point]
-        yield ids, corpus.embeddings[start : ids.stop].tolist(), payload
 
 
 def expect_packages(modules: Sequence[str], setting: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import product
 from math import isfinite, isnan
 from numbers import Real
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import number_of, say_if_distances
 from ragsweep.retrieval.results import Result
-from ragsweep_engines.systems.usual_fields import LESS_LIKELY_NAMES, LISTS, NAMES, WITHIN
+from ragsweep_engines.systems.usual_fields import LISTS, NAMES, WITHIN
 
 MOST_LEVELS = 4  # of objects within objects
 MOST_IN_LIST = 100  # entries of a list in a field; a longer one is an embedding
@@ -232,8 +231,6 @@ def _values(read: Mapping[str, Any], name: str, path: str | None) -> Iterator[ob
     """The values of a field, the likeliest first; only those that are plain."""
     for found in [_at_path(read, name, path)] if path else _usual(read, name):
         each = found[0] if isinstance(found, list) and len(found) == 1 else found  # as Solr and Elasticsearch have it
-        if name == "text" and isinstance(each, dict):  # a part of a text, as OpenAI and Cohere have it
-            each = each.get("text")
         missing = each is None or each == "" or (isinstance(each, float) and isnan(each))  # as a DataFrame says it
         if isinstance(each, str | int | float) and not isinstance(each, bool) and not missing:
             yield each
@@ -248,16 +245,16 @@ def _at_path(read: Mapping[str, Any], name: str, path: str) -> object:
 
 def _usual(read: Mapping[str, Any], field: str) -> Iterator[object]:
     """The values of the usual names of a field, wherever results usually have them."""
-    for names, place in product((NAMES[field], LESS_LIKELY_NAMES.get(field, ())), WITHIN):
+    for place in WITHIN:
         inner = _at(read, place) if place else read
-        for name in names:
+        for name in NAMES[field]:
             yield _at(inner, name) if inner is not None else _at(read, f"{place}.{name}")
 
 
 def _at(read: object, place: str) -> object:
     if not isinstance(read, dict):
         return None
-    if place in read:  # also a name with a dot, such as @search.score
+    if place in read:  # also a name with a dot
         return read[place]
     outer, _, inner = place.partition(".")
     return _at(read.get(outer), inner) if inner else None

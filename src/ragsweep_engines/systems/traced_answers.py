@@ -80,7 +80,7 @@ def traced(spans: Iterable[Span], fields: Fields, question: str | None, name: st
         RetrieverError: There are too many spans, or there is none that has an answer.
     """
     around: dict[tuple[str, str], tuple[str, bool]] = {}
-    by_id: dict[tuple[str, str], _Read] = {}
+    spans_read: list[_Read] = []
     kinds: Counter[str] = Counter()
     reader = Reader(fields)
     for number, span in enumerate(spans, start=1):
@@ -89,13 +89,10 @@ def traced(spans: Iterable[Span], fields: Fields, question: str | None, name: st
         kinds[span.name] += span.retrieves
         counts = span.retrieves and name in (None, span.name)
         around[span.trace, span.id] = (span.parent, counts)
-        key = (span.trace, span.id or f"span {number}")
-        if counts and (key not in by_id or by_id[key].why):  # a span may be in several files
-            by_id[key] = _read(span, reader, question)
+        if counts:
+            spans_read.append(_read(span, reader, question))
     reader.check()
-    read = [each for each in by_id.values() if not _is_within_another(each.span, around)]
-    if not around:
-        raise RetrieverError(f"{where}: has no span of OpenTelemetry, MLflow, Phoenix or Langfuse")
+    read = [each for each in spans_read if not _is_within_another(each.span, around)]
     if not read:
         named = some_of(+kinds) or "none"
         expected = f"is named {name!r} (spans of retrievers are {named})" if name else "is that of a retriever"
@@ -106,9 +103,6 @@ def traced(spans: Iterable[Span], fields: Fields, question: str | None, name: st
         if missing.total() == len(read):
             raise RetrieverError(f"{where}: has only {said}")
         notices.append(f"{said}.")
-    if lost := sum(each.span.lost for each in read):
-        which = f"{counted(lost, 'span')} of a retriever lost attributes (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT)"
-        notices.append(f"{which}: results may be missing.")
     names = Counter(each.span.name for each in read if not each.why)
     if len(names) > 1:
         found = some_of(f"{each} ({times:,})" for each, times in names.most_common())
@@ -162,7 +156,7 @@ def _is_within_another(span: Span, around: Mapping[tuple[str, str], tuple[str, b
 
 def _latest(read: Iterable[_Read]) -> dict[str, TracedAnswer]:
     answers: dict[str, TracedAnswer] = {}
-    for each in sorted((each for each in read if not each.why), key=lambda each: each.span.start or 0):
+    for each in sorted((each for each in read if not each.why), key=lambda each: each.span.start):
         key = same_question(each.query)
         times = answers[key].times + 1 if key in answers else 1
         answers[key] = TracedAnswer(each.query, each.results, each.span.ms, times)

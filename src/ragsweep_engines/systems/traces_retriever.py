@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from ragsweep import tracking
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.errors import RetrieverError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import counted
 from ragsweep.retrieval.method import Method
@@ -22,8 +20,7 @@ from ragsweep.tracking.address import check_address
 from ragsweep_engines.systems.asking import plain
 from ragsweep_engines.systems.reading import check_path
 from ragsweep_engines.systems.running_retriever import ReadsResults
-from ragsweep_engines.systems.trace_files import spans_of, trace_files, versions_of
-from ragsweep_engines.systems.trace_spans import Span, spans_in
+from ragsweep_engines.systems.trace_spans import span_of
 from ragsweep_engines.systems.traced_answers import Traced, same_question, traced
 
 MOST_READ = 2  # sets of traces that a process keeps
@@ -32,7 +29,7 @@ _READ: dict[str, Traced] = {}  # the jobs of a sweep measure the same traces
 
 @dataclass(frozen=True, kw_only=True)
 class TracesRetriever(ReadsResults):
-    """What a retriever has answered its users, from the spans of an MLflow experiment or of files. Nothing is asked.
+    """What a retriever has answered its users, from the spans of an MLflow experiment. Nothing is asked.
 
     A question of the dataset has an answer if somebody has asked it, in these words; case, white space and the
     composition of letters do not count. If it was asked several times, the latest answer counts.
@@ -40,16 +37,14 @@ class TracesRetriever(ReadsResults):
     Attributes:
         experiment: Name of an MLflow experiment.
         uri: Address of the MLflow store with this experiment.
-        path: A file of traces as JSON, or a folder with such files; unzipped if a name ends in `.gz`.
         span_name: Name of the spans that are read; None reads those of all retrievers.
         question: Where the question is in the input of a span, as a JMESPath; None finds it by the usual names.
     """
 
-    without_effect: ClassVar[tuple[str, ...]] = ("experiment", "uri", "path")  # the fingerprint stands for the content
+    without_effect: ClassVar[tuple[str, ...]] = ("experiment", "uri")  # the fingerprint stands for the content
 
-    experiment: Text | None = None
-    uri: Text | None = None
-    path: Text | None = None
+    experiment: Text
+    uri: Text
     span_name: Text | None = None
     question: Text | None = None
 
@@ -57,10 +52,6 @@ class TracesRetriever(ReadsResults):
         super().__post_init__()
         check_path("question", self.question)
         check_address(self.uri, "retriever.uri")  # every run records it
-        if (self.experiment is None) == (self.path is None):
-            raise ConfigError("retriever: expected either path, for files, or experiment, for traces of MLflow")
-        if self.experiment is not None and self.uri is None:
-            raise ConfigError("retriever.uri: expected the address of the MLflow store with the experiment")
 
     @cached_property
     def fingerprint(self) -> str:
@@ -70,7 +61,7 @@ class TracesRetriever(ReadsResults):
     @property
     def method(self) -> Method:
         """For reports: where the traces are."""
-        return Method(self.experiment or Path(str(self.path)).name)
+        return Method(self.experiment)
 
     def check(self) -> None:
         """Raise an error if the traces cannot be read."""
@@ -98,28 +89,20 @@ class TracesRetriever(ReadsResults):
 
     @cached_property
     def _traced(self) -> Traced:
-        if self.path is not None:
-            files = trace_files(Path(self.path))
-            spans = chain.from_iterable(map(spans_of, files))
-            return self._read([versions_of(files)], spans, self.path)
-        uri, experiment = str(self.uri), str(self.experiment)
-        listed = tracking.list_traces(uri, experiment)
+        listed = tracking.list_traces(self.uri, self.experiment)
         if not listed.ids:
-            raise RetrieverError(f"retriever.experiment: {experiment} has no trace of a retriever{_elsewhere(listed)}")
-        spans = chain.from_iterable(map(spans_in, tracking.fetch_spans(uri, listed.ids)))
-        found = self._read([uri, listed.ids], spans, f"the experiment {experiment}")
+            where = f"retriever.experiment: {self.experiment}"
+            raise RetrieverError(f"{where} has no trace of a retriever{_elsewhere(listed)}")
+        key = digest([self.uri, listed.ids, self._fields, self.question, self.span_name])
+        if key not in _READ:  # once for all jobs of a sweep
+            while len(_READ) >= MOST_READ:
+                _READ.pop(next(iter(_READ)))
+            spans = map(span_of, tracking.fetch_spans(self.uri, listed.ids))
+            _READ[key] = traced(spans, self._fields, self.question, self.span_name, f"the experiment {self.experiment}")
+        found = _READ[key]
         cut = [f"Only the newest {counted(len(listed.ids), 'trace')} are read."] if listed.cut else []
         left = [f"Not all of its traces are read{_elsewhere(listed)}."] if listed.elsewhere else []
         return found._replace(notices=(*found.notices, *cut, *left))
-
-    def _read(self, what: Sequence[object], spans: Iterable[Span], where: str) -> Traced:
-        """What the spans tell, which is read once for all jobs of a sweep."""
-        key = digest([what, self._fields, self.question, self.span_name])
-        if key not in _READ:
-            while len(_READ) >= MOST_READ:
-                _READ.pop(next(iter(_READ)))
-            _READ[key] = traced(spans, self._fields, self.question, self.span_name, where)
-        return _READ[key]
 
 
 def _elsewhere(listed: tracking.ListedTraces) -> str:

@@ -63,15 +63,14 @@ def test_a_simulated_judge_decides_and_the_decision_is_computed_again(judge, cor
 
 
 def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(application, data):
-    process = application.script("judge", *data, "--out", "judged.json", keys="1 0 ? u 0 1 x q")
+    process = application.script("judge", *data, "--out", "judged.tsv", keys="1 0 ? u 0 1 x q")
     assert process.returncode == 1, process.stderr
     assert "Question: How is" in process.stdout
     assert "Not decided after 4 judgments" in process.stdout
     assert "a sweep on it measures too low" in process.stdout
-    rows = json.loads((application.home / "judged.json").read_text())
-    assert sum(len(row["relevant_docs"]) for row in rows) == 4
-    known = [each for each in data if not each.startswith(("questions.path", "retriever.k1"))]
-    process = application.run(*known, "questions.path=judged.json")
+    assert len((application.home / "judged.tsv").read_text().splitlines()) == 1 + 4
+    known = [each for each in data if not each.startswith("retriever.k1")]
+    process = application.run(*known, "dataset.qrels=judged.tsv")
     assert process.returncode == 0, process.stderr
 
 
@@ -137,20 +136,19 @@ def test_a_table_is_handed_out_and_taken_back(judge, tmp_path):
 
 @pytest.mark.usefixtures("long_work")
 def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
-    given = ["--strategy", "pooling", "--from", str(corpus / "judgments.qrels"), "--out", "judged.json"]
+    given = ["--strategy", "pooling", "--from", str(corpus / "judgments.qrels"), "--out", "judged.tsv"]
     status, said = judge(*given)
     assert status == 0
     pairs = int(re.search(r"(\d+) of \1 pairs", said)[1])
     assert f"{pairs} judgments: 10 relevant, {pairs - 10} not, 0 could not be told." in said
-    rows = json.loads((tmp_path / "judged.json").read_text())
-    assert sum(len(row["relevant_docs"]) for row in rows) == pairs
+    assert len((tmp_path / "judged.tsv").read_text().splitlines()) == 1 + pairs
 
 
 @pytest.mark.extra("openai")
 @pytest.mark.usefixtures("processes")
 def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(judge, corpus, tmp_path):
     def reply(prompt, times):
-        return completion(str(len(prompt) % 2) if len(prompt) % 5 else "I cannot say.")
+        return completion(f'{{"grade": {len(prompt) % 2}}}' if len(prompt) % 5 else "I cannot say.")
 
     source = "--from", str(corpus / "judgments.qrels")
     with EndpointServer(reply) as server:
@@ -191,7 +189,7 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
 @pytest.mark.parametrize("content", ['{"version": 1}\n', "my notes", '{"version": 1, "strategy": "race", "met\n'])
 def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tmp_path, content):
     (tmp_path / "damaged.jsonl").write_text(content)
-    with EndpointServer(lambda prompt, times: completion("1")) as server:
+    with EndpointServer(lambda prompt, times: completion('{"grade": 1}')) as server:
         model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
         model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
         given = ["--from", str(corpus / "judgments.qrels"), "--guess", *model, "--journal", "damaged.jsonl"]
@@ -205,7 +203,7 @@ def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tm
 
 @pytest.mark.extra("openai")
 def test_a_reply_of_thousands_of_digits_is_no_guess(judge, corpus, tmp_path):
-    with EndpointServer(lambda prompt, times: completion("1" * 5000)) as server:
+    with EndpointServer(lambda prompt, times: completion('{"grade": ' + "1" * 5000 + "}")) as server:
         model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
         model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store"]
         with pytest.raises(RagsweepError, match="no grade from 0 to 1 in 12 of 12 replies"):
@@ -270,7 +268,7 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--apply", "absent.csv", "--verify"], "writes nothing"),
         (["--table", "."], "exists"),
         (["--out", "."], "exists"),
-        (["--out", "new.csv", "--budget", "0"], "ends in .json"),
+        (["--out", "new.csv", "--budget", "0"], r"ends in \.tsv"),
         (["--level", "1"], "--level"),
         (["k=3,5"], "k: found several values"),
         (["retriever.k1=1"], "expected several configurations"),

@@ -1,18 +1,28 @@
-"""The grade in what a model replies when it is asked for a number alone."""
-
-import json
-from pathlib import Path
+"""The grade in what a model replies when it is asked for JSON."""
 
 import pytest
 
-from ragsweep_audit.judging.written_grade import grade_in
-
-GRADES = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data" / "grades.jsonl").read_text(encoding="utf-8").splitlines()
-]
+from ragsweep_audit.judging.guessed_judgments import grade_in
 
 
-@pytest.mark.parametrize("row", GRADES, ids=lambda row: f"{row['text'][:40]} of {row['highest']}")
-def test_a_reply_gives_the_grade_that_a_careful_reader_finds(row):
-    assert grade_in(row["text"], row["highest"]) == row["grade"]
+@pytest.mark.parametrize(
+    ("text", "grade"),
+    [
+        ('{"grade": 2}', 2),
+        ('```json\n{"grade": 0}\n```', 0),
+        ('<think>{"grade": 3}?</think>Here it is: {"grade": 1}', 1),
+        ('{"grade": 2, "reason": "names the dose"}', 2),
+        ('{"grade": 4}', None),
+        ('{"grade": -1}', None),
+        ('{"grade": 1.5}', None),
+        ('{"grade": true}', None),
+        ('{"grade": "2"}', None),
+        ('{"score": 2}', None),
+        ('{"grade": 2', None),
+        ("2", None),
+        ("The text is relevant: 2", None),
+        ("", None),
+    ],
+)
+def test_a_grade_is_a_field_of_json(text, grade):
+    assert grade_in(text, 3) == grade

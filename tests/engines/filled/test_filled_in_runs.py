@@ -1,47 +1,62 @@
 """A database of somebody else in whole runs: measured, kept, compared, and refused before anything is recorded."""
 
+import json
+
 import pytest
 import strangers
+from postgres import address, postgres
 
 from ragsweep.retrieval import WordLlamaEncoder
-from ragsweep_engines.lancedb import database_of
 
-pytestmark = pytest.mark.extra("lancedb")
+pytestmark = pytest.mark.extra("pgvector")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with postgres("shared_buffers=16MB") as folder:
+        yield address(folder)
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """A table with the embeddings of the encoder of the run."""
-    vectors = WordLlamaEncoder().encode(strangers.texts(), "passage")
-    rows = zip(vectors, strangers.ids(), strangers.texts(), strangers.metadatas(), strict=True)
-    rows = [{"vector": vector, "id": name, "text": text, "metadata": each} for vector, name, text, each in rows]
-    database_of(tmp_path / "theirs").create_table("manuals", rows)
-    return tmp_path / "theirs"
+def rows(server):
+    """A connection to a table with the embeddings of the encoder of the run."""
+    import psycopg
+
+    vectors = WordLlamaEncoder().encode(strangers.texts(), "passage").tolist()
+    metadatas = map(json.dumps, strangers.metadatas())
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE TABLE manuals (id text, text text, metadata jsonb, embedding vector)")
+        for row in zip(strangers.ids(), strangers.texts(), metadatas, map(str, vectors), strict=True):
+            connection.execute("INSERT INTO manuals VALUES (%s, %s, %s, %s)", row)
+        yield connection
+        connection.execute("DROP TABLE IF EXISTS manuals")
 
 
-def test_a_table_is_measured_and_compared_when_it_is_gone(application, dataset, folder):
-    settings = ["retriever=lancedb", f"retriever.path={folder}", "retriever.table=manuals", "encoder=wordllama", "k=2"]
-    process = application.run(*dataset, *settings, "retriever.first_page=0")
+SETTINGS = ["retriever=postgres", "retriever.table=manuals", "encoder=wordllama", "k=2"]
+
+
+def test_a_table_is_measured_and_compared_when_it_is_gone(application, dataset, server, rows):
+    process = application.run(*dataset, *SETTINGS, "retriever.first_page=0", PGVECTOR_URL=server)
     assert process.returncode == 0, process.stderr
     [run] = application.runs()
     assert run.data.metrics["recall"] > 0.5
     assert run.data.metrics["latency/mean_ms"] > 0
-    (folder / "manuals.lance").rename(folder / "gone")
-    again = application.script("reproduce", run.info.run_id, "--no-log", *dataset[2:])
+    rows.execute("DROP TABLE manuals")
+    again = application.script("reproduce", run.info.run_id, "--no-log", *dataset[2:], PGVECTOR_URL=server)
     assert again.returncode == 0, again.stderr
     assert "by what the system had returned" in again.stdout
     assert "identical: " in again.stdout
 
 
-def test_pages_from_0_are_said(application, dataset, folder):
-    settings = ["retriever=lancedb", f"retriever.path={folder}", "retriever.table=manuals", "encoder=wordllama", "k=2"]
-    process = application.run(*dataset, *settings)
+def test_pages_from_0_are_said(application, dataset, server, rows):
+    process = application.run(*dataset, *SETTINGS, PGVECTOR_URL=server)
     assert "set retriever.first_page=0" in process.stdout + process.stderr
 
 
-def test_a_table_that_is_not_there_is_refused_before_anything_is_recorded(application, dataset, folder):
-    settings = ["retriever=lancedb", f"retriever.path={folder}", "retriever.table=nothing", "encoder=wordllama"]
-    process = application.run(*dataset, *settings)
+def test_a_table_that_is_not_there_is_refused_before_anything_is_recorded(application, dataset, server, rows):
+    settings = ["retriever=postgres", "retriever.table=nothing", "encoder=wordllama"]
+    process = application.run(*dataset, *settings, PGVECTOR_URL=server)
     assert process.returncode == 2
-    assert "has no table 'nothing' (there is 'manuals')" in process.stderr.splitlines()[-1]
+    assert "has no 'nothing' (there is 'manuals')" in process.stderr.splitlines()[-1]
     assert application.runs() == []

@@ -15,7 +15,7 @@ from postgres import PASSWORD, address, postgres
 
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError, UnansweredError
 from ragsweep.core.project import CONF, register_resolvers
-from ragsweep.retrieval import CombMax, WeightedSum
+from ragsweep.retrieval import ReciprocalRankFusion, WeightedSum
 from ragsweep.testing import SystemContract
 from ragsweep_engines.filled import PostgresRetriever
 from ragsweep_engines.filled.filled_retriever import MOST_OPEN
@@ -222,7 +222,7 @@ def test_both_searches_are_fused():
     assert ranking(search="both", candidates=1) != both
 
 
-@pytest.mark.parametrize("fusion", [WeightedSum([0.5, 0.5]), CombMax()], ids=str)
+@pytest.mark.parametrize("fusion", [WeightedSum([0.5, 0.5]), ReciprocalRankFusion()], ids=str)
 def test_a_vector_that_has_no_cosine_is_no_result_and_spoils_no_fusion(database, fusion):
     run_in(database, "CREATE TABLE zero (id text, text text, embedding vector(26))")
     try:

@@ -21,8 +21,6 @@ def composed(*overrides):
     ("choice", "name"),
     [
         ("retriever=postgres", "retriever.table"),
-        ("retriever=chroma", "retriever.collection"),
-        ("retriever=milvus", "retriever.collection"),
         ("retriever=qdrant", "retriever.collection"),
         ("questions=mlflow", "questions.dataset"),
     ],
@@ -37,13 +35,8 @@ def test_a_record_reads_nothing_that_the_user_does_not_name(choice, name):
     assert OmegaConf.select(trusted(text, today, {name: "customers"}, ()), name) == "customers"
 
 
-def test_a_record_of_files_of_traces_names_no_server():
-    own = ["retriever=traces", "retriever.path=traces.jsonl"]
-    today = composed()
-    text = yaml.safe_dump(portable(OmegaConf.to_container(composed(*own), resolve=True)))
-    assert trusted(text, today, {}, ()).retriever.path == "traces.jsonl"
-    text = text.replace("experiment: null", "experiment: theirs").replace(
-        "uri: null", "uri: sqlite:///mlruns/mlflow.db"
-    )
+def test_a_record_of_traces_names_no_server():
+    recorded = OmegaConf.to_container(composed("retriever=traces", "retriever.experiment=theirs"), resolve=True)
+    recorded["retriever"]["uri"] = "sqlite:///elsewhere/mlflow.db"
     with pytest.raises(ConfigError, match=r"retriever.uri: .*names no server"):
-        trusted(text, today, {}, ())
+        trusted(yaml.safe_dump(portable(recorded)), composed(), {}, ())

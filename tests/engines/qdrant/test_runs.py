@@ -11,7 +11,6 @@ with suppress(ImportError):  # where they are not installed, the mark skips the 
 
 pytestmark = pytest.mark.extra("qdrant")
 KEY = "sk-nobody-may-ever-see-this-0123456789"
-INDEX = ("retriever=dense", "index=qdrant")
 PAGES = [(name, at, text) for name, pages in small.PAGES.items() for at, text in enumerate(pages, 1) if text]
 COLLECTION = ("retriever=qdrant", "retriever.collection=manuals")
 
@@ -35,49 +34,16 @@ def assert_refused(application, process, expected):
     assert_no_key(application, process)
 
 
-@pytest.mark.parametrize(("choice", "status"), [(INDEX, 401), (COLLECTION, 403)], ids=["index", "collection"])
-def test_a_wrong_key_is_refused_before_a_run_and_kept_nowhere(application, dataset, status, choice):
-    with qdrant_server("the right one", status) as server:
-        process = application.run(*choice, *dataset, QDRANT_URL=server.url, QDRANT_API_KEY=KEY)
-    assert_refused(application, process, f"QDRANT_URL: {server.url} refuses the key in QDRANT_API_KEY ({status}")
+def test_a_wrong_key_is_refused_before_a_run_and_kept_nowhere(application, dataset):
+    with qdrant_server("the right one", 401) as server:
+        process = application.run(*COLLECTION, *dataset, QDRANT_URL=server.url, QDRANT_API_KEY=KEY)
+    assert_refused(application, process, f"QDRANT_URL: {server.url} refuses the key in QDRANT_API_KEY (401")
     assert server.writes == []
 
 
-@pytest.mark.parametrize("choice", [INDEX, COLLECTION], ids=["index", "collection"])
-def test_a_server_that_is_not_there_is_named_before_a_run(application, dataset, choice):
-    process = application.run(*choice, *dataset, QDRANT_URL="http://127.0.0.1:9", QDRANT_API_KEY=KEY)
+def test_a_server_that_is_not_there_is_named_before_a_run(application, dataset):
+    process = application.run(*COLLECTION, *dataset, QDRANT_URL="http://127.0.0.1:9", QDRANT_API_KEY=KEY)
     assert_refused(application, process, "QDRANT_URL: http://127.0.0.1:9 cannot be reached")
-
-
-def test_a_run_on_a_server_says_so_and_keeps_no_key(application, dataset):
-    with qdrant_server(KEY) as server:
-        process = application.run(*INDEX, "index.m=5", *dataset, QDRANT_URL=server.url, QDRANT_API_KEY=KEY)
-        assert process.returncode == 0, process.stderr
-        [name] = server.metadata
-        assert server.metadata[name]["ragsweep"]["complete"] is True
-    [run] = application.runs()
-    assert {"index.server": "True", "index.m": "5"}.items() <= run.data.params.items()
-    assert run.data.metrics["index/recall"] == 1
-    assert_no_key(application, process)
-
-
-def test_a_server_that_fails_in_the_middle_is_said_without_the_key(application, dataset):
-    with qdrant_server(KEY) as server:
-        server.stop_after = 0
-        process = application.run(*INDEX, "index.m=6", *dataset, QDRANT_URL=server.url, QDRANT_API_KEY=KEY)
-    assert process.returncode != 0
-    assert f"QDRANT_URL: {server.url}" in process.stderr
-    assert_no_key(application, process)
-
-
-def test_a_sweep_in_this_process_builds_a_collection_once(application, dataset, tmp_path):
-    place = f"index.path={tmp_path}/engine"
-    process = application.run("-m", *INDEX, *dataset, place, "index.ef_search=100,200", "k=3", QDRANT_URL="")
-    assert process.returncode == 0, process.stderr
-    assert len([path for path in (tmp_path / "engine").iterdir() if path.is_dir()]) == 1
-    values = sorted(run.data.metrics["index/recall"] for run in application.children())
-    assert len(values) == 2
-    assert values[0] > 0.9
 
 
 WORDS = (*COLLECTION, "retriever.vector=null", "retriever.sparse_vector=words")

@@ -13,7 +13,7 @@ from application import PROJECT
 
 from ragsweep_engines.systems import CallableRetriever, TracesRetriever
 
-pytestmark = [pytest.mark.extra("frameworks"), pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.extra("recipes"), pytest.mark.filterwarnings("ignore")]
 
 FRAMEWORKS = """
 import numpy as np

@@ -58,104 +58,14 @@ def llama_like(text, score, **metadata):
     return SimpleNamespace(node=node, score=score)
 
 
-# What the public references of hosted services show, without the fields that say nothing of a result.
-HOSTED = {
-    "Amazon Bedrock": (
-        {
-            "retrievalResults": [
-                {
-                    "content": {"text": "t", "type": "TEXT"},
-                    "location": {"s3Location": {"uri": "s3://b/docs/a.pdf"}, "type": "S3"},
-                    "score": 0.5,
-                }
-            ]
-        },
-        Result((), "s3://b/docs/a.pdf", "", "t", 0.5),
-    ),
-    "Amazon Kendra": (
-        {"QueryId": "q", "ResultItems": [{"Id": "7", "Content": "t", "DocumentURI": "https://b/a.pdf"}]},
-        Result((), "https://b/a.pdf", "", "t"),
-    ),
-    "Dify": (
-        {"query": {"content": "q"}, "records": [{"segment": {"id": "s", "content": "t"}, "score": 0.5}]},
-        Result(("s",), "", "", "t", 0.5),
-    ),
-    "OpenAI": (
-        {"data": [{"file_id": "f", "filename": "a.pdf", "score": 0.5, "content": [{"type": "text", "text": "t"}]}]},
-        Result((), "a.pdf", "", "t", 0.5),
-    ),
-    "Pinecone's assistant": (
-        {"snippets": [{"type": "text", "content": "t", "score": 0.5, "reference": {"type": "pdf"}}]},
-        Result((), "", "", "t", 0.5),
-    ),
-    "PrivateGPT": (
-        {
-            "data": [
-                {
-                    "score": 0.5,
-                    "document": {"doc_id": "d", "doc_metadata": {"file_name": "a.pdf", "page_label": "3"}},
-                    "text": "t",
-                }
-            ]
-        },
-        Result(("d",), "a.pdf", "3", "t", 0.5),
-    ),
-    "R2R": (
-        {
-            "results": {
-                "chunk_search_results": [{"id": "c", "document_id": "d", "text": "t", "score": 0.5}],
-                "graph_search_results": [],
-            }
-        },
-        Result(("c", "d"), "", "", "t", 0.5),
-    ),
-    "Ragie": (
-        {"scored_chunks": [{"id": "c", "document_id": "d", "document_name": "a.pdf", "text": "t", "score": 0.5}]},
-        Result(("c", "d"), "a.pdf", "", "t", 0.5),
-    ),
-    "RAGFlow": (
-        {
-            "code": 0,
-            "data": {
-                "chunks": [
-                    {
-                        "id": "c",
-                        "document_id": "d",
-                        "document_keyword": "a.pdf",
-                        "content": "t",
-                        "similarity": 0.5,
-                    }
-                ]
-            },
-        },
-        Result(("c", "d"), "a.pdf", "", "t", 0.5),
-    ),
-    "Turbopuffer": (
-        {"rows": [{"$dist": 0.5, "id": 8, "text": "t"}], "performance": {}},
-        Result(("8",), "", "", "t"),
-    ),
-    "Vectara": (
-        {"search_results": [{"document_id": "d", "document_metadata": {"page": 3}, "text": "t", "score": 0.5}]},
-        Result(("d",), "", "3", "t", 0.5),
-    ),
-    "Vertex AI's RAG engine": (
-        {"contexts": {"contexts": [{"sourceUri": "gs://b/a.pdf", "text": "t", "score": 0.5}]}},
-        Result((), "gs://b/a.pdf", "", "t", 0.5),
-    ),
-    "Vertex AI Search": (
-        {
-            "results": [
-                {"id": "d", "document": {"name": "projects/1/d", "derivedStructData": {"link": "gs://b/a.pdf"}}},
-            ]
-        },
-        Result(("d",), "gs://b/a.pdf"),
-    ),
-}
-
-
-@pytest.mark.parametrize(("answer", "expected"), HOSTED.values(), ids=HOSTED)
-def test_answers_of_hosted_services_are_read(answer, expected):
-    assert results_of(answer, USUAL) == [expected]
+def test_the_answer_of_a_hosted_service_is_refused_by_its_fields_and_read_by_settings():
+    found = [{"content": {"text": "t"}, "location": {"s3Location": {"uri": "s3://b/docs/a.pdf"}}, "score": 0.5}]
+    with pytest.raises(RetrieverError, match=r"without a list of results \('retrievalResults'\)"):
+        results_of({"retrievalResults": found}, USUAL)
+    with pytest.raises(RetrieverError, match=r"'content\.text', 'location\.s3Location\.uri'"):
+        results_of(found, USUAL)
+    fields = Fields(source="location.s3Location.uri", text="content.text")
+    assert results_of(found, fields) == [Result((), "s3://b/docs/a.pdf", "", "t", 0.5)]
 
 
 @pytest.mark.parametrize(
@@ -245,11 +155,6 @@ def test_answers_of_hosted_services_are_read(answer, expected):
         ({"hits": [{"document": {"id": "d", "text": "t"}, "text_match": 5}]}, [Result(("d",), text="t")]),
         ({"output": [{"page_content": "t", "metadata": {"page": 3}}], "metadata": {}}, [Result((), "", "3", "t")]),
         ([{"pageContent": "t", "metadata": {"loc": {"pageNumber": 3}}}], [Result((), "", "3", "t")]),
-        (
-            [{"filename": "a.pdf", "score": 0.5, "content": [{"type": "text", "text": "t"}]}],
-            [Result((), "a.pdf", "", "t", 0.5)],
-        ),
-        ({"retrievalResults": [{"content": {"text": "t"}, "score": 0.5}]}, [Result(text="t", score=0.5)]),
         ([{"id": "a", "page": [3, 4]}], [Result(("a",))]),
         ((each for each in ["a#1"]), [Result(("a#1",), text="a#1")]),
         ([Slotted("a.pdf", 3, "t")], [Result((), "a.pdf", "3", "t")]),
@@ -266,13 +171,6 @@ def test_answers_of_hosted_services_are_read(answer, expected):
 )
 def test_results_are_read_whatever_their_shape(answer, expected):
     assert results_of(answer, USUAL) == expected
-
-
-def test_the_address_of_a_result_is_its_source_only_where_it_has_no_other():
-    shown = {"text": "t", "link": "https://b/show/1", "metadata": {"source": "a.pdf"}}
-    assert results_of([shown], USUAL) == [Result((), "a.pdf", "", "t")]
-    del shown["metadata"]
-    assert results_of([shown], USUAL) == [Result((), "https://b/show/1", "", "t")]
 
 
 def test_scores_by_id_that_rise_are_said_to_look_like_distances(capsys):

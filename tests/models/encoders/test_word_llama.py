@@ -43,12 +43,6 @@ def test_embeddings_are_those_of_the_package(package, role):
     np.testing.assert_allclose(WordLlamaEncoder().encode(TEXTS, role), package.embed(TEXTS, norm=True), atol=1e-6)
 
 
-def test_token_embeddings_are_those_of_the_package_in_length_1(package):
-    for text, found in zip(TEXTS, WordLlamaEncoder().token_embeddings(TEXTS, "passage"), strict=True):
-        vectors = package.embedding[package.tokenizer.encode(text, add_special_tokens=False).ids]
-        np.testing.assert_allclose(found, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), atol=1e-6)
-
-
 def test_a_text_without_tokens_has_the_vector_of_the_unknown_token(package):
     unknown = package.embedding[package.tokenizer.token_to_id("<unk>")]
     [found] = WordLlamaEncoder().encode([""], "query")

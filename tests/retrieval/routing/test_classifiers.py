@@ -5,22 +5,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from letters import LetterEncoder
-from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.neighbors import NearestCentroid
 
 from ragsweep.core.errors import RetrieverError
-from ragsweep.retrieval import CentroidClassifier, LogisticClassifier
+from ragsweep.retrieval import LogisticClassifier
 from ragsweep.retrieval.routing.classifiers import probabilities
 from ragsweep.testing import ClassifierContract
 
 ENCODER = LetterEncoder()
-
-
-class TestCentroid(ClassifierContract):
-    component = CentroidClassifier
-    settings: ClassVar = {"encoder": ENCODER}
 
 
 @pytest.mark.usefixtures("long_work")
@@ -36,40 +28,6 @@ def clouds():
     types = rng.permutation(np.repeat(np.arange(4), [30, 20, 10, 5]))
     rows = rng.normal(size=(4, 24))[types] + 1.5 * rng.normal(size=(len(types), 24))
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32), types
-
-
-def test_the_nearest_centroid_is_that_of_scikit_learn(clouds):
-    embeddings, types = clouds
-    centroids = NearestCentroid().fit(embeddings[20:], types[20:]).centroids_
-    expected = cosine_similarity(embeddings[:20], centroids).argmax(axis=1)
-    classify = CentroidClassifier(ENCODER).learn(embeddings[20:], types[20:])
-    assert classify(embeddings[:20]).argmax(axis=1).tolist() == expected.tolist()
-
-
-def test_a_centroids_confidence_is_scaled_by_queries_that_were_left_out(clouds):
-    embeddings, types = clouds
-    cosines = np.empty((len(types), 4))
-    for query, embedding in enumerate(embeddings):
-        others = np.arange(len(types)) != query
-        for each in range(4):
-            mean = embeddings[others & (types == each)].astype(float).mean(axis=0)
-            cosines[query, each] = embedding @ mean / np.linalg.norm(mean)
-
-    def surprise(factor):
-        powers = np.exp(factor * cosines)
-        return -np.log((powers / powers.sum(axis=1, keepdims=True))[np.arange(len(types)), types]).mean()
-
-    factor = minimize_scalar(surprise, bracket=(1, 5)).x
-    classify = CentroidClassifier(ENCODER).learn(embeddings, types)
-    centroids = np.stack([embeddings[types == each].astype(float).mean(axis=0) for each in range(4)])
-    powers = np.exp(factor * cosine_similarity(embeddings, centroids))
-    np.testing.assert_allclose(classify(embeddings), powers / powers.sum(axis=1, keepdims=True), atol=1e-4)
-
-
-def test_centroids_that_say_nothing_give_every_type_the_same_probability():
-    embeddings = np.tile(np.eye(1, 8, dtype=np.float32), (6, 1))
-    classify = CentroidClassifier(ENCODER).learn(embeddings, np.array([0, 1, 0, 1, 0, 1]))
-    np.testing.assert_allclose(classify(embeddings), 0.5)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -101,4 +59,4 @@ def test_every_setting_changes_the_probabilities(clouds):
 )
 def test_what_is_no_probability_is_an_error(found, message):
     with pytest.raises(RetrieverError, match=message):
-        probabilities(lambda _: found, np.ones((2, 4), dtype=np.float32), 2, CentroidClassifier(ENCODER))
+        probabilities(lambda _: found, np.ones((2, 4), dtype=np.float32), 2, LogisticClassifier(ENCODER))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from letters import LetterEncoder
 from sklearn.model_selection import StratifiedKFold
 
-from ragsweep.retrieval import CentroidClassifier
+from ragsweep.retrieval import LogisticClassifier
 from ragsweep.retrieval.folds import folds_of
 from ragsweep.retrieval.routing.query_words import interval_of_gain
 from ragsweep.retrieval.routing.route_choice import choose, predict
@@ -104,13 +104,13 @@ def test_a_query_is_classified_by_what_was_learnt_from_other_folds():
     embeddings = LetterEncoder().encode([letter * 3 for letter in letters], "query")
     held = np.arange(4)
     types = np.where(np.isin(np.arange(16), held), -1, np.arange(16))
-    predicted = predict(CentroidClassifier(LetterEncoder()), embeddings, types, held)
+    predicted = predict(LogisticClassifier(LetterEncoder()), embeddings, types, held)
     assert not {*predicted.types.tolist()} & {*held.tolist()}
 
 
 def test_the_usual_type_is_the_most_frequent_one_of_the_other_folds():
     types, embeddings = np.array([-1, 0, 1, 1, -1, -1]), LetterEncoder().encode(list("abcdef"), "query")
-    assert predict(CentroidClassifier(LetterEncoder()), embeddings, types, np.array([0, 4])).usual == 1
+    assert predict(LogisticClassifier(LetterEncoder()), embeddings, types, np.array([0, 4])).usual == 1
 
 
 # Simulated: routes whose values are clipped normal variables, correlated over queries; types that are predicted with

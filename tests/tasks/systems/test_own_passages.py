@@ -9,8 +9,9 @@ import pytest
 from ragsweep.core.errors import ConfigError, DatasetError, RetrieverError
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query, Reference
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
-from ragsweep.retrieval import NOTHING, PseudoRelevanceFeedback, ReturnedRetriever, Search
+from ragsweep.retrieval import NOTHING, ReturnedRetriever, Search, SpellCheck
 from ragsweep.retrieval.results import Answers, Matching, Result
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, asked_unanswerable, unknown_of
 from ragsweep.tasks.systems.own_passages import returned
 
@@ -360,8 +361,8 @@ def test_a_rewriter_changes_what_is_asked_unless_it_needs_passages():
     system = System(lambda at: [page(at)])
     found(system, rewriter=Shouts())
     assert system.asked[0] == "WHAT of matter 1?"
-    with pytest.raises(ConfigError, match="PseudoRelevanceFeedback needs passages to search"):
-        found(system, rewriter=PseudoRelevanceFeedback())
+    with pytest.raises(ConfigError, match="SpellCheck needs passages to search"):
+        found(system, rewriter=SpellCheck(NO_STORE))
 
 
 def test_a_report_says_how_results_were_matched_and_which_are_kept():

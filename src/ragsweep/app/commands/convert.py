@@ -1,14 +1,11 @@
-"""Write a dataset of any format as another one: documents, queries and judgments.
+"""Write a dataset of any format in the layout of BEIR: documents, queries and judgments.
 
-ragsweep convert dataset=beir dataset.path=scifact --to trec --out scifact_trec
-ragsweep convert corpus=text corpus.path=texts questions=spans questions.path=questions.csv --to spans --out copy
-ragsweep convert dataset=cho_manual --to table --out manual    # the bundled manual: a page a row, a question a row
-ragsweep convert dataset=cho_manual --to mlflow --out manual   # its questions as an EvaluationDataset in MLflow
+ragsweep convert dataset=cho_manual --to beir --out manual    # the bundled manual: a page a document
 
 The settings are those of ragsweep run. The folder is new; nothing is left there if something goes wrong. What the
-format cannot express is named and counted.
+layout cannot express is named and counted.
 
-Exit status: 2 where the dataset cannot be read, or the format cannot express what is judged.
+Exit status: 2 where the dataset cannot be read, or the layout cannot express what is judged.
 """
 
 from __future__ import annotations
@@ -23,18 +20,13 @@ from ragsweep.app.commands import composed, parser_of
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from ragsweep.datasets import Collection
-
-MLFLOW = "mlflow"
-TO = ("beir", "trec", "table", "spans", MLFLOW)
-
 
 def main() -> int:
     """Convert what the arguments name."""
     parser = parser_of("convert", __doc__)
     parser.add_argument("overrides", nargs="+", metavar="NAME=VALUE", help="the dataset, as for ragsweep run")
-    parser.add_argument("--to", choices=TO, required=True, help="the format")
-    parser.add_argument("--out", type=Path, required=True, help="the new folder, or name of an EvaluationDataset")
+    parser.add_argument("--to", choices=("beir",), required=True, help="the layout")
+    parser.add_argument("--out", type=Path, required=True, help="the new folder")
     arguments = parser.parse_intermixed_args()
 
     from ragsweep.config.checking import build
@@ -48,33 +40,14 @@ def main() -> int:
     config = checked(composed(arguments.overrides))
     collection = build(config.dataset, "dataset").load()
     check(collection)
-    if arguments.to == MLFLOW:
-        return as_evaluation_dataset(collection, str(arguments.out), config.tracking)
-    written = convert(collection, arguments.to, arguments.out)
+    written = convert(collection, arguments.out)
     for sentence in written.lost:
         print(f"lost: {sentence}", file=sys.stderr)
-    judged = ("judgment", collection.judgments) if collection.judgments else ("reference", collection.references)
-    parts = [("document", collection.documents), ("query", collection.queries), judged]
+    parts = [("document", collection.documents), ("query", collection.queries), ("judgment", collection.judgments)]
     print(f"{arguments.out}: {', '.join(counted(len(found), noun) for noun, found in parts)}")
     settings = (each.partition("=") for each in written.settings.split())
     shown = [typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings]
     print(f"read it with: ragsweep run {' '.join([*shown, *_chunking(chosen)])}")
-    return 0
-
-
-def as_evaluation_dataset(collection: Collection, name: str, store: DictConfig) -> int:
-    """Write the questions to MLflow, and say how they are read."""
-    from ragsweep.core.quoting import typed
-    from ragsweep.core.terminal import counted
-    from ragsweep.mlflow.evaluation_questions import write
-
-    unit, lost, asked = write(collection, name, store)
-    for sentence in lost:
-        print(f"lost: {sentence}", file=sys.stderr)
-    print(f"{name}: {counted(len(asked.queries), 'query')}, {counted(len(asked.judgments), 'judgment')}")
-    shown = {"questions": MLFLOW, "questions.dataset": name, "questions.unit": unit}
-    corpus = "..." if collection.documents else "none"
-    print(f"read it with: ragsweep run corpus={corpus} {' '.join(typed(*each) for each in shown.items())}")
     return 0
 
 

@@ -23,11 +23,10 @@ from ragsweep.datasets.model.left_out import LeftOut, Unranked
 from ragsweep.datasets.model.pages import with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.model.unranked import EXCLUDED, LeaveOut, excluded_in, left_out_of_rankings
-from ragsweep.datasets.readers.entry_files import ending_of, further_fields, reading
+from ragsweep.datasets.readers.entry_files import further_fields, reading
 from ragsweep.datasets.readers.fields import flaw_of_name, flaw_of_text, listed, shown_value
 from ragsweep.datasets.readers.files import what_is
 from ragsweep.datasets.readers.json_objects import Entry
-from ragsweep.datasets.readers.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.readers.parquet_files import parquet_rows
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.text.normalisation import composed
@@ -77,10 +76,6 @@ class BeirDataset(Selecting):
             unjudged=asked.unjudged,
         )
         return self.selected(collection, asked.faults)
-
-    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
-        """The qrels of the split with further judgments."""
-        return BeirQuestions(self.path, self.split).with_judgments(judgments, documents, "dataset")
 
 
 @dataclass(frozen=True)
@@ -141,17 +136,6 @@ class BeirQuestions:
         documents = with_keys(documents, "document")
         unranked = left_out_of_rankings(self.leave_out, queries, documents, kept, excluded)
         return Asked("document", documents, queries, kept, faults=faults, unranked=unranked, unjudged=unjudged)
-
-    def with_judgments(
-        self, judgments: Sequence[Judgment], documents: tuple[Document, ...], group: str = "questions"
-    ) -> JudgmentFile:
-        """The qrels of the split with further judgments, for the group that names the split."""
-        found = qrels_files(Path(self.path), self.split)
-        paths, head = found or [Path(self.path) / "qrels" / f"{self.split}.tsv"], None if found else "\t".join(HEADER)
-        if len(paths) > 1 or ending_of(paths[0]) != ".tsv":
-            raise DatasetError(f"{paths[0]}: judgments can only be added to qrels/SPLIT.tsv; write them as one first")
-        use = f"{group}.split={{name}}, once it is in {paths[0].parent}"
-        return lines_with(paths[0], "{}\t{}\t{}", judgments, _judgments, use, head=head and f"{head}\n")
 
 
 def _judgments(path: Path) -> Iterator[Judgment]:

@@ -1,62 +1,69 @@
-"""Writes a dataset in any of the formats: what each can express, and what is lost in it."""
+"""Writes a dataset in the layout of BEIR, and says what is lost in it."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.formats.beir import HEADER
-from ragsweep.datasets.formats.written_files import (
-    BOM,
-    Written,
-    further_fields,
-    left_out_ids,
-    note,
-    note_fields,
-    note_left_out,
-    one_word,
-    query_ids,
-    renamed,
-    units_of,
-)
-from ragsweep.datasets.model.collection import PAGE_BREAK, Collection, Document, Reference
-from ragsweep.datasets.model.pages import Key, with_keys
+from ragsweep.datasets.model.collection import Collection, Query
 from ragsweep.datasets.model.unranked import EXCLUDED
 from ragsweep.datasets.readers.fields import QUERY_TYPE
 
 SPLIT = "test"
-PLAIN = re.compile(r"[\w][\w .-]{0,200}\.(txt|md)", re.ASCII)  # names that a text file can keep
 
 
-def convert(collection: Collection, to: str, folder: Path) -> Written:
+@dataclass(frozen=True)
+class Written:
+    """A dataset in the layout of BEIR.
+
+    Attributes:
+        settings: What `ragsweep run` needs to read it; `{}` stands for the folder.
+        files: The pieces of text of each file, by its path in the folder.
+        lost: What the layout cannot express, one sentence each.
+    """
+
+    settings: str
+    files: Mapping[str, Iterable[str]]
+    lost: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is judged, as documents: their new ids and texts, and the new id of every unit."""
+
+    texts: list[tuple[str, str]]
+    ids: Mapping[str, str]
+
+    def name(self, unit: str) -> str:
+        """The id of a judged unit, which may not be in the corpus."""
+        return self.ids.get(unit) or unit.strip()
+
+
+def convert(collection: Collection, folder: Path) -> Written:
     """Write a dataset into a new folder, all of it or nothing.
 
     Args:
         collection: What a dataset format has read, checked.
-        to: The format, one of `FORMATS`.
         folder: Does not exist yet, or is empty.
 
     Returns:
         What was written. Its iterators are used up.
 
     Raises:
-        DatasetError: The folder is not empty or cannot be written, or the format cannot express the dataset.
+        DatasetError: The folder is not empty or cannot be written, or the layout cannot express the dataset.
     """
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise DatasetError(f"--out: {folder} exists; expected a new folder, or an empty one")
         if not collection.documents:
             raise DatasetError(f"{collection.name}: has no documents; expected some to convert")
-        written = FORMATS[to](collection)
+        written = _beir(collection)
         if collection.left_out.number:
             written.lost.append(f"{counted(collection.left_out.number, 'question')} that the settings leave out")
         if collection.cases:
@@ -77,13 +84,14 @@ def convert(collection: Collection, to: str, folder: Path) -> Written:
 def _beir(collection: Collection) -> Written:
     """`corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`."""
     lost: list[str] = []
-    units, queries = units_of(collection, "beir", str.strip, lost), query_ids(collection, str.strip, lost)
+    units = _units_of(collection, lost)
+    queries = _renamed((query.query_id for query in collection.queries), "query id", lost)
     judged = {judgment.query_id for judgment in collection.judgments}
-    note(lost, (query for query in collection.queries if query.query_id not in judged), "query",
+    _note(lost, (query for query in collection.queries if query.query_id not in judged), "query",
           "{} without a judgment: they are written, but not read again")  # fmt: skip
-    further = further_fields(collection.queries, ("_id", "text", QUERY_TYPE, EXCLUDED), lost)
+    further = _further_fields(collection.queries, ("_id", "text", QUERY_TYPE, EXCLUDED), lost)
     has_types = any(query.query_type for query in collection.queries)
-    left_out = left_out_ids(collection, units, queries)
+    left_out = _left_out_ids(collection, units, queries)
     by_fields = bool(left_out) or not set(queries.values()).isdisjoint(units.ids.values())
     return Written(
         "dataset=beir dataset.path={}"
@@ -109,172 +117,66 @@ def _beir(collection: Collection) -> Written:
     )
 
 
-def _trec(collection: Collection) -> Written:
-    """`corpus.jsonl` of id and contents, `topics.tsv` of id and text, and four-column `qrels.txt`."""
-    lost: list[str] = []
-    units, queries = units_of(collection, "trec", one_word, lost), query_ids(collection, one_word, lost)
-    note_fields(collection.queries, lost)
-    texts = {query.query_id: re.sub(r"\s*[\r\n]\s*", " ", query.text.strip()) for query in collection.queries}
-    note(lost, (query for query in collection.queries if query.text.strip() != texts[query.query_id]), "query",
-          "texts of {} in which line ends are spaces now")  # fmt: skip
-    left_out = left_out_ids(collection, units, queries)
-    own = {name: [name] for name in {*queries.values()} & {*units.ids.values()}}
-    if left_out != own:
-        note_left_out(left_out, lost)
-    return Written(
-        "corpus=trec corpus.path={}/corpus.jsonl"
-        " questions=trec questions.topics={}/topics.tsv questions.qrels={}/qrels.txt"
-        + " questions.leave_out=same_id"
-        * (bool(left_out) and left_out == own),
-        {
-            "corpus.jsonl": (_json({"id": each, "contents": text}) for each, text in units.texts),
-            "topics.tsv": (f"{queries[query]}\t{text}\n" for query, text in texts.items()),
-            "qrels.txt": (
-                f"{queries[query]} 0 {units.name(unit)} {grade}\n" for query, unit, grade in collection.judgments
-            ),
-        },
-        lost,
-    )
-
-
-def _table(collection: Collection) -> Written:
-    """`documents.jsonl`, one page a row, and `questions.jsonl`, one question a row."""
+def _units_of(collection: Collection, lost: list[str]) -> Units:
+    """The documents or pages that are judged."""
     if collection.unit == "passage":
-        raise DatasetError(f"{collection.name}: judges spans of text, which table cannot express; expected --to spans")
-    lost: list[str] = []
-    keys: tuple[Key, ...] = ("document",) if collection.unit == "document" else ("page", "page_number")
-    key = next((key for key in keys if with_keys(collection.documents, key) == collection.documents), None)
-    if key is None:
-        raise DatasetError(f"{collection.name}: judges other units than documents and pages; expected one of these")
-    sources = renamed((document.source for document in collection.documents), "document", str.strip, lost)
-    queries = query_ids(collection, str.strip, lost)
-    pages = {
-        page.unit: {"document": sources[document.source], "page_number": page.page_number.strip()}.get(
-            key, f"{sources[document.source]}#{page.page_number.strip()}"
-        )
-        for document in collection.documents
-        for page in document.pages
+        raise DatasetError(f"{collection.name}: judges spans of text, which beir cannot express")
+    if not collection.judgments:
+        raise DatasetError(f"{collection.name}: has no judgments; expected some to convert")
+    documents = collection.documents
+    if collection.unit == "document":
+        found = [(document.pages[0].unit, document.text) for document in documents if document.pages]
+        _note(lost, (document for document in documents if len(document.pages) > 1), "document", "the pages of {}")
+    else:
+        found = [(page.unit, document.text[page.start : page.end]) for document in documents for page in document.pages]
+        lost.append(f"which document each of {len(found)} pages is of: each is a document now")
+    if len({unit for unit, _ in found}) < len(found):
+        raise DatasetError(f"{collection.name}: judges page numbers of any document, which beir cannot express")
+    ids = _renamed((unit for unit, _ in found), collection.unit, lost)
+    return Units([(ids[unit], text) for unit, text in found], ids)
+
+
+def _left_out_ids(collection: Collection, units: Units, queries: Mapping[str, str]) -> dict[str, list[str]]:
+    """The new ids of what is left out of the ranking of a query, by its new id."""
+    names = {document.source: [page.unit for page in document.pages] for document in collection.documents}
+    left: dict[str, list[str]] = {}
+    for query_id, source in collection.left_out.documents:
+        new = (units.ids[unit] for unit in names.get(source, ()) if unit in units.ids)
+        left.setdefault(queries[query_id], []).extend(new)
+    return {query_id: ids for query_id, ids in left.items() if ids}
+
+
+def _renamed(names: Iterable[str], what: str, lost: list[str]) -> dict[str, str]:
+    """The names without the white space around them. Raises `DatasetError` if two names would become the same."""
+    new_names = {name: name.strip() for name in names}
+    taken: dict[str, str] = {}
+    for name, new in new_names.items():
+        if taken.setdefault(new, name) != name:
+            raise DatasetError(
+                f"the {what}s {taken[new]!r} and {name!r} would both be {new!r}; expected different ones"
+            )
+    changed = [name for name, new in new_names.items() if new != name]
+    example = f", such as {changed[0]!r}, which is {new_names[changed[0]]!r} now" if changed else ""
+    _note(lost, changed, what, f"the names of {{}}{example}")
+    return new_names
+
+
+def _further_fields(queries: Iterable[Query], taken: Iterable[str], lost: list[str]) -> dict[str, dict[str, str]]:
+    """The type and the further fields of each query, by its id; without fields whose names are taken."""
+    clashes = sorted({name for query in queries for name, _ in query.fields} & set(taken))
+    _note(lost, clashes, "field", f"{{}} with the name of another column ({', '.join(clashes)})")
+    return {
+        query.query_id: ({QUERY_TYPE: query.query_type} if query.query_type else {})
+        | {name: text for name, text in query.fields if name not in clashes}
+        for query in queries
     }
-    if not collection.documents:  # so nothing can be missing
-        pages = {judgment.unit: judgment.unit for judgment in collection.judgments}
-    for document in collection.documents:
-        numbers = [page.page_number.strip() for page in document.pages]
-        if len(set(numbers)) < len(numbers):
-            twice = next(number for number in numbers if numbers.count(number) > 1)
-            found = f"{document.source} has several pages {twice!r}"
-            raise DatasetError(f"{collection.name}: {found}; expected each number once, as with page_numbers=physical")
-    if key == "page" and len(set(pages.values())) < sum(len(document.pages) for document in collection.documents):
-        raise DatasetError(f"{collection.name}: two pages have the same name, DOCUMENT#PAGE; expected different ones")
-    note(lost, (each for each in collection.judgments if each.unit not in pages), "judgment",
-          "{} of what is not in the corpus")  # fmt: skip
-    note_left_out((query_id for query_id, _ in collection.left_out.documents), lost)
-    further = further_fields(collection.queries, ("id", "query", "relevant_docs", QUERY_TYPE), lost)
-    grades: dict[str, dict[str, int]] = {query.query_id: {} for query in collection.queries}
-    for query_id, unit, grade in collection.judgments:
-        if unit in pages:
-            grades[query_id][pages[unit]] = grade
-
-    def rows() -> Iterator[str]:
-        for document in collection.documents:
-            for page in document.pages:
-                text = document.text[page.start : page.end]
-                yield _json({"id": sources[document.source], "page": page.page_number.strip(), "text": text})
-
-    def questions() -> Iterator[str]:
-        for query in collection.queries:
-            row = {"id": queries[query.query_id], "query": query.text, "relevant_docs": grades[query.query_id]}
-            yield _json({**row, **further[query.query_id]})
-
-    return Written(
-        "corpus=table corpus.path={}/documents.jsonl corpus.page=page questions=table questions.path={}/questions.jsonl"
-        f" questions.id=id questions.unit={key}",
-        {"documents.jsonl": rows(), "questions.jsonl": questions()},
-        lost,
-    )
 
 
-def _spans(collection: Collection) -> Written:
-    """A folder `corpus` of text files, and `questions.csv` as in Chroma's chunking evaluation."""
-    if not collection.references:
-        expected = "expected references, or --to beir, trec or table"
-        raise DatasetError(
-            f"{collection.name}: judges {collection.unit}s and has no references, spans of text; {expected}"
-        )
-    lost: list[str] = []
-    files = renamed((document.source for document in collection.documents), "document", _file, lost)
-    texts = {document.source: document.text for document in collection.documents}
-    by_query: dict[str, list[Reference]] = {}
-    for reference in collection.references:
-        if texts[reference.source][reference.start : reference.end].strip():
-            by_query.setdefault(reference.query_id, []).append(reference)
-    kept = sum(map(len, by_query.values()))
-    note(lost, range(len(collection.references) - kept), "reference", "{} to white space")
-    for query_id, references in by_query.items():
-        if len({reference.source for reference in references}) > 1:
-            found = f"query {query_id!r} has references in several documents"
-            raise DatasetError(f"{collection.name}: {found}; expected one document for a question")
-    asked = [query for query in collection.queries if query.query_id in by_query]
-    note(lost, (query for query in collection.queries if query.query_id not in by_query), "query",
-          "{} without a reference")  # fmt: skip
-    note(lost, (query for row, query in enumerate(asked, start=1) if query.query_id != str(row)), "query",
-          "the ids of {}, which are numbered from 1 now")  # fmt: skip
-    stems = Counter(Path(file).stem for file in files.values())
-    ids = {name: Path(file).stem if stems[Path(file).stem] == 1 else file for name, file in files.items()}
-    types = {query_id: ids[found[0].source] if len(files) > 1 else None for query_id, found in by_query.items()}
-    note_fields((each for each in asked if each.fields or each.query_type != types[each.query_id]), lost)
-    others = [each for each in collection.documents if _has_other_pages(each)]
-    note(lost, others, "document", "the page borders or numbers of {}")
-
-    def questions() -> Iterator[str]:
-        yield _row("question", "references", "corpus_id")
-        for query in asked:
-            found = by_query[query.query_id]
-            spans = [_span(each, texts[each.source]) for each in found]
-            yield _row(query.text, json.dumps(spans), ids[found[0].source])
-
-    corpus = {
-        f"corpus/{files[source]}": [f"{BOM}{text}" if text.startswith(BOM) else text] for source, text in texts.items()
-    }
-    return Written(
-        "corpus=text corpus.path={}/corpus questions=spans questions.path={}/questions.csv",
-        {**corpus, "questions.csv": questions()},
-        lost,
-    )
-
-
-FORMATS: Mapping[str, Callable[[Collection], Written]] = {
-    "beir": _beir,
-    "trec": _trec,
-    "table": _table,
-    "spans": _spans,
-}
-
-
-def _span(reference: Reference, text: str) -> dict[str, object]:
-    """A reference in the text of its document, with its offsets if they are known."""
-    if not reference.has_offsets:
-        return {"content": reference.text}
-    start, end = reference.start, reference.end
-    return {"content": text[start:end], "start_index": start, "end_index": end}
-
-
-def _has_other_pages(document: Document) -> bool:
-    """Whether the pages are others than those that form feeds make, numbered from 1."""
-    pages = Document.from_pages("", ((str(n), "", text) for n, text in enumerate(document.text.split(PAGE_BREAK), 1)))
-    mine, theirs = ([(page.page_number, page.start, page.end) for page in each.pages] for each in (document, pages))
-    return mine != theirs
-
-
-def _file(source: str) -> str:
-    """The name of a text file for a document. It has no folders, whatever the document is called."""
-    return source if PLAIN.fullmatch(source) else f"{quote(source, safe=' ')[:200]}.txt"
+def _note(lost: list[str], found: Iterable[object], noun: str, sentence: str) -> None:
+    """Note what is lost if anything is; `{}` stands for how many there are."""
+    if number := sum(1 for _ in found):
+        lost.append(sentence.replace("{}", counted(number, noun), 1))
 
 
 def _json(row: Mapping[str, object]) -> str:
     return f"{json.dumps(row, ensure_ascii=False)}\n"
-
-
-def _row(*cells: str) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(cells)
-    return line.getvalue()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
 from ragsweep.datasets.model.collection import (
@@ -19,16 +19,13 @@ from ragsweep.datasets.model.collection import (
     Unit,
 )
 from ragsweep.datasets.model.dataset_capabilities import (
-    AddsJudgments,
     KnowsPictures,
     KnowsReading,
-    ReadsAgain,
     SkipsDocuments,
 )
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.left_out import LeftOut, Unranked
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.datasets.readers.judgment_files import JudgmentFile
 from ragsweep.store.code import kind_of
 
 
@@ -95,10 +92,6 @@ class OwnDataset(Selecting):
         """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
         return self.corpus.pictures(pages) if isinstance(self.corpus, KnowsPictures) else []
 
-    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
-        """The texts of the pages of each document, as a parser reads them, if the corpus can be read again."""
-        return self.corpus.texts(parser) if isinstance(self.corpus, ReadsAgain) else {}
-
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain, if the corpus can tell."""
         return self.corpus.fonts() if isinstance(self.corpus, NeedsFonts) else {}
@@ -124,9 +117,3 @@ class OwnDataset(Selecting):
         collection = self.selected(collection, asked.faults)
         corpus = self.corpus
         return collection.read_as(corpus.reading(), asked.again) if isinstance(corpus, KnowsReading) else collection
-
-    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
-        """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""
-        if not isinstance(self.questions, AddsJudgments):
-            raise DatasetError(f"questions: {kind_of(self.questions)} cannot add judgments to its file")
-        return self.questions.with_judgments(judgments, documents)

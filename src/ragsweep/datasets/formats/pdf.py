@@ -10,10 +10,9 @@ from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, c
 from ragsweep.datasets.formats.pdf_fonts import Font
 from ragsweep.datasets.formats.pdf_parsers import Parser
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
-from ragsweep.datasets.model.collection import Collection, Document, Judgment
+from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.pages import OF_PDF, Match, PageOrDocument, keys_of
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.datasets.readers.judgment_files import JudgmentFile
 from ragsweep.store.stage_store import NO_STORE, Store
 
 
@@ -63,10 +62,6 @@ class PdfDataset(Selecting):
         """Those of the pages, each as `source#page_number`, that have a picture."""
         return self.corpus.pictures(pages)
 
-    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
-        """The texts of the pages of each document, as a parser reads them; None is the one that is set."""
-        return self.corpus.texts(parser)
-
     def fonts(self) -> Mapping[str, Sequence[Font]]:
         """The fonts that each document needs and does not contain."""
         return self.corpus.fonts()
@@ -79,8 +74,3 @@ class PdfDataset(Selecting):
         found = asked.documents, asked.queries, asked.judgments
         collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged)
         return self.selected(collection, asked.faults).read_as(self.corpus.reading())
-
-    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
-        """The questions with further judgments."""
-        questions = TableQuestions(self.queries, keys_of(self.unit, self.match))
-        return questions.with_judgments(judgments, documents, OF_PDF.questions)

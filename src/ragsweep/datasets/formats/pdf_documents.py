@@ -109,11 +109,6 @@ class PdfDocuments:
             have = f"{counted(len(bare), 'document')} {'has' if len(bare) == 1 else 'have'} no page labels"
             say_once(f"{self.path}: {have} other than 1, 2, 3, ...: {some_of(bare)}; pages are counted from 1 there")
 
-    def texts(self, parser: str | None = None) -> dict[str, list[str]]:
-        """The texts of the pages of each document, as a parser reads them; None is the one that is set."""
-        documents = replace(self, parser=parser or self.parser).read()  # type: ignore[arg-type]
-        return {each.source: [each.text[page.start : page.end] for page in each.pages] for each in documents}
-
     def pictures(self, pages: Collection[str]) -> list[str]:
         """Those of the pages, each as `source#page_number`, that have a picture. A page without text may be a scan."""
         found = []
@@ -209,7 +204,7 @@ def note_parser(corpus: object, setting: str, parser: Parser) -> None:
         ConfigError: Its library is not installed.
     """
     if parser != "pdfium":
-        expect_installed(setting, parser, parser)
+        expect_installed(setting, parser)
         object.__setattr__(corpus, "fingerprint", versions_of(parser))
 
 

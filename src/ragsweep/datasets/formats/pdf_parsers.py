@@ -16,16 +16,13 @@ from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
 from ragsweep.core.terminal import counted
 
-Parser = Literal["pdfium", "pypdf", "pdfplumber", "pymupdf"]
+Parser = Literal["pdfium", "pypdf"]
 
 MARK = b"%PDF"  # near the beginning of every PDF
 LINE_END_HYPHEN = re.compile("\ufffe\n?")  # what pdfium writes for a hyphen between letters or digits at a line end
 WORD = re.compile(r"[^\W_]+")
 PAIR = re.compile(r"\b(?=([^\W_]+-[^\W_]+))")
 LONGEST_PART = 50  # characters of a word before or after its hyphen
-INSTALL = {  # by the module that is missing
-    "pymupdf": "'ragsweep[pymupdf]' (its licence is the AGPL 3.0, or a commercial one of Artifex)",
-}
 
 
 class ReadsPages(Protocol):
@@ -116,44 +113,9 @@ class PyPdf:
                 yield page.extract_text()
 
 
-class PdfPlumber:
-    """pdfplumber, on pdfminer.six: lines as they stand on the page, also those of tables, from left to right."""
-
-    libraries = ("pdfplumber", "pdfminer.six")
-
-    def texts(self, path: Path) -> Iterator[str]:
-        """The texts of the pages."""
-        import pdfplumber
-
-        logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
-        with pdfplumber.open(path) as pdf:
-            for page in pdf.pages:
-                yield page.extract_text()
-                page.close()  # else the letters of all pages stay in memory
-
-
-class PyMuPdf:
-    """PyMuPDF, on MuPDF: blocks in the order of the file. Its licence is the AGPL."""
-
-    libraries = ("pymupdf",)
-
-    def texts(self, path: Path) -> Iterator[str]:
-        """The texts of the pages."""
-        import pymupdf
-
-        pymupdf.TOOLS.mupdf_display_errors(False)
-        with pymupdf.open(path, filetype="pdf") as pdf:
-            if not pdf.is_pdf:  # MuPDF goes by the content, and reads web pages and pictures, too
-                raise DatasetError("it is not a PDF")
-            for page in pdf:
-                yield page.get_text()
-
-
 PARSERS: Mapping[Parser, ReadsPages] = {
     "pdfium": Pdfium(),
     "pypdf": PyPdf(),
-    "pdfplumber": PdfPlumber(),
-    "pymupdf": PyMuPdf(),
 }
 
 
@@ -167,17 +129,10 @@ def with_versions(libraries: Sequence[str]) -> str:
     return ", ".join(f"{each} {version(each)}" for each in libraries)
 
 
-def expect_installed(setting: str, parser: str, module: str) -> None:
-    """Raise `ConfigError` that says what to install if a parser lacks its package.
-
-    Args:
-        setting: The setting that names the parser.
-        parser: Its name.
-        module: The module that it needs.
-    """
-    if find_spec(module) is None:
-        install = INSTALL.get(module, "'ragsweep[parsers]'")
-        raise ConfigError(f"{setting}: {parser} needs {module}, not installed here; run pip install {install}")
+def expect_installed(setting: str, parser: Parser) -> None:
+    """Raise `ConfigError` that says what to install if a parser lacks its package."""
+    if parser == "pypdf" and find_spec(parser) is None:
+        raise ConfigError(f"{setting}: pypdf is not installed here; run pip install 'ragsweep[parsers]'")
 
 
 def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[str, str]]:

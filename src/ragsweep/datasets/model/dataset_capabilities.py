@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.datasets.model.collection import Document, Judgment, Reading
-from ragsweep.datasets.readers.judgment_files import JudgmentFile
+from ragsweep.datasets.model.collection import Document, Reading
 
 
 @offered_with("load", "read")
@@ -39,28 +38,10 @@ class KnowsReading(Capability, Protocol):
 
 @offered_with("load", "read")
 @runtime_checkable
-class ReadsAgain(Capability, Protocol):
-    """Documents that another parser can read, too."""
-
-    def texts(self, parser: str | None = None) -> Mapping[str, Sequence[str]]:
-        """The texts of the pages of each document, as a parser reads them, or its own one; none if it cannot."""
-
-
-@offered_with("load", "read")
-@runtime_checkable
 class SkipsDocuments(Capability, Protocol):
     """Documents of which some are left out."""
 
     skip: Sequence[str]  # the names of those that are left out
-
-
-@offered_with("load", "read")
-@runtime_checkable
-class AddsJudgments(Capability, Protocol):
-    """Questions that take further judgments, from `ragsweep judge`."""
-
-    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
-        """The file of judgments with further ones. Raises `DatasetError` if these questions cannot take any."""
 
 
 @offered_with("load")

@@ -1,4 +1,4 @@
-"""Selects questions of a dataset by their ids, and groups them."""
+"""Selects questions of a dataset by their ids, groups them, and adds judgments of `ragsweep judge`."""
 
 from __future__ import annotations
 
@@ -17,27 +17,31 @@ from ragsweep.datasets.model.grouping import grouped
 from ragsweep.datasets.model.left_out import LeftOut
 from ragsweep.datasets.readers.entry_files import lines_of, read_json
 from ragsweep.datasets.readers.fields import listed, shown_value, whole
+from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.store.code import kind_of
 from ragsweep.text.normalisation import composed
 
 Ids = Text | Sequence[Text] | None
 
 SETTING = "dataset.ids"
+QRELS = "dataset.qrels"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selecting:
-    """The settings by which a dataset leaves out questions, and groups them.
+    """The settings by which a dataset leaves out questions, groups them, and gets further judgments.
 
     Attributes:
         on_error: Whether a question that cannot be used refuses the dataset, or is left out.
         ids: Selects questions: a list of ids, or a file with them; see `selected`. None selects all questions.
         group: The field that names the group of a question; see `grouped`.
+        qrels: A file of judgments that are added to those of the dataset, or replace them; None if there is none.
     """
 
     on_error: OnError = "refuse"
     ids: Text | Sequence[Text] | None = None
     group: Text | None = None
+    qrels: Text | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", _checked(self.ids))
@@ -45,12 +49,14 @@ class Selecting:
     @property
     def without_effect(self) -> Sequence[str]:
         """Those of these settings that change nothing, because they have their defaults."""
-        defaults = {"ids": None, "on_error": "refuse", "group": None}
+        defaults = {"ids": None, "on_error": "refuse", "group": None, "qrels": None}
         return [name for name, default in defaults.items() if getattr(self, name) == default]
 
     def selected(self, collection: Collection, faults: Faults | None) -> Collection:
         """The collection with the selected questions only, which know their groups; see `selected` and `grouped`."""
-        some = selected(collection, self.ids, faults or Faults(collection.name), self.on_error)
+        faults = faults or Faults(collection.name)
+        judged = collection if self.qrels is None else with_qrels(collection, Path(self.qrels), faults)
+        some = selected(judged, self.ids, faults, self.on_error)
         return grouped(some, self.group)
 
     def expect_selected(self, collection: Collection) -> None:
@@ -71,6 +77,28 @@ def _checked(ids: object) -> Ids:
     if isinstance(ids, Sequence) and ids and all(isinstance(one, str | int) for one in ids):
         return tuple(map(str, ids))
     raise ConfigError(f"{SETTING}: found {as_configured(ids)}, expected a file, or a list of ids like [q1,q2]")
+
+
+def with_qrels(collection: Collection, path: Path, faults: Faults) -> Collection:
+    """The collection with the judgments of a file, which replace those of the same query and unit.
+
+    Raises:
+        DatasetError: The file cannot be read, or judges a query or a unit that the dataset does not have.
+    """
+    if collection.references:
+        raise DatasetError(f"{QRELS}: {collection.name} judges spans of text; expected a dataset of pages or documents")
+    found = replace(collection, judgments=tuple(judgment for _, judgment in read_qrels(path, QRELS))).judgments
+    queries = {query.query_id for query in collection.queries}
+    left_out = {composed(fault.name) for fault in faults.found if fault.name}
+    units = {page.unit for document in collection.documents for page in document.pages}
+    for query_id, unit, _ in found:
+        if query_id not in queries and composed(query_id) not in left_out:
+            raise DatasetError(f"{path}: {collection.name} has no query {query_id!r}; it has {listed(sorted(queries))}")
+        if unit not in units:
+            raise DatasetError(f"{path}: {collection.name} has no {collection.unit} {unit!r}, which is judged")
+    judgments = {(each.query_id, each.unit): each for each in (*collection.judgments, *found)}
+    kept = tuple(each for key, each in judgments.items() if key[0] in queries)
+    return replace(collection, judgments=kept, unjudged="" if kept else collection.unjudged)
 
 
 def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError = "refuse") -> Collection:

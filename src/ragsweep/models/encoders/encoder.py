@@ -18,21 +18,19 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16
 from ragsweep.core.limits import Text
 from ragsweep.core.progress import progress
-from ragsweep.models.encoders.backends import PRECISIONS, Backend, Precision, packages, run_in
 from ragsweep.models.encoders.model_files import MINILM, digest_of_model, prompts_of, similarity_of
-from ragsweep.models.encoders.model_running import LIBRARIES, loaded, token_embeddings
+from ragsweep.models.encoders.model_running import LIBRARIES, in_bf16, loaded
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.similarity import Similarity, by_dot
 from ragsweep.models.encoders.torch_model import TorchModel
-from ragsweep.store.stage_store import NO_STORE, Store
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Embeddings = npt.NDArray[np.float32]
 Role = Literal["query", "passage"]
-Outputs = Callable[..., Any]  # of a model, its way to encode, texts and options
+Backend = Literal["torch", "onnx", "openvino"]
 
 
 @runtime_checkable
@@ -66,79 +64,53 @@ class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
 
     Attributes:
         model, device, batch_size: See `TorchModel`.
-        backend: What computes the model's transformer; `onnx` and `openvino` run on the CPU.
-        precision: Of the transformer's arithmetic.
-        store: Keeps the export of the model that `onnx` and `openvino` run.
+        backend: Is handed to sentence-transformers as it is. It says what `onnx` and `openvino` need. With these, the
+            last bits of an embedding depend on the texts in its batch.
+        precision: Of the transformer's arithmetic in torch.
         similarity: By which embeddings are compared. With `dot` they have the length that the model gives them. None
             takes what the model's files say, and cosine if they say nothing.
     """
 
     model: Text = MINILM
     backend: Backend = "torch"
-    precision: Precision = "fp32"
-    store: Store = NO_STORE
+    precision: Literal["fp32", "bf16"] = "fp32"
     similarity: Similarity | None = None
 
     def __post_init__(self) -> None:
-        packages(self.backend)
-        if self.device is None and self.backend != "torch":
-            object.__setattr__(self, "device", "cpu")
-        if self.precision not in PRECISIONS[self.backend]:
-            there_is = "; ".join(f"{backend}: {', '.join(precisions)}" for backend, precisions in PRECISIONS.items())
-            raise EncoderError(f"encoder.precision: {self.backend} has no {self.precision} (there is {there_is})")
-        if self.backend != "torch" and self.device not in (None, "cpu"):
-            raise EncoderError(f"encoder.device: found {self.device!r}, but {self.backend} runs on the CPU")
+        if self.precision == "bf16" and self.backend != "torch":
+            raise EncoderError(f"encoder.precision: found bf16, expected fp32 with encoder.backend={self.backend}")
         TorchModel.__post_init__(self)
         if self._kind == "cpu" and self.precision == "bf16" and not cpu_has_bf16():
-            others = " or ".join(name for name in PRECISIONS[self.backend] if name != "bf16")
-            raise EncoderError(f"encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use {others}")
+            raise EncoderError("encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use fp32")
         if self.similarity is None:
             object.__setattr__(self, "similarity", similarity_of(self.folder))
         self._fill_prompts(self.model, prompts_of(self.folder))
-        super().__post_init__()
 
     @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect on this device or beside the others."""
-        return (*super().without_effect, *super(Reducible, self).without_effect)
+    def _in_groups(self) -> bool:
+        return super()._in_groups and self.backend == "torch"
 
     @cached_property
     def fingerprint(self) -> str:
         """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
-        libraries = {name: version(name) for name in (*LIBRARIES, *packages(self.backend))}
+        libraries = {name: version(name) for name in LIBRARIES}
         settings = [self._kind, self.backend, self.precision, self._shapes, self.similarity, dict(self.prompts)]
         return digest([digest_of_model(self.folder), settings, libraries])
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role."""
-        outputs = partial(_sentence_embeddings, normalize=not by_dot(self))
-        return np.asarray(self._outputs(texts, role, outputs), dtype=np.float32)
-
-    def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
-        """Embeddings of every token of each text, shape [tokens, dimensions] each, for late interaction.
-
-        Of the tokens as the model reads them, with the prompt for the role and up to its window. Special tokens such
-        as `[CLS]` are left out: they stand for no word.
-        """
-        outputs = partial(token_embeddings, normalize=not by_dot(self))
-        found: list[Embeddings] = self._outputs(texts, role, outputs)
-        return found
-
-    def _outputs(self, texts: Sequence[str], role: Role, outputs: Outputs) -> Any:
-        """What the model gives for each text."""
         shown = progress(f"encoding {len(texts):,} texts", len(texts))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
             texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
-            model = _load(self.folder, str(self.device), self.backend, self.precision, self.store)
+            model = _load(self.folder, str(self.device), self.backend, self.precision)
             encode = model.encode_query if role == "query" else model.encode_document
-            encode = partial(outputs, model, partial(encode, prompt=self.prompt(role)))
-            grouped = role == "passage" and self.backend == "torch" and type(model[0]).__name__ == "Transformer"
-            return self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
+            encode = partial(_embeddings, partial(encode, prompt=self.prompt(role)), normalize=not by_dot(self))
+            grouped = role == "passage" and type(model[0]).__name__ == "Transformer"
+            found = self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
+        return np.asarray(found, dtype=np.float32)
 
 
-def _sentence_embeddings(
-    model: Any, encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any
-) -> Embeddings:
+def _embeddings(encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any) -> Embeddings:
     """Embeddings; normalised, equal components replace the zeros that a static model gives to a text without tokens."""
     found: Embeddings = np.array(encode(texts, show_progress_bar=False, normalize_embeddings=normalize, **options))
     if normalize:
@@ -147,13 +119,13 @@ def _sentence_embeddings(
 
 
 @cache
-def _load(folder: Path, device: str, backend: Backend, precision: Precision, store: Store) -> SentenceTransformer:
+def _load(folder: Path, device: str, backend: Backend, precision: str) -> SentenceTransformer:
     import torch
 
     if device.startswith("cuda") and precision == "bf16" and not torch.cuda.is_bf16_supported(False):
         raise EncoderError("encoder.precision: this GPU has no bf16; use fp32")
     # it takes the tokens; many models were saved without a pooler
-    model: SentenceTransformer = loaded("SentenceTransformer", folder, device, but="pooler")
-    if (backend, precision) != ("torch", "fp32"):
-        run_in(backend, precision, model, digest_of_model(folder), store)
+    model: SentenceTransformer = loaded("SentenceTransformer", folder, device, "pooler", backend)
+    if precision == "bf16":
+        in_bf16(model)
     return model

@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.models.encoders.encoder import Embeddings, Role
-
-
-@offered_with("encode")
-@runtime_checkable
-class EmbedsTokens(Capability, Protocol):
-    """An encoder that can embed each token, for late interaction."""
-
-    def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
-        """An array of shape [tokens, dimensions] for each text; of length 1 each, for cosines."""
+from ragsweep.models.encoders.encoder import Role
 
 
 @offered_with("encode")

@@ -35,9 +35,7 @@ PLAIN_TRANSFORMER = (  # it needs one file of each line
 )
 NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {  # by the class of a module; other modules report what they lack
     "Transformer": (*PLAIN_TRANSFORMER, ("sentence_*_config.json",)),
-    "MLMTransformer": (*PLAIN_TRANSFORMER, ("sentence_*_config.json",)),
     "Pooling": (("config.json",),),
-    "SpladePooling": (("config.json",),),
     "Dense": (("config.json",), WEIGHTS[:1]),
     "StaticEmbedding": (WEIGHTS[:1], (TOKENIZER,)),
 }

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.errors import ConfigError, EncoderError, first_line
 from ragsweep.core.progress import advance
@@ -19,6 +18,8 @@ from ragsweep.core.progress import advance
 LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
 GROUP = 4  # texts that a thread of the CPU computes at once
 WIDTH = 16  # tokens, of which it pads texts to a multiple
+EXAMPLES = ("word", "A sentence of a few words.", "A text of many words, as a passage has them. " * 9)
+LEAST_COSINE = 0.99  # between embeddings in bf16 and in fp32
 
 Input = TypeVar("Input")  # a text, or a pair of texts
 
@@ -82,26 +83,32 @@ def by_threads(compute: Callable[[list[Input]], Any], inputs: Sequence[Input], g
     return computed
 
 
-def token_embeddings(
-    model: Any, encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any
-) -> list[npt.NDArray[np.float32]]:
-    """Embeddings of the tokens of texts, shape [tokens, dimensions] each; no padding, no special tokens."""
+def in_bf16(model: Any) -> None:
+    """Run the transformer of a `SentenceTransformer` in bf16; what it returns, and its other modules, stay in fp32.
+
+    Raises:
+        EncoderError: The model cannot be run so, or gives other embeddings.
+    """
     import torch
 
-    outputs = encode(texts, output_value=None, show_progress_bar=False, **options)
-    if "token_embeddings" not in outputs[0]:
-        raise EncoderError("encoder: this model has no embeddings of tokens, which late interaction compares")
-    special = torch.tensor(sorted({*model.tokenizer.all_special_ids} - {model.tokenizer.unk_token_id}))
-    found = []
-    for each in outputs:
-        ids, vectors = each["input_ids"].cpu(), each["token_embeddings"].float().cpu()
-        words = each["attention_mask"].cpu().bool() & ~torch.isin(ids, special)
-        kept = torch.nn.functional.normalize(vectors[words], dim=1) if normalize else vectors[words]
-        found.append(kept.numpy())
-    return found
+    transformer = model[0]
+    try:
+        if type(transformer).__name__ != "Transformer":
+            raise TypeError(f"its first module is a {type(transformer).__name__}, not a Transformer")
+        expected = model.encode(list(EXAMPLES), batch_size=1, normalize_embeddings=True)
+        transformer.to(torch.bfloat16)
+        transformer.register_forward_hook(
+            lambda _module, _inputs, features: features | {"token_embeddings": features["token_embeddings"].float()}
+        )
+        found = model.encode(list(EXAMPLES), batch_size=1, normalize_embeddings=True)
+    except Exception as error:  # models raise exceptions of any type
+        raise EncoderError(f"encoder.precision: bf16 cannot run this model ({first_line(error)}); fp32 can") from error
+    cosine = float((expected * found).sum(axis=1).min())
+    if cosine < LEAST_COSINE:
+        raise EncoderError(f"encoder.precision: bf16 computes this model wrongly (cosine {cosine:.3f}); fp32 can")
 
 
-def loaded(kind: str, folder: Path, device: str, but: str = "") -> Any:
+def loaded(kind: str, folder: Path, device: str, but: str = "", backend: str = "torch") -> Any:
     """Load a model, from safetensors alone and without code of its own.
 
     Args:
@@ -109,6 +116,7 @@ def loaded(kind: str, folder: Path, device: str, but: str = "") -> Any:
         folder: Has the model's files.
         device: Where it runs.
         but: As in `made_up_weights`.
+        backend: What runs it.
 
     Raises:
         EncoderError: It cannot be loaded there, lacks weights, or has another model's tokenizer.
@@ -126,10 +134,12 @@ def loaded(kind: str, folder: Path, device: str, but: str = "") -> Any:
                 device=device,
                 local_files_only=True,
                 trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
+                backend=backend,
+                model_kwargs={"use_safetensors": True} if backend == "torch" else None,
             )
     except Exception as error:  # the libraries of tokenizers and weights raise anything
-        raise EncoderError(f"encoder.model: {folder} cannot be loaded ({first_line(error)})") from error
+        setting = "model" if backend == "torch" else "backend"
+        raise EncoderError(f"encoder.{setting}: {folder} cannot be loaded ({first_line(error)})") from error
     if made_up:
         raise EncoderError(f"encoder.model: the weights in {folder} lack {made_up[0]}, which would be made up")
     check_tokenizer(model, folder)

@@ -53,8 +53,8 @@ class Prompted:
     """A component that puts a prompt before each text that it encodes.
 
     Attributes:
-        prompts: The prompt of a `query` and of a `passage`; an empty one is none. None is the model's own; for
-            dense models also that of the family that the model belongs to by its name, which is printed.
+        prompts: The prompt of a `query` and of a `passage`; an empty one is none. None is the model's own,
+            or that of the family that the model belongs to by its name, which is printed.
     """
 
     prompts: Mapping[str, str | None] = field(default_factory=dict, hash=False)
@@ -63,24 +63,23 @@ class Prompted:
         """What precedes texts of a role."""
         return self.prompts[role] or ""
 
-    def _fill_prompts(self, model: str | None, own: Mapping[str, str], setting: str = "encoder") -> None:
+    def _fill_prompts(self, model: str, own: Mapping[str, str]) -> None:
         """Replace prompts that are None, so that what is used is what is logged.
 
         Args:
-            model: A name, or a folder of that name; None if no family of models has prompts for this component.
+            model: A name, or a folder of that name.
             own: The prompts that the model's files have, by role.
-            setting: Of the component, for messages.
 
         Raises:
             ConfigError: A prompt is of another role.
         """
         for role in self.prompts.keys() - {*ROLES}:
-            raise ConfigError(f"{setting}.prompts: found {role!r}, expected {' and '.join(ROLES)}")
+            raise ConfigError(f"encoder.prompts: found {role!r}, expected {' and '.join(ROLES)}")
         unset = [role for role in ROLES if self.prompts.get(role) is None]
-        family = None if model is None or any(own.values()) else family_of(model)
+        family = None if any(own.values()) else family_of(model)
         if family and (theirs := {role: family.prompts[role] for role in unset if family.prompts[role]}):
             named = ", ".join(f"{role} {prompt!r}" for role, prompt in theirs.items())
-            without = " ".join(f"{setting}.prompts.{role}=" for role in theirs)
+            without = " ".join(f"encoder.prompts.{role}=" for role in theirs)
             say_once(f"{model}: the prompts of {family.name} are used ({named}); {without} uses none")
         found = family.prompts if family else own
         filled = {role: found.get(role, "") if role in unset else self.prompts[role] for role in ROLES}

@@ -56,14 +56,19 @@ class TorchModel:
         return str(self.device).partition(":")[0]
 
     @property
+    def _in_groups(self) -> bool:
+        """Whether small groups are computed by threads, instead of batches."""
+        return self._kind == "cpu"
+
+    @property
     def _shapes(self) -> list[int]:
         """Of what is computed at once, which moves the last bits."""
-        return [GROUP, WIDTH] if self._kind == "cpu" else [self.batch_size]
+        return [GROUP, WIDTH] if self._in_groups else [self.batch_size]
 
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on this device."""
-        return ("batch_size",) if self._kind == "cpu" else ()
+        return ("batch_size",) if self._in_groups else ()
 
     @cached_property
     def folder(self) -> Path:
@@ -93,7 +98,7 @@ class TorchModel:
             prompt: Precedes each of them; `compute` puts it there.
             grouped: Whether a thread computes several inputs of one width at once, else each alone.
         """
-        if self._kind != "cpu":
+        if not self._in_groups:
             return in_batches(model, partial(compute, batch_size=self.batch_size), inputs)
         if grouped:
             groups, options = groups_of(model, inputs, prompt)

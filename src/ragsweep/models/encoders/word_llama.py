@@ -37,7 +37,6 @@ class WordLlamaEncoder(Reducible):
 
     def __post_init__(self) -> None:
         wordllama_file(STATIC_WEIGHTS)  # refuses a missing package now, before anything runs
-        super().__post_init__()
 
     @property
     def tokenizer_file(self) -> Path:
@@ -53,22 +52,11 @@ class WordLlamaEncoder(Reducible):
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, 256]; the same for both roles."""
         vectors = _vectors()
-        return _normalised(np.array([vectors[ids].mean(axis=0) for ids in self._tokens(texts)]))
-
-    def token_embeddings(self, texts: Sequence[str], role: Role) -> list[Embeddings]:
-        """Embeddings of length 1 of every token of each text, shape [tokens, 256] each."""
-        vectors = _vectors()
-        return [_normalised(vectors[ids]) for ids in self._tokens(texts)]
-
-    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        tokenizer = opened(self.tokenizer_file)
         spaced = [text.replace("\f", " ") for text in texts]  # a page break is no word
-        return [each.ids or [UNKNOWN] for each in tokenizer.encode_batch(spaced, add_special_tokens=False)]
-
-
-def _normalised(vectors: Embeddings) -> Embeddings:
-    normalised: Embeddings = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return normalised
+        tokens = opened(self.tokenizer_file).encode_batch(spaced, add_special_tokens=False)
+        means = np.array([vectors[each.ids or [UNKNOWN]].mean(axis=0) for each in tokens])
+        normalised: Embeddings = means / np.linalg.norm(means, axis=1, keepdims=True)
+        return normalised
 
 
 @cache

@@ -70,14 +70,12 @@ class OptionScores(NamedTuple):
         log_likelihoods: Sum of the log probabilities of the tokens of each continuation, shape [continuations].
         tokens_in: Tokens of the prompt.
         time_ms: How long it took, in milliseconds, when it was computed.
-        tokens: Tokens of each continuation, shape [continuations]; empty if not known.
         taken: In what circumstances it was computed.
     """
 
     log_likelihoods: tuple[float, ...]
     tokens_in: int
     time_ms: float
-    tokens: tuple[int, ...] = ()
     taken: Circumstances = UNKNOWN
 
 

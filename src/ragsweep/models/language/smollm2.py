@@ -61,8 +61,8 @@ class SmolLM2:
         """The log-likelihood of each continuation; a last message of the assistant is what it continues."""
         key = self._key("scores", messages, [*continuations])
         kept = self._kept.get(key, lambda: self._timed(lambda: self._scores(messages, continuations)))
-        lists = {name: tuple(kept.get(name, ())) for name in ("log_likelihoods", "tokens")}
-        return OptionScores(**{**kept, **lists, "taken": circumstances_in(kept.get("taken"))})
+        taken = circumstances_in(kept.get("taken"))
+        return OptionScores(tuple(kept["log_likelihoods"]), kept["tokens_in"], kept["time_ms"], taken)
 
     def _timed(self, compute: Callable[[], Completion | OptionScores]) -> dict[str, Any]:
         """What is computed, as it is kept, with the circumstances."""
@@ -110,8 +110,7 @@ class SmolLM2:
                     self._cache.crop(1 - len(each))
                     score += float(logits.log_softmax(-1)[range(len(each) - 1), each[1:]].sum())
                 scores.append(score)
-        time_ms = 1000 * (time.perf_counter() - started)
-        return OptionScores(tuple(scores), len(prompt), time_ms, tuple(map(len, tokens)))
+        return OptionScores(tuple(scores), len(prompt), 1000 * (time.perf_counter() - started))
 
     def _tokens(self, messages: Sequence[Message], room: int) -> list[int]:
         """The tokens of a chat, up to where the model goes on; raises `TooLongError` if less than `room` is left."""

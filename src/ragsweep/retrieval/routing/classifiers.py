@@ -17,7 +17,6 @@ from ragsweep.store.stage_store import NO_STORE, Store
 
 Classify = Callable[[Embeddings], Scores]
 
-SHARPEST = 1000  # factor of the cosines: a difference of 0.01 is then a certainty
 PROBABILITY_ERROR = 1e-6  # of the sum of probabilities
 
 
@@ -45,43 +44,6 @@ class Classifier(Protocol):
             A function from embeddings to the probability of each type, shape [queries, types].
         """
         ...
-
-
-@dataclass(frozen=True)
-class CentroidClassifier:
-    """The type whose queries' mean embedding has the largest cosine with the query's.
-
-    The probabilities are the softmax of the cosines times a factor. The factor is the one that makes the training
-    queries' own types most likely when each query is left out of its centroid: temperature scaling (Guo et al. 2017),
-    without which a softmax of cosines would say little more than 1 / types.
-
-    Attributes:
-        encoder: Gives the embeddings of the queries.
-        store: Keeps them.
-    """
-
-    libraries: ClassVar[tuple[str, ...]] = ("scipy",)
-
-    encoder: Encoder
-    store: Store = NO_STORE
-
-    def learn(self, embeddings: Embeddings, types: Indices) -> Classify:
-        """Compute the centroids and the factor."""
-        from scipy.optimize import minimize_scalar
-
-        texts = embeddings.astype(np.float64)
-        is_of = _indicator(types)
-        sums = is_of.T @ texts
-        centroids = _unit(sums)
-        cosines = texts @ centroids.T
-        own = np.arange(len(types)), types
-        cosines[own] = np.einsum("qd,qd->q", texts, _unit(sums[types] - texts))
-
-        def surprise(factor: float) -> float:
-            return -float(np.log(_softmax(factor * cosines)[own].clip(min=np.finfo(float).tiny)).mean())
-
-        factor = minimize_scalar(surprise, bounds=(0, SHARPEST), method="bounded").x
-        return lambda queries: _softmax(factor * (queries.astype(np.float64) @ centroids.T))
 
 
 @dataclass(frozen=True)
@@ -143,13 +105,6 @@ def _indicator(types: Indices) -> Scores:
     """1 where a query is of a type, shape [queries, types]."""
     is_of: Scores = np.eye(int(types.max()) + 1)[types]
     return is_of
-
-
-def _unit(rows: Scores) -> Scores:
-    """Rows of length 1; one of zeros stays."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Scores = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return unit
 
 
 def _softmax(logits: Scores) -> Scores:

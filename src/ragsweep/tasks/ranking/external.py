@@ -121,7 +121,7 @@ def evaluate(
         without_relevant=tuple(query for query, relevant in zip(rows, judged.relevant, strict=True) if not relevant),
         with_own_document=tuple(dict.fromkeys(found.queries[entry] for entry in own)),
         leave_out=leave_out,
-        incomplete=facts_of(measured, Qrels(*qrels_of), wanted),
+        incomplete=facts_of(measured, Qrels(*qrels_of)),
     )
 
 

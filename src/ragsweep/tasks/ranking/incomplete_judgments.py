@@ -1,21 +1,18 @@
-"""What a ranking is worth where judgments are incomplete: how much of it is judged, and what the rest could change."""
+"""How much of a ranking is judged, where judgments are incomplete."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.arrays import NOTHING
 from ragsweep.datasets import Dataset, Qrels
 from ragsweep.tasks.ranking.aspect import Aspect
-from ragsweep.tasks.ranking.judging import Gains, Hits, Judged
-from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
+from ragsweep.tasks.ranking.judging import Hits, Judged
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 
-PERSISTENCE = 0.8  # probability that the reader of rank-biased precision goes on to the next rank
 HEADING = "Incomplete judgments"
 
 
@@ -51,33 +48,7 @@ def judged_at(known: Hits, ranked: Hits, k: int) -> float:
     return float((found[units > 0] / units[units > 0]).mean())
 
 
-def rank_biased(found: Hits) -> PerQuery:
-    """Rank-biased precision (Moffat and Zobel 2008): the weight of the ranks that are found, shape [queries].
-
-    Of the ranks that are not judged, it is the residual: how much higher it would be if all these were relevant. What
-    lies beyond the end of a ranking is not counted: the authors add 0.8^depth for it, 2e-10 of 100 ranks, .11 of 10.
-
-    Args:
-        found: Whether each rank counts, shape [queries, depth].
-    """
-    return found @ ((1 - PERSISTENCE) * PERSISTENCE ** np.arange(found.shape[1]))
-
-
-def condensed(judged: Judged, known: Hits) -> Judged:
-    """The rankings without what is not judged (Sakai 2007): later units move up, as with trec_eval's -J."""
-    order = np.argsort(~known, axis=1, kind="stable")
-    kept = np.take_along_axis(known, order, axis=1)
-
-    def moved(values: Any, empty: Any) -> Any:
-        return np.where(kept, np.take_along_axis(values, order, axis=1), empty)
-
-    units: Indices = moved(judged.units, NOTHING)
-    gains: Gains = moved(judged.gains, 0.0)
-    ranks, repeated, hits = moved(judged.ranks, 0), moved(judged.repeated, False), moved(judged.hits, False)
-    return replace(judged, units=units, ranks=ranks, repeated=repeated, gains=gains, hits=hits)
-
-
-def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, RankingMetric]) -> dict[str, Any]:
+def facts_of(evaluation: Evaluation, qrels: Qrels) -> dict[str, Any]:
     """What is known of a run whose judgments are incomplete; empty if that is not known, or they are complete.
 
     Judgments are taken for incomplete if some are of units that are not relevant, so that units without a judgment are
@@ -87,25 +58,16 @@ def facts_of(evaluation: Evaluation, qrels: Qrels, metrics: Mapping[str, Ranking
     Args:
         evaluation: The measured run.
         qrels: The judgments.
-        metrics: Those that were measured, which need no spans.
 
     Returns:
-        Means over queries: `judged_at_k`, `rbp` with its `residual`, and `condensed`, the metrics by name without the
-        units that are not judged.
+        `judged_at_k`, the mean over queries.
     """
     judged, k = evaluation.judged, evaluation.k
     known = judged_units(judged, qrels)
     unknown = (ranked := _ranked(judged)) & ~known
     if not _are_known(evaluation, qrels) or not unknown[:, :k].any():
         return {}
-    without = condensed(judged, known)
-    return {
-        "judged_at_k": judged_at(known, ranked, k),
-        "persistence": PERSISTENCE,
-        "rbp": float(rank_biased(judged.hits).mean()),
-        "residual": float(rank_biased(unknown).mean()),
-        "condensed": {name: float(np.mean(metric(without, k))) for name, metric in metrics.items()},
-    }
+    return {"judged_at_k": judged_at(known, ranked, k)}
 
 
 def _are_known(evaluation: Evaluation, qrels: Qrels) -> bool:
@@ -121,14 +83,14 @@ def _shares(evaluation: Evaluation, qrels: Qrels) -> tuple[float, float]:
     return float(of_ranked.mean()) if len(of_ranked) else 1.0, float(of_wrong.mean()) if len(of_wrong) else 1.0
 
 
-def recorded(evaluation: Evaluation, dataset: Dataset, metrics: Mapping[str, RankingMetric]) -> Aspect:
-    """What a run records and says of incomplete judgments; arguments as of `facts_of`.
+def recorded(evaluation: Evaluation, dataset: Dataset) -> Aspect:
+    """What a run records and says of incomplete judgments.
 
     What spans say of passages is complete: nothing is recorded of a dataset with references.
     """
     if dataset.references or not _are_known(evaluation, dataset.qrels):
         return Aspect()
-    facts = facts_of(evaluation, dataset.qrels, metrics)
+    facts = facts_of(evaluation, dataset.qrels)
     shares = {"judged": _shares(evaluation, dataset.qrels)}
     of_facts = {"incomplete_judgments": facts} if facts else {}
     return Aspect(sections=section(evaluation, facts), facts=shares | of_facts)
@@ -138,17 +100,6 @@ def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[
     """What the report says of incomplete judgments; nothing where they are not."""
     if not facts:
         return {}
-    k, means = evaluation.k, evaluation.means
-    of_metrics = [
-        f"{metric.title} {facts['condensed'][metric.name]:.3f} ({means[metric.name]:.3f})"
-        for metric in evaluation.metrics
-    ]
-    rbp = f"RBP({facts['persistence']:g}) {facts['rbp']:.3f}, residual {facts['residual']:.3f}"
-    return {
-        HEADING: [
-            f"Judged@{k} {facts['judged_at_k']:.3f}: this share of what is among the first {k} is judged; the rest "
-            f"counts as not relevant. {rbp}: that is how much higher it would be if all that is ranked and not judged "
-            "were relevant.",
-            f"On condensed lists, without what is not judged (as measured): {', '.join(of_metrics)}.",
-        ]
-    }
+    share, k = facts["judged_at_k"], evaluation.k
+    said = f"this share of what is among the first {k} is judged; the rest counts as not relevant."
+    return {HEADING: [f"Judged@{k} {share:.3f}: {said}"]}

@@ -35,8 +35,7 @@ INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high
 COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
-RESIDUAL = Metric("coverage/rbp_residual", "RBP residual", higher_is_better=False, low=0, high=1)
-MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED, RESIDUAL, LOST)
+MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED, LOST)
 
 
 def measures(
@@ -58,7 +57,7 @@ def measures(
     coverage = items.coverage(relevance_level)
     known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
     if incomplete := (lacking or {}).get("incomplete_judgments"):
-        known += [Measure(JUDGED, incomplete["judged_at_k"]), Measure(RESIDUAL, incomplete["residual"])]
+        known.append(Measure(JUDGED, incomplete["judged_at_k"]))
     return [*_costs(ranking, tokens), *known, *measured(items)]
 
 

@@ -242,7 +242,7 @@ class RankingTask:
             tables.on_answerable(evaluation, items),
             learning.learnt(items, self._judgments(items), self.evaluation, self.k),
             finds.found_nothing(false_finds, of_false_finds, unknown),
-            incomplete.recorded(evaluation, items, self.evaluation.metrics),
+            incomplete.recorded(evaluation, items),
         )
         said = together(circumstances, results)
         asked = f", {items.left_out.of_all(len(evaluation.judged.queries), 'query')}" if items.left_out.number else ""

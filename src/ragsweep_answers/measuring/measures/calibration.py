@@ -96,22 +96,16 @@ def brier_parts(confidence: Array, correct: Array, *, bins: int = BINS) -> Brier
     )
 
 
-def ece_of(confidence: Array, correct: Array, *, bins: int = BINS, equal_counts: bool = False) -> Statistic:
+def ece_of(confidence: Array, correct: Array, *, bins: int = BINS) -> Statistic:
     """Expected calibration error: |mean confidence - accuracy| of each bin, averaged over questions (Guo et al. 2017).
 
     It is never 0 for few questions, even if the confidence is right, and grows with the number of bins.
 
     Args:
-        confidence: Shape [questions]. Questions with NaN are in a bin of their own, whose error is 1; they are not
-            possible with `equal_counts`.
+        confidence: Shape [questions]. Questions with NaN are in a bin of their own, whose error is 1.
         correct: Shape [questions].
         bins: Number of bins of equal width. A confidence at an edge belongs to the bin above, and 1.0 to the last.
-        equal_counts: Whether the bins have equal numbers of questions instead (Nguyen and O'Connor 2015). Questions of
-            the same confidence stay in one bin. Such bins differ between resamples.
     """
-    if equal_counts:
-        number_of, residual = _equal_counts(confidence, bins), confidence - correct
-        return one_by_one(lambda weight: np.abs(np.bincount(number_of(weight), weight * residual)).sum())
     gaps = gaps_by_bin(confidence, correct, bins=bins)
     return lambda weight: np.abs(gaps @ weight).sum(axis=0)
 
@@ -129,20 +123,18 @@ def gaps_by_bin(confidence: Array, correct: Array, *, bins: int = BINS) -> csr_a
     return sums_by(number, np.where(missing, 1.0, confidence - correct), bins + 1)
 
 
-def mce_of(confidence: Array, correct: Array, *, bins: int = BINS, equal_counts: bool = False) -> Statistic:
+def mce_of(confidence: Array, correct: Array, *, bins: int = BINS) -> Statistic:
     """Maximum calibration error: the largest |mean confidence - accuracy| of a bin (Guo et al. 2017).
 
     It is often that of a bin with very few questions. The arguments are those of `ece_of`, without NaN.
     """
-    fixed, residual = bin_number(confidence, bins), confidence - correct
-    number_of = _equal_counts(confidence, bins) if equal_counts else lambda weight: fixed
+    number, residual = bin_number(confidence, bins), confidence - correct
 
     def mce(weight: Array) -> float:
-        number = number_of(weight)
         mass, gap = np.bincount(number, weight), np.abs(np.bincount(number, weight * residual))
         return float((gap[mass > 0] / mass[mass > 0]).max())
 
-    return one_by_one(mce)
+    return lambda weight: np.apply_along_axis(mce, 0, weight)
 
 
 def error_interval(error: float, resampled: Array, noise: Array) -> tuple[float, float]:
@@ -216,19 +208,3 @@ def sums_by(group: Indices, values: Array, groups: int) -> csr_array:
     from scipy.sparse import csr_array
 
     return csr_array((values, (group, np.arange(len(group)))), shape=(groups, len(group)))
-
-
-def one_by_one(statistic: Callable[[Array], float]) -> Statistic:
-    """A statistic that is computed for one resample after the other."""
-    return lambda weight: np.apply_along_axis(statistic, 0, weight)
-
-
-def _equal_counts(confidence: Array, bins: int) -> Callable[[Array], Indices]:
-    """A function from the weights to the bin of each question in bins of equal counts, from 0, shape [questions]."""
-    levels, level = np.unique(confidence, return_inverse=True)
-
-    def number_of(weight: Array) -> Indices:
-        mass = np.bincount(level, weight, len(levels))
-        return bin_number(mass.cumsum() - mass / 2, bins)[level]  # of the middle of the questions with this confidence
-
-    return number_of

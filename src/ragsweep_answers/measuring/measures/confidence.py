@@ -22,7 +22,6 @@ from ragsweep_answers.measuring.measures.calibration import (
     brier,
     brier_parts,
     brier_skill_of,
-    ece_of,
     error_interval,
     gaps_by_bin,
     mce_of,
@@ -33,7 +32,6 @@ from ragsweep_answers.measuring.measures.discrimination import (
     auroc_of,
     confidence_by_correctness,
 )
-from ragsweep_answers.measuring.measures.smooth_calibration import residual_cells, smooth_ece_interval, smooth_ece_of
 
 BRIER = Metric("brier", "Brier score", higher_is_better=False, low=0, high=1)
 ECE = Metric("ece", "Calibration error", higher_is_better=False, low=0, high=1)
@@ -46,13 +44,8 @@ KNOWN_ECE = Metric(
 )
 SKILL = Metric("confidence/brier_skill", "Brier skill score", high=1)
 MCE = Metric("confidence/mce", "Largest calibration error of a bin", higher_is_better=False, low=0, high=1)
-EQUAL = Metric("confidence/ece_equal_counts", "Calibration error, equal counts", higher_is_better=False, low=0, high=1)
-MCE_EQUAL = Metric(
-    "confidence/mce_equal_counts", "Largest calibration error of a bin, equal counts", "", False, low=0, high=1
-)
-SMOOTH = Metric("confidence/smooth_ece", "Smooth calibration error", higher_is_better=False, low=0, high=1)
 AUROC = Metric("confidence/auroc", "AUROC of the confidence", low=0, high=1)
-MEASURES = (KNOWN_BRIER, KNOWN_ECE, SKILL, MCE, EQUAL, MCE_EQUAL, SMOOTH, AUROC)
+MEASURES = (KNOWN_BRIER, KNOWN_ECE, SKILL, MCE, AUROC)
 
 
 LEAST_CONFIDENCES = 30  # of fewer, a calibration error says next to nothing
@@ -97,10 +90,7 @@ class ConfidenceSummary:
         accuracy: Share of them that is correct.
         brier: Brier score.
         ece: Calibration error in bins of equal width.
-        smooth_ece: Smooth calibration error.
         mce: Largest calibration error of a bin of equal width.
-        ece_equal_counts: Calibration error in bins of equal counts.
-        mce_equal_counts: Largest calibration error of a bin of equal counts.
         skill: Brier skill score; None if all answers are correct or all are wrong.
         auroc: AUROC of the confidence; None if all answers are correct or all are wrong.
         parts: Decomposition of the Brier score.
@@ -115,10 +105,7 @@ class ConfidenceSummary:
     accuracy: float
     brier: Estimate
     ece: Estimate
-    smooth_ece: Estimate
     mce: float
-    ece_equal_counts: float
-    mce_equal_counts: float
     skill: Estimate | None
     auroc: Estimate | None
     parts: BrierParts
@@ -134,9 +121,6 @@ class ConfidenceSummary:
         if self.skill:
             yield Measure(SKILL, self.skill.value)
         yield Measure(MCE, self.mce)
-        yield Measure(EQUAL, self.ece_equal_counts)
-        yield Measure(MCE_EQUAL, self.mce_equal_counts)
-        yield Measure(SMOOTH, self.smooth_ece.value)
         if self.auroc:
             yield Measure(AUROC, self.auroc.value)
 
@@ -146,7 +130,6 @@ class ConfidenceSummary:
         bounds = {
             "brier_with_confidence": self.brier,
             "ece_with_confidence": self.ece,
-            "smooth_ece": self.smooth_ece,
             "brier_skill": self.skill,
             "auroc": self.auroc,
         }
@@ -201,16 +184,13 @@ class Confidence:
     def summary(self) -> ConfidenceSummary:
         """Everything that is known of these answers."""
         known, equal = (self.confidence, self.correct), np.full(len(self.rows), 1 / len(self.rows))
-        squared, gaps, cells = brier(*known), gaps_by_bin(*known, bins=self.bins), residual_cells(*known)
+        squared, gaps = brier(*known), gaps_by_bin(*known, bins=self.bins)
         skill, auroc = brier_skill_of(*known), auroc_of(*known)
         statistics: list[Statistic] = [lambda weight: squared @ weight, lambda weight: gaps @ weight]
-        statistics += [lambda weight: cells @ weight, *(each for each in (skill, auroc) if each)]
+        statistics += [each for each in (skill, auroc) if each]
         with threadpool_limits(1, user_api="blas"):  # threads that wait for each other take longer, if others work, too
             blocks = [[statistic(weight) for statistic in statistics] for weight in self._weights()]
-        briers, resampled_gaps, resampled_cells, *others = (
-            np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True)
-        )
-        smooth = float(smooth_ece_of(*known)(equal))
+        briers, resampled_gaps, *others = (np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True))
         right, wrong = confidence_by_correctness(*known)
         return ConfidenceSummary(
             answers=len(self.rows),
@@ -218,10 +198,7 @@ class Confidence:
             accuracy=float(self.correct.mean()),
             brier=_estimate(squared.mean(), briers),
             ece=_ece(gaps @ equal, resampled_gaps),
-            smooth_ece=Estimate(smooth, *smooth_ece_interval(smooth, cells @ equal, resampled_cells)),
             mce=float(mce_of(*known, bins=self.bins)(equal)),
-            ece_equal_counts=float(ece_of(*known, bins=self.bins, equal_counts=True)(equal)),
-            mce_equal_counts=float(mce_of(*known, bins=self.bins, equal_counts=True)(equal)),
             skill=_estimate(skill(equal), others[0]) if skill else None,
             auroc=_estimate(auroc(equal), others[1]) if auroc else None,
             parts=brier_parts(*known, bins=self.bins),

@@ -6,8 +6,8 @@ from random import Random
 
 from inspect_ai import Task, eval, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.scorer import answer, choice
-from inspect_ai.solver import generate, multiple_choice
+from inspect_ai.scorer import choice
+from inspect_ai.solver import multiple_choice
 
 TEMPLATE = """Question: Which animal barks?
 A) Cat
@@ -51,18 +51,8 @@ def quiz_shuffled_prompt():
     return Task(dataset(), solver=solver, scorer=choice())
 
 
-@task
-def quiz_free():
-    samples = []
-    for sample in dataset():
-        options = "\n".join(f"{letter}) {text}" for letter, text in zip("ABCDE", sample.choices, strict=False))
-        text = TEMPLATE.replace("{question}", sample.input).replace("{choices}", options)
-        samples.append(Sample(id=sample.id, input=text, target=sample.target))
-    return Task(MemoryDataset(samples, name="quiz"), solver=generate(max_tokens=8), scorer=answer("letter"))
-
-
 if __name__ == "__main__":
-    for each in (quiz, quiz_shuffled_dataset, quiz_shuffled_prompt, quiz_free):
+    for each in (quiz, quiz_shuffled_dataset, quiz_shuffled_prompt):
         eval(
             each(),
             model="hf/SmolLM2-135M-Instruct",

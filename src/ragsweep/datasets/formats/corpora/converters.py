@@ -1,17 +1,13 @@
-"""The libraries that read web pages and Word documents: `corpus.html_parser` and `corpus.word_parser` name them."""
+"""Turns web pages and Word documents into Markdown."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ragsweep.datasets.formats.corpora.html_tables import flatten_tables
 from ragsweep.datasets.formats.corpora.word import as_readable, ignored_elements
-
-HtmlParser = Literal["markdownify", "trafilatura"]
-WordParser = Literal["mammoth", "docx2python"]
 
 
 def all_as_markdown(page: str) -> str:
@@ -38,14 +34,6 @@ def all_as_markdown(page: str) -> str:
     return str(converter.convert_soup(soup)).strip()
 
 
-def main_as_markdown(page: str) -> str:
-    """What a web page is about, as Markdown: navigation, footers, advertisements and comments are left out."""
-    import trafilatura
-
-    found = trafilatura.extract(page, output_format="markdown", include_comments=False, include_tables=True)
-    return found or ""
-
-
 class Converted(NamedTuple):
     """A Word document as text, and how many parts are left out, by what they are."""
 
@@ -61,24 +49,3 @@ def body_as_markdown(document: bytes) -> Converted:
     converted = mammoth.convert_to_html(BytesIO(document), convert_image=lambda _: [])
     dropped += ignored_elements([message.message for message in converted.messages])
     return Converted(all_as_markdown(converted.value), dropped)
-
-
-def all_as_lines(document: bytes) -> Converted:
-    """Every text of a Word document, also of headers, footers and notes: a paragraph, or a cell of a table, a line."""
-    from docx2python import docx2python
-
-    with docx2python(BytesIO(document)) as read:
-        if not read.docx_reader.files_of_type("officeDocument"):
-            raise ValueError("it has no main part")
-        return Converted(read.text.strip(), Counter())
-
-
-HTML_PARSERS: Mapping[HtmlParser, Callable[[str], str]] = {
-    "markdownify": all_as_markdown,
-    "trafilatura": main_as_markdown,
-}
-WORD_PARSERS: Mapping[WordParser, Callable[[bytes], Converted]] = {
-    "mammoth": body_as_markdown,
-    "docx2python": all_as_lines,
-}
-USED_WITH = {"markdownify": ("beautifulsoup4",), "mammoth": ("markdownify", "beautifulsoup4")}  # by other libraries

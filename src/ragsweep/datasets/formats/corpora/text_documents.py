@@ -13,18 +13,12 @@ from pathlib import Path
 
 from ragsweep.config.rules import as_configured
 from ragsweep.core.digest import digest, digest_file
-from ragsweep.core.errors import ConfigError, DatasetError, first_line
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import counted, one_line, say_once
-from ragsweep.datasets.formats.corpora.converters import (
-    HTML_PARSERS,
-    USED_WITH,
-    WORD_PARSERS,
-    HtmlParser,
-    WordParser,
-)
-from ragsweep.datasets.formats.pdf_parsers import expect_installed, with_versions
+from ragsweep.datasets.formats.corpora.converters import all_as_markdown, body_as_markdown
+from ragsweep.datasets.formats.pdf_parsers import with_versions
 from ragsweep.datasets.model.collection import PAGE_BREAK, Document, Reading
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
@@ -34,7 +28,8 @@ LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose element
 PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm", ".xhtml"), ".docx"
 KINDS = ", ".join((*PLAIN, *PAGES, WORD))
 UNREADABLE = "cannot be read as a Word document"
-USUAL = {"html_parser": "markdownify", "word_parser": "mammoth"}
+OF_PAGES = ("markdownify", "beautifulsoup4")  # the libraries that read web pages
+OF_WORD = ("mammoth", *OF_PAGES)
 
 
 @dataclass(frozen=True)
@@ -47,15 +42,10 @@ class TextCorpus:
     Attributes:
         path: The file or folder. Text files, Markdown files and web pages whose names end in `.gz` are unzipped.
         plain: Further endings of files that are read as plain text, such as `.py`.
-        html_parser: The library that reads web pages.
-        word_parser: The library that reads Word documents.
-        fingerprint: Versions of the libraries that are not the usual ones, in params and digests; absent without any.
     """
 
     path: Text
     plain: Sequence[Text] = ()
-    html_parser: HtmlParser = "markdownify"
-    word_parser: WordParser = "mammoth"
 
     def __post_init__(self) -> None:
         endings = self.plain
@@ -64,26 +54,20 @@ class TextCorpus:
                 f"corpus.plain: found {as_configured(endings)}, expected a list of endings, like [.py,.java]"
             )
         object.__setattr__(self, "plain", tuple(each.lower() for each in endings))
-        others = {name: value for name, value in vars(self).items() if value != USUAL.get(name, value)}
-        for name, parser in others.items():
-            expect_installed(f"corpus.{name}", parser, parser)
-        if others:
-            object.__setattr__(self, "fingerprint", with_versions([*others.values()]))
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """An empty `plain` has no effect, and usual parsers are not mentioned."""
-        usual = [name for name, parser in USUAL.items() if getattr(self, name) == parser]
-        return (*usual, *(() if self.plain else ("plain",)))
+        """An empty `plain` has no effect."""
+        return () if self.plain else ("plain",)
 
     def reading(self) -> Reading:
         """What is read, whatever reads it, and what reads it here."""
         files = {
             name: path for name, path in files_at(Path(self.path), "corpus.path", "files").items() if self._reads(path)
         }
-        parsers = {PAGES: self.html_parser, (WORD,): self.word_parser}
-        used = [each for kinds, each in parsers.items() if any(_kind(path) in kinds for path in files.values())]
-        libraries = dict.fromkeys(library for each in used for library in (each, *USED_WITH.get(each, ())))
+        kinds = {_kind(path) for path in files.values()}
+        used = (*(OF_PAGES if kinds & {*PAGES} else ()), *(OF_WORD if WORD in kinds else ()))
+        libraries = dict.fromkeys(used)
         return Reading(digest([[name, digest_file(path)] for name, path in files.items()]), with_versions([*libraries]))
 
     def _reads(self, path: Path) -> bool:
@@ -106,7 +90,7 @@ class TextCorpus:
             raise DatasetError(f"{path.parent}: the file name {name!r} {flaw}; rename the file")
         content, kind = _content(path), _kind(path)
         if kind == WORD:
-            text = _of_word(content, path, self.word_parser)
+            text = _of_word(content, path)
         else:
             try:
                 text = content.decode("utf-8-sig")
@@ -114,7 +98,7 @@ class TextCorpus:
                 line = content.count(b"\n", 0, error.start) + 1
                 raise DatasetError(f"{path}, line {line}: not UTF-8; expected a text in UTF-8") from error
         if kind in PAGES:
-            text = _of_html(text, path, self.html_parser)
+            text = _of_html(text, path)
         pages = text.split(PAGE_BREAK)
         return Document.from_pages(name, ((str(n), f"{name}#{n}", page) for n, page in enumerate(pages, start=1)))
 
@@ -139,39 +123,33 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _of_html(text: str, path: Path, parser: HtmlParser) -> str:
+def _of_html(text: str, path: Path) -> str:
     """A web page as Markdown."""
-    _expect(parser, path)
+    _expect("markdownify", path)
     try:
-        return HTML_PARSERS[parser](text)
-    except ImportError as error:  # lxml has left to a package of its own what a parser of ours needs
-        raise DatasetError(
-            f"{path}: {parser} lacks a package ({first_line(error).rstrip('.')}); run pip install 'ragsweep[parsers]'"
-        ) from error
+        return all_as_markdown(text)
     except RecursionError as error:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
     except Exception as error:  # for `<![x[`, for very many merged cells, and whatever another library raises
         reason = one_line(str(error).rpartition("AssertionError: ")[2])[:80]  # of bs4's message, the end says why
-        by = "" if parser == "markdownify" else f" by {parser}"
-        raise DatasetError(f"{path}: cannot be read as a web page{by} ({reason})") from error
+        raise DatasetError(f"{path}: cannot be read as a web page ({reason})") from error
 
 
-def _of_word(content: bytes, path: Path, parser: WordParser) -> str:
+def _of_word(content: bytes, path: Path) -> str:
     """A Word document as text, with what is left out said."""
-    _expect(parser, path)
+    _expect("mammoth", path)
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
             if sum(part.file_size for part in archive.infolist()) > LARGEST_DOCUMENT_MB * MB:
                 raise DatasetError(f"{path}: larger than {LARGEST_DOCUMENT_MB} MB when unzipped")
             _check_xml(archive, path)
-        text, dropped = WORD_PARSERS[parser](content)
+        text, dropped = body_as_markdown(content)
     except DatasetError:
         raise
     except RecursionError as error:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
     except Exception as error:  # libraries raise errors of many kinds for a damaged file
-        by = "" if parser == "mammoth" else f" by {parser}"
-        raise DatasetError(f"{path}: {UNREADABLE}{by} ({one_line(str(error))[:80]})") from error
+        raise DatasetError(f"{path}: {UNREADABLE} ({one_line(str(error))[:80]})") from error
     if dropped:
         say_once(f"{path}: left out: {', '.join(counted(number, what) for what, number in dropped.items())}")
     return text

@@ -45,7 +45,6 @@ from ragsweep.datasets.readers.judgment_fields import (
     is_graded,
     judgment_columns,
 )
-from ragsweep.datasets.readers.judgment_files import JudgmentFile, refuse_parquet, table_with
 from ragsweep.datasets.readers.known_columns import with_known_names
 
 Rows = Iterable[tuple[str, Entry]]
@@ -122,32 +121,6 @@ class TableQuestions:
                 faults.add(error, each.query.query_id)
         queries = tuple(each.query for each in questions if not each.faulty)
         return Asked(unit, documents, queries, tuple(judgments), faults=faults, unjudged=unjudged)
-
-    def with_judgments(
-        self, judgments: Sequence[Judgment], documents: tuple[Document, ...], setting: str = OF_OWN.questions
-    ) -> JudgmentFile:
-        """The file with further judgments, for the setting that names it."""
-        added: dict[str, dict[str, int]] = {}
-        bare = self.unit == "page" and len(documents) == 1  # the page number is enough, and probably what the file has
-        for query_id, unit, grade in judgments:
-            added.setdefault(query_id, {})[unit.rpartition("#")[2] if bare else unit] = grade
-        path = Path(self.path)
-        refuse_parquet(path)
-        own = [*read_entries(path, "queries")]
-        rows = self._rows(own)
-        first = rows[0][1] if rows else {}
-        is_judged = not self._unjudged(rows, OF_OWN)
-        relevant = self._relevant_in(first) if is_judged else RELEVANT
-        reader = self if is_judged else replace(self, relevant=None)
-        questions = reader._questions(rows, OF_OWN, Faults(path), documents, {})
-        if relevant is None or isinstance(first, Named) or any(each.rows > 1 for each in questions):
-            raise DatasetError(
-                f"{path}: judgments can only be added to a table with one question a row and a column of judgments; "
-                "write it as one first, with ragsweep convert --to table"
-            )
-        names = dict(zip(first, own[0][1] if own else {}, strict=True))  # as the file spells them
-        id_column = names.get(self.id, self.id) if self.id else None
-        return table_with(path, names.get(relevant, relevant), id_column, added, f"{setting}={{path}}")
 
     def _rows(self, rows: Rows) -> list[tuple[str, Entry]]:
         """Rows with the names of columns by which they are read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from ragsweep.datasets.model.pages import Key, with_keys
 from ragsweep.datasets.model.unranked import LeaveOut, left_out_of_rankings
 from ragsweep.datasets.readers.entry_files import JSON, ending_of, lines_of, read_entries
 from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.datasets.readers.judgment_files import JudgmentFile, lines_with
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.text.normalisation import composed
 
@@ -74,19 +73,6 @@ class TrecQuestions:
         unranked = left_out_of_rankings(self.leave_out, queries, documents, kept)
         unjudged = "" if self.qrels else f"{self.topics}: there are no judgments of these topics (questions.qrels=FILE)"
         return Asked(unit, documents, queries, kept, faults=faults, unranked=unranked, unjudged=unjudged)
-
-    def with_judgments(self, judgments: Sequence[Judgment], documents: tuple[Document, ...]) -> JudgmentFile:
-        """The qrels with further judgments."""
-        for name in (name for query_id, unit, _ in judgments for name in (query_id, unit)):
-            if len(name.split()) > 1:
-                raise DatasetError(f"{self.qrels}: {name!r} has white space, so qrels of TREC cannot name it")
-        path = Path(self.qrels) if self.qrels else Path(self.topics).with_name("new.qrels")
-        if ending_of(path) in (".parquet", ".json", ".jsonl", ".csv"):
-            raise DatasetError(
-                f"{path}: judgments can only be added to lines of four columns; write them as such first"
-            )
-        head = None if self.qrels else ""
-        return lines_with(path, "{} 0 {} {}", judgments, read_trec_qrels, "questions.qrels={path}", head=head)
 
     def _queries(self, faults: Faults) -> Iterator[Query]:
         """The topics that can be used, and in `faults` why others cannot."""
