@@ -1,11 +1,10 @@
-"""The description of an experiment: what is pinned, and the latest decision of each kind of sweep."""
+"""The description of an experiment: the latest decision of each kind of sweep."""
 
 from datetime import datetime, timedelta
 
 import pytest
 
-from ragsweep.core.errors import TrackingError
-from ragsweep.tracking.description import NOTE, Decided, describe, pin
+from ragsweep.tracking.description import NOTE, Decided, describe
 
 NOW = datetime(2026, 7, 18, 10, 15)
 
@@ -44,29 +43,6 @@ def test_a_sweep_that_is_uploaded_later_does_not_take_the_place_of_a_newer_one(e
     assert runs(*experiment) == [("Latest decision: ", "run2"), ("- ", "run1")]
 
 
-def test_what_is_pinned_stays_first_and_is_replaced_only_by_itself(experiment):
-    describe(*experiment, decided(1))
-    pin(*experiment, decided(1))
-    describe(*experiment, decided(2, chosen=0.7))
-    describe(*experiment, decided(3, "size"))
-    expected = [("Pinned decision: ", "run1"), ("Latest decision: ", "run3"), ("- ", "run2")]
-    assert runs(*experiment) == expected
-    describe(*experiment, decided(1, chosen=0.9))  # resumed
-    assert runs(*experiment) == expected
-    assert "Ship alpha 0.9" in lines(*experiment)[0]
-
-
-def test_another_pin_takes_the_place_of_the_first_which_can_be_removed(experiment):
-    for number in (1, 2):
-        describe(*experiment, decided(number, f"k{number}"))
-        pin(*experiment, decided(number, f"k{number}"))
-    assert runs(*experiment) == [("Pinned decision: ", "run2"), ("Latest decision: ", "run1")]
-    pin(*experiment, decided(2, "k2"), remove=True)
-    assert runs(*experiment) == [("Latest decision: ", "run2"), ("- ", "run1")]
-    with pytest.raises(TrackingError, match="run2: is not pinned"):
-        pin(*experiment, decided(2, "k2"), remove=True)
-
-
 @pytest.mark.parametrize(
     "own", ["Our own words.", "Latest decision: ours\nand more", "- [x](#/experiments/1/runs/a) x"]
 )
@@ -74,6 +50,4 @@ def test_the_words_of_a_user_stay(experiment, own):
     client, experiment_id = experiment
     client.set_experiment_tag(experiment_id, NOTE, own)
     describe(*experiment, decided(1))
-    with pytest.raises(TrackingError, match="your own"):
-        pin(*experiment, decided(1))
     assert client.get_experiment(experiment_id).tags[NOTE] == own

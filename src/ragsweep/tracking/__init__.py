@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         fetch_text,
     )
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
-    from ragsweep.tracking.later_decision import LaterDecision, add_decision, pin_sweep, record_decision
+    from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.numbers import metrics_of
     from ragsweep.tracking.orphans import close_open, close_orphans
@@ -64,7 +64,6 @@ __all__ = [
     "move_alias",
     "open_run",
     "params_of",
-    "pin_sweep",
     "print_latest_sweep",
     "push",
     "push_command",
@@ -89,7 +88,7 @@ __getattr__, __dir__ = lazy_names(
         "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
-        "later_decision": ["LaterDecision", "add_decision", "pin_sweep", "record_decision"],
+        "later_decision": ["LaterDecision", "add_decision", "record_decision"],
         "names": ["params_of"],
         "numbers": ["metrics_of"],
         "orphans": ["close_open", "close_orphans"],
