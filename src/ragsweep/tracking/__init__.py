@@ -6,7 +6,6 @@ from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-    from ragsweep.tracking.evaluation_datasets import EvaluationRecord, read_evaluation_dataset
     from ragsweep.tracking.fetching import (
         History,
         Recorded,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = [
-    "EvaluationRecord",
     "History",
     "Job",
     "LaterDecision",
@@ -67,7 +65,6 @@ __all__ = [
     "print_latest_sweep",
     "push",
     "push_command",
-    "read_evaluation_dataset",
     "record",
     "record_decision",
     "register",
@@ -84,7 +81,6 @@ __getattr__, __dir__ = lazy_names(
     {
         "earlier": ["earlier_start", "finished_before", "finished_with"],
         "recorded_environment": ["code_version", "requirements", "write_environment"],
-        "evaluation_datasets": ["EvaluationRecord", "read_evaluation_dataset"],
         "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
