@@ -244,9 +244,8 @@ def test_input_is_checked_before_heavy_libraries_are_loaded(application, argumen
         ),
         ("import ragsweep; ragsweep.evaluate({'q': ['a']}, {'q': ['a']})", {"mlflow", "hydra", "torch"}),
         ("import ragsweep; ragsweep.runs; ragsweep.per_query", {"torch"}),
-        ("import ragsweep.mlflow; ragsweep.mlflow.MlflowQuestions('name')", {"mlflow", "pandas", "torch"}),
     ],
-    ids=["import", "evaluate", "runs", "questions"],
+    ids=["import", "evaluate", "runs"],
 )
 def test_the_library_loads_only_what_is_used(code, unneeded):
     loaded = subprocess.run(

@@ -22,10 +22,8 @@ NAMES_OF_THE_REFERENCE = {
     "Sparse_Heavy_Hybrid": "0.3",
     "Pure_Sparse_BM25": "0.0",
 }
-LARGE = {"alpha_sensitivity": 11, "chunking": 36, "grid": 25, "small_to_big": 48}  # and how many jobs they have
-EXPERIMENTS = sorted(
-    {path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml")} - {"strategies"}
-)  # test_strategies.py
+LARGE = {"alpha_sensitivity": 11, "chunking": 36}  # and how many jobs they have
+EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml"))
 
 BAD_SETTINGS = {
     "k=0": "k: found 0, expected a whole number from 1 to 1000",
@@ -131,12 +129,11 @@ def test_a_large_experiment_lists_its_jobs(experiment):
     assert len([*jobs_of(OverridesParser.create().parse_overrides(swept))]) == LARGE[experiment]
 
 
-def test_the_experiment_of_returned_units_runs_at_one_size_and_k(application, dataset):
-    given = [*dataset, "encoder=wordllama", "chunker.size=200", "k=3"]
-    process = application.run("-m", "experiment=small_to_big", *given)
+def test_what_is_given_replaces_what_an_experiment_sweeps(application, dataset):
+    given = [*dataset, "encoder=wordllama", "k=3", "returns=passage,window,parent,page"]
+    process = application.run("-m", "experiment=topk_analysis", *given)
     assert process.returncode == 0, process.stderr
-    assert "k=3 replaces k=1,3,5,10,20,50 of" in process.stderr
-    assert "chunker.size=200 replaces chunker.size=200,500 of" in process.stderr
+    assert "k=3 replaces k=3,5,7,10,15 of" in process.stderr
     assert {run.info.run_name for run in application.children()} == {
         f"returns={unit}" for unit in ("passage", "window", "parent", "page")
     }

@@ -83,7 +83,7 @@ def test_results_wait_on_disk_while_the_server_is_gone(client, server, dataset):
     assert store.list_artifacts(parent.info.run_id, "charts")
 
 
-def test_models_and_datasets_go_through_http_alone(client, dataset):
+def test_models_go_through_http_alone(client, dataset):
     process = client.run("-m", "k=1", "retriever=sparse", *dataset, "tracking.experiment=registry")
     assert process.returncode == 0, process.stderr
     store, _, [run] = client.of("registry")
@@ -95,13 +95,6 @@ def test_models_and_datasets_go_through_http_alone(client, dataset):
     names = ["--candidate", "models:/small@candidate", "--baseline", "models:/small@production", "--promote"]
     process = client.script("gate", *names, "--metric", "recall", "--margin", "0.05")
     assert (process.returncode, store.get_model_version_by_alias("small", "production").version) == (0, "2")
-    process = client.script("convert", *dataset, "--to", "mlflow", "--out", "small")
-    assert process.returncode == 0, process.stderr
-    path = next(each.partition("=")[2] for each in dataset if each.startswith("dataset.documents="))
-    questions = ["questions=mlflow", "questions.dataset=small", f"questions.uri={client.uri}"]
-    settings = ["k=1", "retriever=sparse", "tracking.experiment=registry"]
-    process = client.run(*settings, "corpus=pdf", f"corpus.path={path}", *questions, "dataset.name=small")
-    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.repeat(usual=1, soak=10)

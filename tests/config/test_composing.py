@@ -18,7 +18,7 @@ SWEEPS = {
     "values": [["retriever.alpha=0.3", "k=3"], ["retriever.alpha=0.7", "k=3"], ["retriever.alpha=0.7", "k=null"]],
     "a group between values": [["k=3", "retriever=sparse", "seed=1"], ["k=5", "retriever=sparse", "seed=2"]],
     "groups": [["retriever=dense", "k=3"], ["retriever=sparse", "k=3"], ["retriever=dense", "k=5"]],
-    "a group that another chooses": [["experiment=grid", "k=3"], ["dataset=pdf", "k=5"]],
+    "a group that another chooses": [["experiment=topk_analysis", "k=3"], ["dataset=pdf", "k=5"]],
     "a list": [["dataset.skip=[a.pdf]", "k=3"], ["dataset.skip=[b.pdf]", "k=3"]],
     "a value that a mapping replaces": [["retriever.alpha=0.1", "retriever={alpha:0.5}"], ["k=3", "retriever={k1:1}"]],
     "a mapping before its value": [["retriever={alpha:0.5}", "retriever.alpha=0.1"]] * 2,

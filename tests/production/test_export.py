@@ -435,26 +435,25 @@ def test_a_class_of_a_user_is_built_only_if_they_say_so(folder, tmp_path, monkey
     assert len(ragsweep.load(folder, allow=["my_stages"]).search(QUESTION)) == 3
 
 
-FRAMEWORKS = {"as_langchain": "langchain_core", "as_llama_index": "llama_index", "as_haystack": "haystack"}
-
-
-@pytest.mark.parametrize(("method", "package"), FRAMEWORKS.items(), ids=FRAMEWORKS)
-def test_a_framework_that_is_not_installed_is_told(loaded, monkeypatch, method, package):
-    for module in (package, f"{package}.retrievers", f"{package}.core", f"{package}.core.retrievers"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ConfigError, match="pip install"):
-        getattr(loaded, method)()
+def recipe(name, loaded):
+    """The class of this name in docs/production.md, around a retriever."""
+    page = (PROJECT / "docs/production.md").read_text()
+    [code] = [text.removeprefix("python\n") for text in page.split("```")[1::2] if f"class {name}" in text]
+    assert len([line for line in code.splitlines() if line]) <= 8
+    names = {"r": loaded, "__name__": __name__}
+    exec(compile(code, "recipe", "exec"), names)
+    return names[name]()
 
 
 def test_a_retriever_of_langchain_returns_the_same(loaded):
     pytest.importorskip("langchain_core")
-    documents = loaded.as_langchain().invoke(QUESTION)
+    documents = recipe("OfLangChain", loaded).invoke(QUESTION)
     assert [each.id for each in documents] == [hit.passage_id for hit in loaded.search(QUESTION)]
 
 
 def test_a_retriever_of_llama_index_returns_the_same(loaded):
     pytest.importorskip("llama_index.core")
-    nodes = loaded.as_llama_index().retrieve(QUESTION)
+    nodes = recipe("OfLlamaIndex", loaded).retrieve(QUESTION)
     hits = loaded.search(QUESTION)
     assert [(each.node.node_id, each.score) for each in nodes] == [(hit.passage_id, hit.score) for hit in hits]
 
@@ -462,6 +461,6 @@ def test_a_retriever_of_llama_index_returns_the_same(loaded):
 def test_a_component_of_haystack_returns_the_same(loaded):
     haystack = pytest.importorskip("haystack")
     pipeline = haystack.Pipeline()
-    pipeline.add_component("retriever", loaded.as_haystack())
+    pipeline.add_component("retriever", recipe("OfHaystack", loaded))
     found = pipeline.run({"retriever": {"query": QUESTION, "top_k": 2}})["retriever"]["documents"]
     assert [each.id for each in found] == [hit.passage_id for hit in loaded.search(QUESTION, 2)]

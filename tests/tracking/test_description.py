@@ -1,17 +1,16 @@
-"""The description of an experiment: what is pinned, and the latest decision of each kind of sweep."""
+"""The description of an experiment: the latest decision."""
 
 from datetime import datetime, timedelta
 
 import pytest
 
-from ragsweep.core.errors import TrackingError
-from ragsweep.tracking.description import NOTE, Decided, describe, pin
+from ragsweep.tracking.description import NOTE, Decided, describe
 
 NOW = datetime(2026, 7, 18, 10, 15)
 
 
-def decided(number, kind="alpha", chosen=0.5):
-    return Decided(f"run{number}", f"{kind}: {kind} {chosen}", f"Ship {kind} {chosen} [of {number}].", NOW)
+def decided(number, kind="alpha", start=NOW):
+    return Decided(f"run{number}", f"{kind}: {kind} 0.5", f"Ship {kind} [of {number}].", start)
 
 
 @pytest.fixture
@@ -20,51 +19,29 @@ def experiment(application):
     return client, client.create_experiment("described")
 
 
-def lines(client, experiment_id):
-    return [line for line in client.get_experiment(experiment_id).tags[NOTE].splitlines() if line]
+def description(client, experiment_id):
+    return client.get_experiment(experiment_id).tags[NOTE]
 
 
-def runs(*experiment):
-    return [(line.partition("[")[0], line.partition("/runs/")[2].partition(")")[0]) for line in lines(*experiment)]
-
-
-def test_it_has_five_kinds_of_sweeps_and_of_each_the_latest(experiment):
-    for number, kind in enumerate(["alpha", "k x size", "size", "b", "c", "d", "k x size", "d"]):
+def test_it_is_the_latest_decision(experiment):
+    for number, kind in enumerate(["alpha", "k x size", "k x size", "alpha"]):
         describe(*experiment, decided(number, kind))
-    marks, found = zip(*runs(*experiment), strict=True)
-    assert found == ("run7", "run6", "run4", "run3", "run2")
-    assert marks == ("Latest decision: ", *["- "] * 4)
-    assert lines(*experiment)[0].endswith(", 2026-07-18 10:15: Ship d 0.5 \\[of 7\\].")
+    [line] = description(*experiment).splitlines()
+    assert line.startswith("Latest decision: [alpha: alpha 0.5](#/experiments/")
+    assert line.endswith("/runs/run3), 2026-07-18 10:15: Ship alpha \\[of 3\\].")
 
 
 def test_a_sweep_that_is_uploaded_later_does_not_take_the_place_of_a_newer_one(experiment):
     describe(*experiment, decided(2))
     for kind in ("alpha", "size"):
-        describe(*experiment, decided(1, kind)._replace(start=NOW - timedelta(days=1)))
-    assert runs(*experiment) == [("Latest decision: ", "run2"), ("- ", "run1")]
+        describe(*experiment, decided(1, kind, NOW - timedelta(days=1)))
+    assert "/runs/run2)" in description(*experiment)
 
 
-def test_what_is_pinned_stays_first_and_is_replaced_only_by_itself(experiment):
-    describe(*experiment, decided(1))
-    pin(*experiment, decided(1))
-    describe(*experiment, decided(2, chosen=0.7))
-    describe(*experiment, decided(3, "size"))
-    expected = [("Pinned decision: ", "run1"), ("Latest decision: ", "run3"), ("- ", "run2")]
-    assert runs(*experiment) == expected
-    describe(*experiment, decided(1, chosen=0.9))  # resumed
-    assert runs(*experiment) == expected
-    assert "Ship alpha 0.9" in lines(*experiment)[0]
-
-
-def test_another_pin_takes_the_place_of_the_first_which_can_be_removed(experiment):
-    for number in (1, 2):
-        describe(*experiment, decided(number, f"k{number}"))
-        pin(*experiment, decided(number, f"k{number}"))
-    assert runs(*experiment) == [("Pinned decision: ", "run2"), ("Latest decision: ", "run1")]
-    pin(*experiment, decided(2, "k2"), remove=True)
-    assert runs(*experiment) == [("Latest decision: ", "run2"), ("- ", "run1")]
-    with pytest.raises(TrackingError, match="run2: is not pinned"):
-        pin(*experiment, decided(2, "k2"), remove=True)
+def test_a_sweep_that_is_resumed_takes_its_own_place(experiment):
+    for kind in ("alpha", "size"):
+        describe(*experiment, decided(1, kind, NOW - timedelta(days=kind == "size")))
+    assert "Ship size" in description(*experiment)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +51,4 @@ def test_the_words_of_a_user_stay(experiment, own):
     client, experiment_id = experiment
     client.set_experiment_tag(experiment_id, NOTE, own)
     describe(*experiment, decided(1))
-    with pytest.raises(TrackingError, match="your own"):
-        pin(*experiment, decided(1))
-    assert client.get_experiment(experiment_id).tags[NOTE] == own
+    assert description(*experiment) == own

@@ -39,7 +39,6 @@ COMMANDS = {
     "reproduce": "run a recorded run or sweep again, and compare every number",
     "export": "write a recorded configuration as a folder that answers questions",
     "check": "ask an exported retriever its recorded questions again",
-    "pin": "keep the decision of a sweep at the top of its experiment in MLflow",
     "convert": "write a dataset of any format as another one",
     "push": "upload runs that the tracking server could not take when they were made",
     "store": "show or clear the stored embeddings, indexes and rankings",

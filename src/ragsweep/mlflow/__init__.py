@@ -1,5 +1,1 @@
-"""ragsweep's measures and questions in MLflow's own evaluation of applications."""
-
-from ragsweep.mlflow.evaluation_questions import MlflowQuestions
-
-__all__ = ["MlflowQuestions"]
+"""ragsweep's measures in MLflow's own evaluation of applications."""

@@ -29,7 +29,6 @@ from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.readers.fields import shown_value
 from ragsweep.datasets.readers.judgment_fields import grades_in
-from ragsweep.mlflow.evaluation_questions import EXPECTED, relevant_in
 from ragsweep.tasks.ranking import metrics
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.text.normalisation import composed
@@ -38,6 +37,7 @@ Measure = Callable[[Judged, int], metrics.PerQuery]
 FirstPage = Literal[0, 1]
 
 LARGEST_K = 1000
+EXPECTED, CONTEXT = "expected_documents", "expected_retrieved_context"  # expectations of a row
 IDS = ("chunk_id", "passage_id", "node_id", "id", "id_", "doc_uri", "doc_id", "document_id")  # finest first
 SOURCES = ("source", "file_path", "file_name", "filename", "document")
 PAGES = ("page", "page_number", "page_label")  # the first that there is
@@ -100,12 +100,20 @@ def _scorer(name: str, measure: Measure, k: int, first_page: FirstPage) -> Score
 def expected_grades(expectations: Mapping[str, Any] | None) -> dict[str, int]:
     """Grades by id in the expectations of a row. Raises `DatasetError` if there are none, or they cannot be read."""
     given = dict(expectations or {})
-    found = grades_in({EXPECTED: relevant_in(given)}, EXPECTED, "expectations")
+    found = grades_in({EXPECTED: _relevant_in(given)}, EXPECTED, "expectations")
     grades = {composed(key.removesuffix("#")): grade for key, grade in found.items()}
     if not grades:
         known = some_of(given) or "none"
         raise DatasetError(f"expectations: found {known}; expected {EXPECTED}, a list of ids or grades by id")
     return grades
+
+
+def _relevant_in(expectations: Mapping[str, Any]) -> Any:
+    """The value of `EXPECTED`; where it is missing or null, each `doc_uri` in MLflow's own `CONTEXT`."""
+    found, context = expectations.get(EXPECTED), expectations.get(CONTEXT)
+    if found is not None or not isinstance(context, list):
+        return found
+    return [str(each["doc_uri"]) for each in context if isinstance(each, dict) and each.get("doc_uri")]
 
 
 def _retriever_spans(trace: Trace) -> list[Span]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from threading import Lock
-from typing import Any
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.digest import DigestedTexts
@@ -13,7 +12,6 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import without_timing
 from ragsweep.datasets import Passage
 from ragsweep.datasets.model.collection import readable
-from ragsweep.production import frameworks
 from ragsweep.production.export_folder import LARGEST_K
 from ragsweep.production.hit import Hit
 from ragsweep.retrieval import Names, Ranker, Search, rank
@@ -98,15 +96,3 @@ class LoadedRetriever:
             )
             for part in self._enlarging.at_cutoffs(found, scores, k)[-1]
         ]
-
-    def as_langchain(self) -> Any:
-        """A retriever of LangChain: `invoke(question)` returns Documents."""
-        return frameworks.langchain_retriever(self.search)
-
-    def as_llama_index(self) -> Any:
-        """A retriever of LlamaIndex: `retrieve(question)` returns NodeWithScores."""
-        return frameworks.llama_index_retriever(self.search)
-
-    def as_haystack(self) -> Any:
-        """A component of Haystack: `run(query=question, top_k=5)` returns documents."""
-        return frameworks.haystack_component(self.search)

@@ -6,7 +6,6 @@ from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-    from ragsweep.tracking.evaluation_datasets import EvaluationRecord, read_evaluation_dataset
     from ragsweep.tracking.fetching import (
         History,
         Recorded,
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
         fetch_text,
     )
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
-    from ragsweep.tracking.later_decision import LaterDecision, add_decision, pin_sweep, record_decision
+    from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.numbers import metrics_of
     from ragsweep.tracking.orphans import close_open, close_orphans
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = [
-    "EvaluationRecord",
     "History",
     "Job",
     "LaterDecision",
@@ -64,11 +62,9 @@ __all__ = [
     "move_alias",
     "open_run",
     "params_of",
-    "pin_sweep",
     "print_latest_sweep",
     "push",
     "push_command",
-    "read_evaluation_dataset",
     "record",
     "record_decision",
     "register",
@@ -85,11 +81,10 @@ __getattr__, __dir__ = lazy_names(
     {
         "earlier": ["earlier_start", "finished_before", "finished_with"],
         "recorded_environment": ["code_version", "requirements", "write_environment"],
-        "evaluation_datasets": ["EvaluationRecord", "read_evaluation_dataset"],
         "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
-        "later_decision": ["LaterDecision", "add_decision", "pin_sweep", "record_decision"],
+        "later_decision": ["LaterDecision", "add_decision", "record_decision"],
         "names": ["params_of"],
         "numbers": ["metrics_of"],
         "orphans": ["close_open", "close_orphans"],

@@ -1,28 +1,22 @@
-"""The description of an experiment: the latest decision of each kind of sweep. One by a user is left alone."""
+"""The description of an experiment: the latest decision. One by a user is left alone."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
 from mlflow import MlflowClient
 
-from ragsweep.core.errors import TrackingError
 from ragsweep.report.markup import markdown
 from ragsweep.tracking.tracking_store import UNREACHABLE
 
 NOTE = "mlflow.note.content"
-LATEST = "Latest decision: "  # MLflow shows only the first line before somebody unfolds the description
-PINNED = "Pinned decision: "
-EARLIER = "- "
-MOST_SWEEPS = 5
+LATEST = "Latest decision: "
 LONGEST_DESCRIPTION_LINE = 600  # characters
 DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d"
-LINK = r"\[((?:\\.|[^\]\\])*)\]\(#/experiments/\d+/runs/(\w+)\)"
-LINE = re.compile(rf"({PINNED}|{LATEST}|{EARLIER})?({LINK}, ({DATE}): .*)")
+LINE = re.compile(rf"{LATEST}\[(?:\\.|[^\]\\])*\]\(#/experiments/\d+/runs/(\w+)\), ({DATE}): .*")
 
 
 class Decided(NamedTuple):
@@ -30,7 +24,7 @@ class Decided(NamedTuple):
 
     Attributes:
         run_id: Its parent run.
-        name: What was swept, and after a colon what was chosen. Sweeps of the same settings are of one kind.
+        name: What was swept, and after a colon what was chosen.
         headline: The first sentence.
         start: When it was decided, or began.
     """
@@ -41,71 +35,13 @@ class Decided(NamedTuple):
     start: datetime
 
 
-class _Line(NamedTuple):
-    pinned: bool
-    text: str
-    kind: str
-    run_id: str
-    date: str
-
-
 def describe(client: MlflowClient, experiment_id: str, decided: Decided) -> None:
-    """Put a decision at the top of the experiment's description, below a pinned one.
-
-    The decision of the same sweep, and earlier ones of sweeps of the same kind, are replaced.
-    """
-    with suppress(*UNREACHABLE):  # the decision is in the run, too
-        known = _lines(client, experiment_id)
-        if known is None:
-            return
-        new = _line(experiment_id, decided)
-        pinned = [each for each in known if each.pinned]
-        others = [each for each in known if not each.pinned]
-        if any(each.run_id == new.run_id for each in pinned):
-            _write(client, experiment_id, [new], others)
-        else:
-            alike = [each for each in others if each.run_id == new.run_id or each.kind == new.kind]
-            latest = max([new, *(each for each in alike if each.run_id != new.run_id)], key=lambda each: each.date)
-            _write(client, experiment_id, pinned, [latest, *(each for each in others if each not in alike)])
-
-
-def pin(client: MlflowClient, experiment_id: str, decided: Decided, *, remove: bool = False) -> None:
-    """Keep a decision at the top of the experiment's description, whatever is swept later, or no longer.
-
-    Raises:
-        TrackingError: The description is a user's, or what should no longer be pinned is not.
-    """
-    known = _lines(client, experiment_id)
-    if known is None:
-        raise TrackingError(f"experiment {experiment_id}: its description is your own, and stays as it is")
-    new = _line(experiment_id, decided)
-    others = [each for each in known if each.run_id != new.run_id]
-    if remove and not any(each.pinned for each in known if each.run_id == new.run_id):
-        raise TrackingError(f"{new.run_id}: is not pinned")
-    _write(client, experiment_id, [] if remove else [new], [new, *others] if remove else others)
-
-
-def _line(experiment_id: str, decided: Decided) -> _Line:
+    """Make a decision the experiment's description, unless that has a later one, or a user has written it."""
     link = f"[{markdown(decided.name)}](#/experiments/{experiment_id}/runs/{decided.run_id})"
-    text = f"{link}, {decided.start:%Y-%m-%d %H:%M}: {markdown(decided.headline)}"[:LONGEST_DESCRIPTION_LINE]
-    return _Line(False, text, _kind(markdown(decided.name)), decided.run_id, f"{decided.start:%Y-%m-%d %H:%M}")
-
-
-def _kind(name: str) -> str:
-    return name.partition(": ")[0]
-
-
-def _lines(client: MlflowClient, experiment_id: str) -> list[_Line] | None:
-    """The lines of the description; None if a user has written it."""
-    known = client.get_experiment(experiment_id).tags.get(NOTE, "")
-    found = [LINE.fullmatch(line) for line in known.splitlines() if line]
-    if known and (not all(found) or not known.startswith((PINNED, LATEST))):
-        return None
-    return [_Line(each[1] == PINNED, each[2], _kind(each[3]), each[4], each[5]) for each in found if each]
-
-
-def _write(client: MlflowClient, experiment_id: str, pinned: Sequence[_Line], others: Sequence[_Line]) -> None:
-    by_date = sorted(others, key=lambda each: each.date, reverse=True)[:MOST_SWEEPS]
-    heads = [f"{PINNED}{each.text}" for each in pinned] + [f"{LATEST}{each.text}" for each in by_date[:1]]
-    rest = "\n".join(f"{EARLIER}{each.text}" for each in by_date[1:])
-    client.set_experiment_tag(experiment_id, NOTE, "\n\n".join(filter(None, [*heads, rest])))
+    date = f"{decided.start:%Y-%m-%d %H:%M}"
+    with suppress(*UNREACHABLE):  # the decision is in the run, too
+        known = client.get_experiment(experiment_id).tags.get(NOTE, "")
+        found = LINE.fullmatch(known)
+        if not known or (found and (found[1] == decided.run_id or found[2] <= date)):
+            said = f"{LATEST}{link}, {date}: {markdown(decided.headline)}"
+            client.set_experiment_tag(experiment_id, NOTE, said[: LONGEST_DESCRIPTION_LINE + len(LATEST)])

@@ -1,4 +1,4 @@
-"""Records what is decided without measuring runs, or after a sweep has ended; pins the decision of a sweep."""
+"""Records what is decided without measuring runs, or after a sweep has ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 
 from markupsafe import escape
 from mlflow.entities import Metric, Run, RunTag
-from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError, from_json, read_text
@@ -21,7 +20,7 @@ from ragsweep.core.terminal import one_line
 from ragsweep.report.markup import markdown
 from ragsweep.report.record import write_record
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.description import NOTE, Decided, describe, pin
+from ragsweep.tracking.description import NOTE, Decided, describe
 from ragsweep.tracking.fetching import reading
 from ragsweep.tracking.finishing import LONGEST_NOTE
 from ragsweep.tracking.names import tagged, tags_of
@@ -138,30 +137,6 @@ def record_decision(job: Job, later: LaterDecision, key: str) -> str:
     if later.is_decided:
         describe(client, experiment_id, Decided(str(opened.run_id), job.name, later.sentences[0], datetime.now()))
     return run_address(job.tracking, experiment_id, str(opened.run_id))
-
-
-def pin_sweep(tracking: DictConfig, sweep_id: str, *, remove: bool = False) -> tuple[str, str]:
-    """Keep the decision of a sweep at the top of its experiment, or no longer.
-
-    Args:
-        tracking: The `tracking` group of the configuration.
-        sweep_id: The parent run of the sweep.
-        remove: Whether to pin it no longer.
-
-    Returns:
-        The name of the sweep, and that of its experiment.
-
-    Raises:
-        TrackingError: The store cannot be reached or written, has no such sweep, or the description is a user's.
-    """
-    with reading(tracking, sweep_id) as client:
-        run = client.get_run(sweep_id)
-        if HEADLINE not in run.data.tags:
-            raise TrackingError(f"{sweep_id}: expected the id of a sweep that has ended in one decision")
-        start = datetime.fromtimestamp(run.info.start_time / 1000)
-        decided = Decided(sweep_id, run.info.run_name, run.data.tags[HEADLINE], start)
-        pin(client, run.info.experiment_id, decided, remove=remove)
-        return run.info.run_name, client.get_experiment(run.info.experiment_id).name
 
 
 def _change(client: Client, run: Run, folder: Path, later: LaterDecision) -> None:

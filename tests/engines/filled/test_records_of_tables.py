@@ -22,13 +22,11 @@ def composed(*overrides):
     [
         ("retriever=postgres", "retriever.table"),
         ("retriever=qdrant", "retriever.collection"),
-        ("questions=mlflow", "questions.dataset"),
     ],
 )
 def test_a_record_reads_nothing_that_the_user_does_not_name(choice, name):
-    own = ["corpus=text", "corpus.path=texts"] if choice.startswith("questions") else []
     today = composed()
-    recorded = composed(*own, choice, f"{name}=customers")
+    recorded = composed(choice, f"{name}=customers")
     text = yaml.safe_dump(portable(OmegaConf.to_container(recorded, resolve=True)))
     with pytest.raises(ConfigError, match=rf"{name}: found 'customers'; a record names nothing of yours"):
         trusted(text, today, {}, ())

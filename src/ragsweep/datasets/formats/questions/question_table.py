@@ -87,20 +87,19 @@ class TableQuestions:
     id: Text | None = None
     type: Text | None = QUERY_TYPE
 
-    def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN, rows: Rows | None = None) -> Asked:
+    def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN) -> Asked:
         """Read the questions. The pages that they name must exist.
 
         Args:
             documents: The corpus.
             settings: Those that error messages name.
-            rows: The rows with their places, if they come from elsewhere; None reads the file.
         """
         documents = with_keys(documents, self.unit)
         unit: Unit = "document" if self.unit == "document" else "page"
         pages = Pages(documents, unit, settings)
         faults = Faults(self.path)
-        own = [*(read_entries(Path(self.path), "queries", setting=settings.questions) if rows is None else rows)]
-        rows = self._rows(own) if rows is None else own
+        own = [*read_entries(Path(self.path), "queries", setting=settings.questions)]
+        rows = self._rows(own)
         unjudged = self._unjudged(rows, settings)
         reader = replace(self, relevant=None) if unjudged else self
         names = dict(zip(rows[0][1], own[0][1], strict=True)) if rows else {}
