@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ def refuse_repeated(overrides: Iterable[str]) -> None:
     for name, values in given.items():
         if len(values) > 1:
             raise ConfigError(f"{name}: given {len(values)} times, as {' and as '.join(values)}; give it once")
+        for parent in accumulate(name.split(".")[:-1], "{}.{}".format):
+            if any(value.lstrip().startswith("{") and value.strip() != "{}" for value in given.get(parent, ())):
+                raise ConfigError(f"{name}: {parent}={given[parent][0]} sets it as well; give it once")
 
 
 def refuse_hidden(folders: Sequence[Path]) -> None:
@@ -48,6 +53,8 @@ def refuse_unread(
         added: Another folder of groups.
     """
     name = f"{(primary or PRIMARY).removesuffix('.yaml')}.yaml"
+    if path:
+        _say_unequal_copies(Path(path) / name)
     if path or not any((folder / name).is_file() for folder in shipped_conf()):
         return  # then the user's file of this name is read
     for folder in filter(None, (own_conf(), Path(added) if added else None)):
@@ -61,11 +68,8 @@ def refuse_unread(
 
 def _instead(file: Path, given: Sequence[str]) -> str:
     """What to do with the settings of a file that is not read: the whole configuration of a run, or some settings."""
-    try:
-        settings = from_yaml(file.read_text("utf-8", errors="replace"))
-    except MalformedError:
-        settings = None
-    if isinstance(settings, dict) and {"task", "tracking"} <= settings.keys():
+    settings = _settings(file)
+    if {"task", "tracking"} <= settings.keys():
         moved = [f"{name}={there}" for name, there in _bundled(settings)]
         chosen = ["--config-path", str(file.parent.resolve()), "--config-name", file.stem, *moved, *given]
         return f"the configuration of a run is measured by {shlex.join(['ragsweep', 'run', *chosen])}"
@@ -73,10 +77,38 @@ def _instead(file: Path, given: Sequence[str]) -> str:
     return f"put its settings into {place} after a first line '# @package _global_', and add experiment=mine"
 
 
-def _bundled(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Path]]:
+def _bundled(settings: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
     """The settings that name bundled data as if it lay in this folder, and where it is."""
+    for name, value in _nested(settings):
+        if isinstance(value, str) and "/" in value and not Path(value).exists() and placed(value).exists():
+            yield name, placed(value)
+
+
+def _say_unequal_copies(file: Path) -> None:
+    """Print where a record, which has each group also where it is used, was edited in one of the two places only."""
+    settings = _settings(file)
+    for name, value in _nested(settings):
+        group = name.rpartition(".")[2]
+        if (
+            name != group
+            and isinstance(value, dict)
+            and isinstance(settings.get(group), dict)
+            and value != settings[group]
+        ):
+            print(f"{file}: {name} differs from {group}, and is what is used there", file=sys.stderr)
+
+
+def _nested(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """All settings by path, those of groups after the groups themselves."""
     for name, value in settings.items():
+        yield f"{prefix}{name}", value
         if isinstance(value, dict):
-            yield from _bundled(value, f"{prefix}{name}.")
-        elif isinstance(value, str) and "/" in value and not Path(value).exists() and placed(value).exists():
-            yield f"{prefix}{name}", placed(value)
+            yield from _nested(value, f"{prefix}{name}.")
+
+
+def _settings(file: Path) -> Mapping[str, Any]:
+    try:
+        content = from_yaml(file.read_text("utf-8", errors="replace"))
+    except (MalformedError, OSError):  # Hydra says so where the file is used
+        return {}
+    return content if isinstance(content, dict) else {}

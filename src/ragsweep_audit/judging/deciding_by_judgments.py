@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -94,12 +95,19 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.verify and not request.journal.is_file() and request.sweep_id:
         return _verify_recorded(request)
     ranked = [*configurations]
-    unit = ranked[0].items.unit
     judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
     pool = _guessed(Pool.of(hidden, request.metric, k, request.highest), request)
     about = (request.margin, request.level, request.seed, request.highest, request.judge, request.strategy)
-    journal = Journal(request.journal, pool, *about, only_read=request.verify)
+    with closing(Journal(request.journal, pool, *about, only_read=request.verify)) as journal:
+        return _judged_until_decided(request, journal, judge, ranked, k)
+
+
+def _judged_until_decided(
+    request: JudgeRequest, journal: Journal, judge: Judge, ranked: Sequence[Ranked], k: int
+) -> bool:
+    """Ask with this journal, which is open."""
+    pool, unit = journal.pool, ranked[0].items.unit
     run_ids = [each.run_id for each in ranked if each.run_id]
     keeping = Keeping(journal, request.sweep_id, request.overrides, run_ids, request.source is not None)
     if unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
@@ -119,7 +127,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     try:
         _ask(journal, judge, request.budget if request.asks else 0)
     except KeyboardInterrupt:
-        journal = replace(journal, only_read=True)  # read anew: others may have judged, and a line may be half taken in
+        journal = replace(journal, only_read=True)  # read anew, as a line may be half taken in
         keeping = replace(keeping, journal=journal)
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
         print(*decision(journal), *([keeping.keep()] if request.strategy == RACE else []), sep="\n", flush=True)
@@ -203,8 +211,7 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
             break
         answer = judge.answer(asked, state)
         if answer == QUIT:
-            with journal.up_to_date():
-                break
+            break
         if answer == UNDO:
             undone = "taken back" if journal.undo() else "nothing of yours can be taken back"
             state = f"{undone}; {state_line(journal)}"

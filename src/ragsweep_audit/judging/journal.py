@@ -1,8 +1,8 @@
 """The file of what was asked and answered, from which the whole race can be run again.
 
 Each line is a JSON object: first what may be judged and by what it is decided, then each draw, before it is shown, and
-each answer. Lines are only added, under a lock and one at a time, so that a killed process loses at most the answer
-that was being typed, and that several judges can share a file. Answers are taken in in the order of the draws.
+each answer. Lines are only added, one at a time and by one process, so that a killed process loses at most the answer
+that was being typed. Answers are taken in in the order of the draws.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from ragsweep_audit.judging.pooling import RACE, STRATEGIES
 from ragsweep_audit.judging.proposal import Draw
 from ragsweep_audit.judging.race import Race
 from ragsweep_audit.judging.recorded_pool import BEGINS, recorded
-from ragsweep_audit.judging.shared_lines import TABLE, Holder, SharedLines, this_process
+from ragsweep_audit.judging.shared_lines import SharedLines
 
 VERSION = 1
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
@@ -47,7 +47,6 @@ class Journal:
         judge: Who judges.
         strategy: What decides which pair is next.
         only_read: Whether nothing is asked, so that the file must exist and is not written.
-        process: What asks.
         race: What is known.
         asked_pairs: What was asked, by the number of the draw.
         grades: The judgments by the number of the draw, None where the judge could not tell.
@@ -65,7 +64,6 @@ class Journal:
     judge: str
     strategy: str = RACE
     only_read: bool = False
-    process: str = field(default_factory=this_process)
     race: Race = field(init=False)
     asked_pairs: dict[int, Pair] = field(init=False)
     grades: dict[int, int | None] = field(init=False)
@@ -79,11 +77,20 @@ class Journal:
         self._file = SharedLines(self.path, BEGINS)
         if self.only_read and not self.path.is_file():
             raise ConfigError(f"--verify: {self.path} is not a file; expected a journal of judgments")
-        with nullcontext() if self.only_read else self._file.locked():
+        self._lock = ExitStack()  # held until the journal is closed, or its process ends
+        if not self.only_read:
+            self._lock.enter_context(self._file.locked())
+        try:
             self._read()
-            if not self._lines:
+            if not self._lines and not self.only_read:
                 self._add({**self._head, "key": token_hex(), **recorded(self.pool)})
-                self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let another process write."""
+        self._lock.close()
 
     def _start(self) -> None:
         about = self.margin, self.level, self.seed, self.pool.query_of_pairs, self.pool.queries, self.pool.guessed
@@ -93,7 +100,7 @@ class Journal:
         self._draws: dict[int, Draw] = {}  # those that are not taken in yet
         self.asked_pairs = {}
         self._last: tuple[int, bool, str, int] | None = None  # answer: number, whether again, whose, drawn before it
-        self._shown: dict[int, Holder] = {}  # to whom, for draws without an answer
+        self._shown: dict[int, str] = {}  # in which table, for draws without an answer; empty if in none
 
     @property
     def _head(self) -> dict[str, Any]:
@@ -112,94 +119,72 @@ class Journal:
         """The pairs that were judged, by the number of the draw."""
         return {number: self.asked_pairs[number] for number in self.grades}
 
-    @contextmanager
-    def up_to_date(self) -> Iterator[None]:
-        """Keep other processes from writing, after taking in what they have written."""
-        with self._file.locked():
-            self._read()
-            yield
-
     def ask(self) -> Asked | None:
         """The next question, written down before it is returned; None if nothing is left that could matter."""
-        with self.up_to_date():
-            if free := self._free(self.process):
-                return self._asked(free[0])
-            if len(self.repeats) < int(ASKED_AGAIN * len(self.grades)):
-                rest = [number for number in self.grades if number not in self.repeats]
-                return self._asked(rest[(len(self.repeats) * 7919) % len(rest)], again=True)
-            following = self._next(self._signed)
-            return None if following is None else self._asked(following)
+        if free := self._free(""):
+            return Asked(free[0], self.asked_pairs[free[0]], again=False)
+        if len(self.repeats) < int(ASKED_AGAIN * len(self.grades)):
+            rest = [number for number in self.grades if number not in self.repeats]
+            number = rest[(len(self.repeats) * 7919) % len(rest)]
+            return Asked(number, self.asked_pairs[number], again=True)
+        following = self._next("")
+        return None if following is None else Asked(following, self.asked_pairs[following], again=False)
 
     def hand_out(self, name: str, rows: int) -> list[Asked]:
-        """The next questions, which nobody else is asked until the table of this name is taken back, or is lost."""
-        holder = {**self._signed, "process": f"{TABLE}{name}"}
-        with self.up_to_date():
-            numbers = self._free(self.process, holder["process"])[:rows]
-            self._hold(numbers, holder)
-            while len(numbers) < rows and (number := self._next(holder)) is not None:
-                self._shown[number] = Holder(holder["process"], datetime.now(UTC))
-                numbers.append(number)
-            return [Asked(number, self.asked_pairs[number], again=False) for number in numbers]
+        """The next questions, which nobody else is asked until the table of this name is taken back."""
+        numbers = self._free("", name)[:rows]
+        self._hold(numbers, name)
+        while len(numbers) < rows and (number := self._next(name)) is not None:
+            numbers.append(number)
+        return [Asked(number, self.asked_pairs[number], again=False) for number in numbers]
 
     def release(self, numbers: Sequence[int]) -> None:
         """Let questions that were handed out be asked, unless they were answered."""
-        with self.up_to_date():
-            self._hold([number for number in numbers if number in self._shown], self._signed)
+        self._hold([number for number in numbers if number in self._shown], "")
 
     @property
     def handed_out(self) -> list[str]:
         """The table of each question that was handed out and neither answered nor released."""
-        return [it.process.removeprefix(TABLE) for it in self._shown.values() if it.process.startswith(TABLE)]
+        return [table for table in self._shown.values() if table]
 
-    def _hold(self, numbers: Sequence[int], holder: Mapping[str, str]) -> None:
+    def _free(self, *tables: str) -> list[int]:
+        """What was drawn and not answered, and is in one of these tables, or in none (an empty name)."""
+        return [number for number, table in self._shown.items() if table in tables]
+
+    def _hold(self, numbers: Sequence[int], table: str) -> None:
         for number in numbers:
-            self._add({"held": number, **holder})
-            self._read()
+            self._add({"held": number, "table": table, **self._signed})
 
-    def _next(self, holder: Mapping[str, str]) -> int | None:
+    def _next(self, table: str) -> int | None:
         """Draw a pair and write it down."""
         if (draw := self._drawn()) is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
-        self._add({"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance, **holder})
+        line = {"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance}
+        self._write({**line, "table": table, **self._signed})  # it is drawn already
+        self._shown[number] = table
         return number
 
     def answer(self, asked: Asked, grade: int | None) -> list[int]:
-        """Write a judgment down, take it in, and return the configurations that drop out.
-
-        Nothing is counted twice: where another judge has answered meanwhile, the first answer counts.
-        """
+        """Write a judgment down, take it in, and return the configurations that drop out."""
         before = set(self.dropped)
-        with self.up_to_date():
-            if asked.again == (asked.number in self.grades):
-                self._add({"answer": asked.number, "grade": grade, "again": asked.again, **self._signed})
-                self._read()
+        if asked.again == (asked.number in self.grades):
+            self._add({"answer": asked.number, "grade": grade, "again": asked.again, **self._signed})
         return [each for each in self.dropped if each not in before]
 
     def undo(self) -> bool:
-        """Take this judge's last judgment back, so that it is asked again; False if another judge has gone on since."""
-        with self.up_to_date():
-            if self._last is None or self._last[2] != self.judge:
-                return False
-            number, again, _, drawn = self._last
-            if not again and any(each > drawn and not it.is_free_for(self.process) for each, it in self._shown.items()):
-                return False
-            self._add({"undone": number, "again": again, **self._signed})
-            self._read()
-            return True
+        """Take this judge's last judgment back, so that it is asked again; False if a table goes on from it."""
+        if self._last is None or self._last[2] != self.judge:
+            return False
+        number, again, _, drawn = self._last
+        if not again and any(each > drawn and table for each, table in self._shown.items()):
+            return False
+        self._add({"undone": number, "again": again, **self._signed})
+        return True
 
     @property
     def _signed(self) -> dict[str, str]:
-        return {"judge": self.judge, "process": self.process, "time": datetime.now(UTC).isoformat(timespec="seconds")}
-
-    def _free(self, *own: str) -> list[int]:
-        """What was asked and not answered, and may be asked by this process, or handed out in a table of its own."""
-        return [number for number, it in self._shown.items() if it.is_late or any(map(it.is_free_for, own))]
-
-    def _asked(self, number: int, *, again: bool = False) -> Asked:
-        if not again:
-            self._shown[number] = Holder(self.process, datetime.now(UTC))
-        return Asked(number, self.asked_pairs[number], again)
+        return {"judge": self.judge, "time": datetime.now(UTC).isoformat(timespec="seconds")}
 
     def _drawn(self) -> Draw | None:
         if (draw := self.race.draw()) is not None:
@@ -208,10 +193,14 @@ class Journal:
         return draw
 
     def _add(self, line: Mapping[str, Any]) -> None:
-        end = self._file.add(line)
-        if "draw" in line:  # it is drawn already
-            self._lines.append(line)
-            self._file.offset, self._file.lines = end, self._file.lines + 1
+        """Write a line, and take it in."""
+        self._file.add(line)
+        self._read()
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        """Write a line that is taken in already."""
+        self._file.offset, self._file.lines = self._file.add(line), self._file.lines + 1
+        self._lines.append(line)
 
     def _read(self) -> None:
         """Take in the lines that were added since."""
@@ -231,7 +220,7 @@ class Journal:
                 self._rebuild(line["undone"])
             elif "held" in line:
                 if line["held"] in self._shown:
-                    self._held_by(line["held"], line)
+                    self._shown[line["held"]] = str(line["table"])
             elif "answer" in line:
                 self._judged(int(line["answer"]), line)
             else:
@@ -256,10 +245,7 @@ class Journal:
         same = pair is not None and found == (self.race.drawn, pair.query_id, pair.unit)
         if draw is None or not same or not math.isclose(draw.chance, line["chance"], rel_tol=NEAR):
             raise ConfigError(f"{where}: this pair, with this chance, is not what is drawn here; the file was changed")
-        self._held_by(line["draw"], line)
-
-    def _held_by(self, number: int, line: Mapping[str, Any]) -> None:
-        self._shown[number] = Holder(str(line["process"]), datetime.fromisoformat(line["time"]).astimezone(UTC))
+        self._shown[line["draw"]] = str(line["table"])
 
     def _judged(self, number: int, line: Mapping[str, Any]) -> None:
         """Take a judgment in, and those that were waiting for it."""
@@ -267,7 +253,7 @@ class Journal:
         if grade is not None and (type(grade) is not int or not 0 <= grade <= self.highest):
             raise ValueError(f"found the grade {grade!r}, expected 0 to {self.highest}")
         again = bool(line["again"])
-        if again != (number in self.grades):  # somebody else has answered, or taken back what was asked again
+        if again != (number in self.grades):  # it was taken back, what was asked again
             return
         self._last = number, again, str(line["judge"]), self.race.drawn
         if again:

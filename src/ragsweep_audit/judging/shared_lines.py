@@ -1,26 +1,19 @@
-"""A file of JSON lines to which several processes add, and which each of them reads on from where it was."""
+"""A file of JSON lines to which one process at a time adds."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from socket import gethostname
-from typing import Any, NamedTuple
+from typing import Any
 
 from filelock import Timeout
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.whole_files import locked
-
-TABLE = "table "  # who holds what was handed out, before the name of the table
-HELD_S = 900  # after which a question that was shown, and not answered, is shown to another judge
-TABLE_HELD_S = 7 * 24 * 3600  # after which a table counts as lost
-LONGEST_WAIT_S = 60  # seconds, for another process that writes a line
 
 
 @dataclass(eq=False)
@@ -41,13 +34,18 @@ class SharedLines:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from reading and writing. Raises `ConfigError` where the file cannot be written."""
+        """Keep other processes from writing. Raises `ConfigError` where one does, or the file cannot be written."""
         try:
-            with locked(self.path, LONGEST_WAIT_S):
-                self.path.touch()
-                yield
-        except (OSError, Timeout) as error:
+            lock = ExitStack()
+            lock.enter_context(locked(self.path, 0))
+            self.path.touch()
+        except Timeout as error:
+            used = "is in use by another ragsweep judge; end that one, or name another file with --journal"
+            raise ConfigError(f"{self.path}: {used}") from error
+        except OSError as error:
             raise ConfigError(f"{self.path}: cannot be written ({error})") from error
+        with lock:
+            yield
 
     def add(self, line: Mapping[str, Any]) -> int:
         """Add a line after the last whole one, wait until it is on the disk, and return where the next one begins.
@@ -74,44 +72,3 @@ class SharedLines:
                 yield line
                 self.offset += len(line)
                 self.lines += 1
-
-
-class Holder(NamedTuple):
-    """Who was asked a question that is not answered.
-
-    Attributes:
-        process: A process, or a table that was handed out.
-        since: When it was asked.
-    """
-
-    process: str
-    since: datetime
-
-    def is_free_for(self, process: str) -> bool:
-        """Whether it may be asked there: nobody else has it."""
-        return self.process == process or has_ended(self.process)
-
-    @property
-    def is_late(self) -> bool:
-        """Whether no answer is expected any more."""
-        age = (datetime.now(UTC) - self.since).total_seconds()
-        return age > (TABLE_HELD_S if self.process.startswith(TABLE) else HELD_S)
-
-
-def this_process() -> str:
-    """This process, among those that may share a file."""
-    return f"{gethostname()}:{os.getpid()}"
-
-
-def has_ended(process: str) -> bool:
-    """Whether a process of this machine has ended; False of another machine, which cannot be asked."""
-    host, _, number = process.rpartition(":")
-    if host != gethostname() or not number.isdecimal():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return False

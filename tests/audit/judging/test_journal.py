@@ -1,8 +1,7 @@
 """The journal: nothing that was judged is lost or counted twice, and the race can be run again from the file alone."""
 
 import json
-from datetime import UTC, datetime, timedelta
-from socket import gethostname
+from contextlib import ExitStack, closing
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from ragsweep.core.errors import ConfigError
 from ragsweep_audit.judging.journal import ASKED_AGAIN, Journal
 from ragsweep_audit.judging.pool import Pair, Pool
-from ragsweep_audit.judging.shared_lines import HELD_S
 from ragsweep_audit.judging.shown_text import Shown
 
 QUERIES, DOCUMENTS = 20, 12
@@ -36,11 +34,15 @@ def made():
 
 @pytest.fixture
 def journal_of(tmp_path, made):
-    def opened(judge="jo", **settings):
-        given = {"margin": 0.0, "level": 1e-6, "seed": 1, "highest": 1, "process": f"{judge}:1", **settings}
-        return Journal(tmp_path / "judged.jsonl", made[0], judge=judge, **given)
+    with ExitStack() as before:
 
-    return opened
+        def opened(judge="jo", **settings):
+            """The journal, opened by this judge after the one before has closed it."""
+            before.close()
+            given = {"margin": 0.0, "level": 1e-6, "seed": 1, "highest": 1, **settings}
+            return before.enter_context(closing(Journal(tmp_path / "judged.jsonl", made[0], judge=judge, **given)))
+
+        yield opened
 
 
 def judged(journal, made, times):
@@ -83,26 +85,14 @@ def test_a_pair_that_was_shown_and_not_answered_is_shown_again(journal_of):
     assert journal_of().ask() == asked
 
 
-def test_two_judges_at_once_get_different_pairs_and_each_counts_once(journal_of, made):
-    one, other = journal_of("jo"), journal_of("kim")
-    for _ in range(20):
-        first, second = one.ask(), other.ask()
-        assert first.number != second.number or first.again
-        other.answer(second, int(made[1][made[0].pairs.index(second.pair)]))
-        one.answer(first, int(made[1][made[0].pairs.index(first.pair)]))
-    lines = map(json.loads, one.path.read_text().splitlines())
-    first_answers = [line["answer"] for line in lines if "answer" in line and not line["again"]]
-    assert len(first_answers) == len(set(first_answers)) == len(journal_of().grades)
-    assert state(journal_of("kim")) == state(journal_of("jo"))
-
-
-def test_a_pair_that_its_judge_has_left_is_given_to_another_one(journal_of, tmp_path):
-    asked = journal_of("jo").ask()
-    path = tmp_path / "judged.jsonl"
-    head, draw = map(json.loads, path.read_text().splitlines())
-    draw["time"] = (datetime.now(UTC) - timedelta(seconds=HELD_S + 1)).isoformat()
-    path.write_text("".join(json.dumps(line) + "\n" for line in (head, draw)))
-    assert journal_of("kim").ask() == asked
+def test_a_second_judge_is_refused_until_the_first_has_ended(journal_of, made, tmp_path):
+    journal = judged(journal_of("jo"), made, 3)
+    given = {"margin": 0.0, "level": 1e-6, "seed": 1, "highest": 1, "judge": "kim"}
+    with pytest.raises(ConfigError, match=r"judged\.jsonl: is in use by another ragsweep judge"):
+        Journal(journal.path, made[0], **given)
+    assert state(Journal(journal.path, made[0], **given, only_read=True)) == state(journal)
+    before = state(judged(journal, made, 2))
+    assert state(journal_of("kim")) == before
 
 
 def test_what_is_taken_back_is_asked_again_and_leaves_no_trace_in_the_race(journal_of, made):
@@ -134,11 +124,6 @@ def test_a_repeat_is_taken_back_alone(journal_of, made):
     assert journal.repeats == repeats == journal_of().repeats
 
 
-def test_what_was_shown_to_a_process_that_has_ended_is_shown_again(journal_of):
-    asked = journal_of("jo", process=f"{gethostname()}:{2**22 + 1}").ask()
-    assert journal_of("jo").ask() == asked
-
-
 def test_a_file_that_is_no_journal_is_left_alone(journal_of, tmp_path):
     (tmp_path / "judged.jsonl").write_text("my notes")
     with pytest.raises(ConfigError, match="is no journal"):
@@ -152,9 +137,15 @@ def test_nothing_is_written_where_it_is_only_read(journal_of, tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-def test_nobody_takes_back_what_another_judge_goes_on_from(journal_of, made):
-    journal = judged(journal_of("jo"), made, 5)
-    journal_of("kim").ask()
+def test_nobody_takes_back_what_another_judge_has_judged(journal_of, made):
+    judged(journal_of("jo"), made, 5)
+    assert not journal_of("kim").undo()
+    assert journal_of("jo").undo()
+
+
+def test_nothing_is_taken_back_that_a_table_goes_on_from(journal_of, made):
+    journal = judged(journal_of(), made, 5)
+    journal.hand_out("a.csv", 2)
     assert not journal.undo()
 
 
@@ -163,11 +154,11 @@ def test_nobody_else_is_asked_what_was_handed_out_until_it_is_released(journal_o
     table = journal.hand_out("a.csv", 4)
     assert journal.handed_out == ["a.csv"] * 4
     assert journal_of("jo").hand_out("a.csv", 2) == table[:2]
-    other = journal_of("kim")
-    asked = other.ask()
+    journal = journal_of("kim")
+    asked = journal.ask()
     assert asked.number not in {each.number for each in table}
-    other.answer(asked, 0)
-    assert other.race.learnt == 5
+    journal.answer(asked, 0)
+    assert journal.race.learnt == 5
     journal.answer(table[0], 1)
     journal.release([each.number for each in table])
     assert journal.handed_out == []

@@ -74,19 +74,25 @@ def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(appli
     assert process.returncode == 0, process.stderr
 
 
-def test_a_judge_who_is_interrupted_counts_what_another_has_judged_meanwhile(application, data):
+def test_a_second_judge_is_refused_while_one_is_asked(application, data):
     reading, writing = os.pipe()
     first = application.begin("judge", *data, stdin=reading)
     while not first.stdout.readline().startswith("Relevant?"):
         pass
-    application.script("judge", *data, "--judge", "kim", keys="1 0 1 q")
+    second = application.script("judge", *data, "--judge", "kim", keys="1 0 1 q")
+    assert second.returncode == 2
+    assert "judged.jsonl: is in use by another ragsweep judge" in second.stderr.splitlines()[-1]
+    os.write(writing, b"1\n")
+    while not first.stdout.readline().startswith("Relevant?"):
+        pass
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=60)[0]
     os.close(writing)
     os.close(reading)
-    assert "3 judgments kept" in said
+    assert "1 judgment kept" in said
+    assert application.script("judge", *data, "--judge", "kim", keys="0 q").returncode == 1
     record = json.loads((application.home / "judged.decision.json").read_text())
-    assert record["judged"]["judgments"] == 3
+    assert record["judged"]["judgments"] == 2
 
 
 def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
