@@ -41,7 +41,7 @@ def swept(shared_application, dataset):
     """Two sweeps in one experiment; the second joins the runs of the first."""
     processes = [
         shared_application.run(*SWEEP, *dataset),
-        shared_application.run(*SWEEP, *dataset, "k=1,2,3", "tracking.resume=true"),
+        shared_application.run(*SWEEP[:-1], *dataset, "k=1,2,3", "tracking.resume=true"),
     ]
     assert [process.returncode for process in processes] == [0, 0], processes
     return [process.stdout.splitlines()[-1] for process in processes]
@@ -136,7 +136,8 @@ def test_what_was_swept_under_another_name_shows_the_settings_that_differ(applic
 
 
 def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
-    assert application.run(*SHORT, *dataset, "dataset.name=small,other").returncode == 0
+    both = [each.replace("dataset.name=small", "dataset.name=small,other") for each in dataset]
+    assert application.run(*SHORT, *both).returncode == 0
     found = views(application)
     assert [len(found[name]) for name in ("small", "other")] == [1, 1]
     assert found["small"][0][2]["searchFilter"] == found["other"][0][2]["searchFilter"]

@@ -46,7 +46,9 @@ def judge(data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data, *arguments])
+        given = {each.partition("=")[0] for each in arguments}
+        others = [each for each in data if each.partition("=")[0] not in given]
+        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *others, *arguments])
         status, captured = main(), capsys.readouterr()
         return status, captured.err + captured.out
 
@@ -166,7 +168,7 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
         assert judge(*source, "--guess", *model, "--journal", "other.jsonl")[0] == 0
         assert len(server.requests) == asked > 0
     with pytest.raises(RagsweepError, match="was begun with guesses of another language model"):
-        judge(*source, "--guess", *model, "language_model.model=other")
+        judge(*source, "--guess", *[each.replace("model=m", "model=other") for each in model])
     assert f"at most {asked} requests to {server.url}" in said
     record = json.loads((tmp_path / "simulated.decision.json").read_text())["judged"]["guesses"]
     lines = [json.loads(line) for line in (tmp_path / "simulated.jsonl").read_text().splitlines()]
