@@ -124,10 +124,9 @@ def _vetoed(across: AcrossDatasets) -> str:
         return (
             f"nothing to ship. The choice would be {across.named}, which is nowhere shown to be better than guessing."
         )
-    unread = {name: unread_texts_in_words(on) for name, on in zip(across.names, across.decisions, strict=True)}
-    if any(unread.values()):
-        vetoes = " ".join(f"On {name}: {sentence}" for name, sentence in unread.items() if sentence)
-        return f"{vetoes} The choice would be {across.named}."
+    unread = zip(across.names, map(unread_texts_in_words, across.decisions), strict=True)
+    if vetoes := [f"On {name}: {sentence}" for name, sentence in unread if sentence]:
+        return f"{' '.join(vetoes)} The choice would be {across.named}."
     doubted_ones = (decision for decision in across.decisions if doubted(decision))
     doubts = dict.fromkeys(" ".join([news(each), *not_shown(each)]).strip() for each in doubted_ones)
     return f"{' '.join(doubts)} The choice would be {across.named}." if doubts else ""
