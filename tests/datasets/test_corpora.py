@@ -13,23 +13,10 @@ from hypothesis import strategies as st
 from small import write_pdf
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import NoCorpus, PdfDocuments, TableCorpus, TextCorpus, TrecCorpus
+from ragsweep.datasets import NoCorpus, PdfDocuments, TableCorpus, TextCorpus
 from ragsweep.testing import ComponentContract, CorpusContract
 
 ROWS = [{"id": "a", "text": "Iron tablets"}, {"id": "b", "text": "Birth plan"}]
-SGML = """<DOC>
-<DOCNO> AP-1 </DOCNO>
-<DATE>1990</DATE>
-<HEADLINE>Iron &amp; tea</HEADLINE>
-<TEXT>
-<P>Take it
-with lemon.</P>
-</TEXT>
-</DOC>
-<DOC><DOCNO>AP-2</DOCNO>
-A plan, p < 0.05.
-</DOC>
-"""
 
 
 def texts(corpus):
@@ -105,69 +92,6 @@ def test_every_text_survives_each_format(tmp_path_factory, found):
     for name in ("docs.csv", "docs.parquet", "docs.jsonl"):
         corpus = TableCorpus(table(tmp_path_factory.mktemp("any") / name, rows))
         assert list(texts(corpus).values()) == [text.strip() for text in found]
-
-
-def test_sgml_is_read_as_headline_and_text_without_tags(tmp_path):
-    (tmp_path / "ap.sgml").write_text(SGML)
-    found = texts(TrecCorpus(str(tmp_path / "ap.sgml")))
-    assert found == {"AP-1": "Iron & tea\nTake it\nwith lemon.", "AP-2": "A plan, p < 0.05."}
-
-
-@pytest.mark.parametrize(
-    ("sgml", "expected"),
-    [
-        ("<DOC >\n<DOCNO>a</DOCNO><TEXT>Iron</TEXT>\n</DOC >\n", "Iron"),
-        ('<doc id="1">\n<docno>a</docno><text lang="en">Iron</text>\n</doc>\n', "Iron"),
-        ("<DOC>\n<DOCNO>a</DOCNO><TITLE>Iron</TITLE><TEXT>tablets\n</DOC>\n", "Iron\ntablets"),
-        ("<DOC>\n<DOCNO>a</DOCNO><TEXT>I<TEXT>ro</TEXT>n</TEXT>\n</DOC>\n", "I ro n"),
-        ("<DOC>\n<DOCNO>a</DOCNO><TEXT>Iron<!-- <P> --> <!-- no end</TEXT>\n</DOC>\n", "Iron <!-- no end"),
-        ("<?xml version='1.0'?>\n<DOCS>\n<DOC>\n<DOCNO>a</DOCNO>Iron</DOC>\n</DOCS>\n", "Iron"),
-        # Without a <TEXT>, all is read: abstracts have other names, and web pages a <head> and a <title>.
-        ("<DOC>\n<DOCNO>a</DOCNO><TITLE>Iron</TITLE><ABSTRACT>tablets</ABSTRACT>\n</DOC>\n", "Iron tablets"),
-        (
-            "<DOC>\n<DOCNO>a</DOCNO><DOCHDR>http://x 1997</DOCHDR><html><head><title>Iron</title><style>p{}</style>"
-            "<script>f(1)</script></head><body>tablets</body></html></DOC>\n",
-            "Iron tablets",
-        ),
-        ("<DOC>\n<DOCNO>a</DOCNO><STYLE>p{}</STYLE>Iron<SCRIPT>f(1)\n</DOC>\n", "Iron"),
-        ("<DOC>\n<DOCNO>a</DOCNO><TEXT><P>Iron</P><P>tab<b>le</b>ts</P></TEXT>\n</DOC>\n", "Iron tablets"),
-        ("<DOC>\n<DOCNO>a</DOCNO><TEXT><![CDATA[Iron & tea]]></TEXT>\n</DOC>\n", "Iron & tea"),
-    ],
-)
-def test_sgml_loses_no_text(tmp_path, sgml, expected):
-    (tmp_path / "ap.sgml").write_text(sgml)
-    [(name, text)] = texts(TrecCorpus(str(tmp_path / "ap.sgml"))).items()
-    assert (name, " ".join(text.split())) == ("a", " ".join(expected.split()))
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '{"id": "a", "contents": "Iron", "title": "unread"}\n',
-        '{"docid": "a", "title": null, "text": "Iron"}\n',
-        '{"pid": "a", "passage": "Iron", "docid": "of another kind"}\n',
-        "a\tIron\n",
-        "\n\na\tIron\n\n",
-        "docno\ttext\na\tIron\n",
-    ],
-)
-def test_the_first_character_tells_the_format_of_a_collection(tmp_path, content):
-    (tmp_path / "collection").write_text(content)
-    assert texts(TrecCorpus(str(tmp_path / "collection"))) == {"a": "Iron"}
-
-
-def test_a_table_with_further_columns_is_no_collection_of_trec(tmp_path):
-    (tmp_path / "psgs.tsv").write_text("id\ttext\ttitle\n1\tIron\tTea\n")
-    with pytest.raises(DatasetError, match="line 1: has the names of 3 columns; corpus=table"):
-        TrecCorpus(str(tmp_path / "psgs.tsv")).read()
-
-
-def test_a_collection_is_every_file_of_a_folder(tmp_path):
-    (tmp_path / "b.tsv").write_text("b\tTwo\n")
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "a.gz").write_bytes(gzip.compress(SGML.encode()))
-    (tmp_path / "more" / ".DS_Store").write_bytes(b"\0\0\0\1Bud1\xff")
-    assert list(texts(TrecCorpus(str(tmp_path)))) == ["b", "AP-1", "AP-2"]
 
 
 def test_text_is_taken_as_it_is(tmp_path):
@@ -258,15 +182,6 @@ class TestTable(CorpusContract):
     def corpus(self, tmp_path):
         rows = [{**row, "page": page} for row in ROWS for page in "12"]
         type(self).settings = {"path": table(tmp_path / "docs.csv", rows), "page": "page"}
-
-
-class TestTrec(CorpusContract):
-    component = TrecCorpus
-
-    @pytest.fixture(autouse=True)
-    def corpus(self, tmp_path):
-        (tmp_path / "ap.sgml").write_text(SGML)
-        type(self).settings = {"path": str(tmp_path)}
 
 
 class TestText(CorpusContract):

@@ -11,7 +11,7 @@ from read_strictly import read_strictly
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError
-from ragsweep.datasets import BeirDataset, Document, SpanQuestions, TableCorpus, TableQuestions, TrecQuestions
+from ragsweep.datasets import BeirDataset, Document, SpanQuestions, TableCorpus, TableQuestions
 from ragsweep.datasets.readers.python_values import from_python
 from ragsweep.datasets.readers.qrels_files import read_qrels
 
@@ -832,7 +832,7 @@ def write_qrels(path, kind):
     ],
 )
 def test_qrels_are_read_as_programs_write_them(tmp_path, kind):
-    found = read_qrels(write_qrels(tmp_path / kind, kind), "questions.qrels")
+    found = read_qrels(write_qrels(tmp_path / kind, kind), "dataset.qrels")
     assert sorted(tuple(judgment) for _, judgment in found) == sorted(QRELS)
 
 
@@ -853,15 +853,15 @@ def test_qrels_are_read_as_programs_write_them(tmp_path, kind):
 )
 def test_columns_of_qrels_are_found_where_they_can_be_told_apart(tmp_path, text):
     (tmp_path / "qrels.txt").write_text(text)
-    [(_, judgment)] = read_qrels(tmp_path / "qrels.txt", "questions.qrels")
+    [(_, judgment)] = read_qrels(tmp_path / "qrels.txt", "dataset.qrels")
     assert judgment == ("q1", "d1", 1)
     (tmp_path / "qrels.txt").write_text("q1\td1\t-1\nq1\td2\t1\n")  # -1 is no name of a column
-    assert [each.grade for _, each in read_qrels(tmp_path / "qrels.txt", "questions.qrels")] == [-1, 1]
+    assert [each.grade for _, each in read_qrels(tmp_path / "qrels.txt", "dataset.qrels")] == [-1, 1]
 
 
 def test_the_first_line_of_qrels_says_what_is_between_the_columns(tmp_path):
     (tmp_path / "qrels.csv").write_text('query_id;doc_id;score\n"q1";"d1, page 2";1\nq1;d2;0\n')
-    found = [tuple(judgment) for _, judgment in read_qrels(tmp_path / "qrels.csv", "questions.qrels")]
+    found = [tuple(judgment) for _, judgment in read_qrels(tmp_path / "qrels.csv", "dataset.qrels")]
     assert found == [("q1", "d1, page 2", 1), ("q1", "d2", 0)]
 
 
@@ -894,7 +894,7 @@ def test_the_first_line_of_qrels_says_what_is_between_the_columns(tmp_path):
 def test_qrels_that_cannot_be_understood_are_refused(tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
     with pytest.raises(DatasetError) as refused:
-        list(read_qrels(tmp_path / name, "questions.qrels"))
+        list(read_qrels(tmp_path / name, "dataset.qrels"))
     assert said in str(refused.value)
 
 
@@ -955,94 +955,3 @@ def test_one_language_of_a_benchmark_has_a_path(tmp_path):
     (tmp_path / "zip" / "scifact" / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
     with pytest.raises(DatasetError, match="scifact is the path of one"):
         BeirDataset("hub", str(tmp_path / "zip")).load()
-
-
-# Topics
-
-WEB = """<?xml version="1.0"?>
-<topics task="t"><!-- <topic number="9"> -->
-  <topic number="7" type="faceted">
-    <query>blue &amp; whales</query>
-    <question>what do <b>blue</b> whales sing</question>
-    <subtopic number="1">one</subtopic><subtopic number="2">two</subtopic>
-  </topic>
-</topics>
-"""
-MICROBLOG = "<top>\n<num> Number: 7 </num>\n<query> blue & whales </query>\n<querytime> Tue </querytime>\n</top>\n"
-NTCIR = "<queries><query><qid>7</qid><content>blue &amp; whales</content></query></queries>"
-CLINICAL = '<topics><topic number="7">\nblue &amp; whales\n</topic></topics>'
-
-
-def asked(tmp_path, text, field):
-    (tmp_path / "topics").write_text(text)
-    (tmp_path / "qrels").write_text("7 0 book.pdf 1\n")
-    return read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), field=field), (BOOK,)).queries
-
-
-CLEF = "<topics><topic lang='en'><identifier>7</identifier><title>blue &amp; whales</title></topic></topics>"
-EHEALTH = "<queries>\n<query>\n<id> 7 </id>\n<title>blue &amp; whales</title>\n</query>\n</queries>"
-NAMED = "qid\tquery\n7\tblue & whales\n"
-LITERAL = "<topics><topic number='7'><title><![CDATA[blue & whales]]></title></topic></topics>"
-WITH_TYPE = "topic_id\ttype\tquery\n7\tsea\tblue & whales\n"
-FIRST_OF_TREC = "<top>\n<num> Number: 007\n<title> Topic: blue &amp; whales\n</top>\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "field"),
-    [
-        (WEB, "query"),
-        (MICROBLOG, "query"),
-        (NTCIR, "content"),
-        (CLINICAL, "topic"),
-        (CLEF, "title"),
-        (NAMED, "title"),
-        (EHEALTH, "title"),
-        (LITERAL, "title"),
-        (WITH_TYPE, "title"),
-        (FIRST_OF_TREC, "title"),
-    ],
-)
-def test_topics_of_later_tracks_are_read_by_the_name_of_a_field(tmp_path, text, field):
-    [query] = asked(tmp_path, text, field)
-    assert (query.query_id, query.text) == ("7", "blue & whales")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("topics.jsonl", '{"id": 7, "text": "blue & whales", "type": "sea"}\n'),
-        ("topics.csv", "question_id,query,type\n7,blue & whales,sea\n"),
-        ("topics.csv", "Question ID,Query,type\n7,blue & whales,sea\n"),
-        ("topics.tsv", "Topic-Id\tTITLE\ttype\n7\tblue & whales\tsea\n"),
-        ("topics.tsv", WITH_TYPE),
-    ],
-)
-def test_topics_may_be_a_table(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    (tmp_path / "qrels").write_text("7 0 book.pdf 1\n")
-    [query] = read_strictly(TrecQuestions(str(tmp_path / name), str(tmp_path / "qrels")), (BOOK,)).queries
-    assert (query.query_id, query.text, query.fields) == ("7", "blue & whales", (("type", "sea"),))
-
-
-def test_a_third_column_is_never_part_of_a_query(tmp_path):
-    with pytest.raises(DatasetError, match=r"line 1: found .*, 3 columns"):
-        asked(tmp_path, "7\tblue whales\tsea\n", "title")
-
-
-def test_a_topic_keeps_its_zeros_where_the_qrels_have_them(tmp_path):
-    (tmp_path / "topics").write_text("051\ta\n52\tb\n0053\tc\n53\td\n")
-    (tmp_path / "qrels").write_text("051 0 book.pdf 1\n52 0 book.pdf 1\n53 0 book.pdf 1\n")
-    found = read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels")), (BOOK,)).queries
-    assert [query.query_id for query in found] == ["051", "52", "0053", "53"]
-
-
-def test_another_field_of_a_topic_is_without_tags_and_the_rest_are_fields(tmp_path):
-    [query] = asked(tmp_path, WEB, "question")
-    assert query.text == "what do blue whales sing"
-    assert query.fields == (("query", "blue & whales"), ("subtopic", "one"))
-
-
-@pytest.mark.parametrize(("text", "names"), [(WEB, "'query', 'question'"), (MICROBLOG, "'query', 'querytime'")])
-def test_a_topic_without_the_field_is_named_with_those_that_it_has(tmp_path, text, names):
-    with pytest.raises(DatasetError, match=rf"the topic has no <title>; it has {names}.*questions\.field"):
-        asked(tmp_path, text, "title")

@@ -15,7 +15,6 @@ from ragsweep.datasets import (
     PageChunker,
     SpanQuestions,
     TableQuestions,
-    TrecQuestions,
 )
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
@@ -41,12 +40,7 @@ def spans(tmp_path):
     return SpanQuestions(written(tmp_path, "s.json", json.dumps(rows)))
 
 
-def trec(tmp_path):
-    qrels = written(tmp_path, "qrels", "1 0 m.txt 1\n2 0 m.txt 1\n9 0 m.txt 1\n")
-    return TrecQuestions(written(tmp_path, "topics", "1\tiron\n2\t \n"), qrels)
-
-
-@pytest.mark.parametrize(("questions", "left", "out"), [(table, 1, 3), (spans, 1, 1), (trec, 1, 2)])
+@pytest.mark.parametrize(("questions", "left", "out"), [(table, 1, 3), (spans, 1, 1)])
 def test_questions_of_each_format_can_be_left_out(tmp_path, questions, left, out):
     dataset = OwnDataset("own", CORPUS, questions(tmp_path))
     with pytest.raises(DatasetError, match=r"dataset\.on_error=skip leaves (it|them) out"):
@@ -77,7 +71,7 @@ def test_questions_of_ones_own_that_cannot_be_left_out_say_so():
 # Selecting
 
 
-@pytest.mark.parametrize(("questions", "good", "bad"), [(table, "1", "2"), (spans, "1", "2"), (trec, "1", "2")])
+@pytest.mark.parametrize(("questions", "good", "bad"), [(table, "1", "2"), (spans, "1", "2")])
 def test_a_faulty_question_that_is_not_selected_refuses_nothing(tmp_path, questions, good, bad):
     collection = OwnDataset("own", CORPUS, questions(tmp_path), ids=[good]).load()
     assert [query.query_id for query in collection.queries] == [good]

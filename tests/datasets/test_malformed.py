@@ -20,8 +20,6 @@ from ragsweep.datasets import (
     TableCorpus,
     TableQuestions,
     TextCorpus,
-    TrecCorpus,
-    TrecQuestions,
 )
 
 DOCUMENTS = (Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
@@ -91,24 +89,6 @@ CORPORA = [  # file, content, what is said
     ("docs.parquet", parquet([{"id": 1.5, "text": "x"}]), "row 1: the field 'id' is of type float"),
 ]
 DOC = "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n"
-COLLECTIONS = [
-    ("ap.sgml", "", "contains no documents"),
-    ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO>\n", "line 1: found <DOC> without </DOC>"),
-    ("ap.sgml", "<DOC>\nIron\n</DOC>\n", "line 1: the document has 0 <DOCNO>"),
-    ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO><DOCNO>b</DOCNO>\n</DOC>\n", "line 1: the document has 2 <DOCNO>"),
-    ("ap.sgml", "<DOC>\n<DOC>\n</DOC>\n", "line 2: found <DOC>, expected </DOC> for the one in line 1"),
-    ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n</DOC>\n", "line 4: found </DOC>, expected <DOC> first"),
-    ("ap.sgml", "<DOC>\n<DOCNO> </DOCNO>\n</DOC>\n", "line 1: the id '' is blank"),
-    ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n" * 2, "line 4: the document 'a' is in the corpus twice"),
-    ("ap.sgml", f"{DOC}<DOC\n id=2>\n<DOCNO>b</DOCNO></DOC>\n", "line 4: found '<DOC' outside of a document, expected"),
-    ("ap.sgml", f"{DOC}lost\n{DOC}", "line 4: found 'lost' outside of a document, expected <DOC> at the beginning"),
-    ("ap.sgml", f"{DOC}<DOC ><DOCNO>b</DOCNO>", "line 4: found <DOC> without </DOC>"),
-    ("ap.sgml", "<DOC>\n<DOCNO>a</DOCNO><DOCNO>\n</DOC>\n", "1 <DOCNO>...</DOCNO>, and one of these tags alone"),
-    ("ap.sgml", f"<DOC>\n<DOCNO>a</DOCNO>&#{'9' * 5000};</DOC>\n", "line 1: an entity is a number with thousands of"),
-    ("ap.tsv", "a Iron\n", "line 1: found 'a Iron', expected an id, a tab and a text"),
-    ("ap.jsonl", '{"id": "a", "contents": "x"}\nb\tIron\n', "line 2: not JSON"),
-    ("ap.gz", b"<DOC>", "cannot be unzipped to its end"),
-]
 TEXTS = [
     ("a.txt", b"caf\xe9", "line 1: not UTF-8"),
     ("a.md", b"ok\nok\n\xff", "line 3: not UTF-8"),
@@ -171,28 +151,14 @@ SPANS = [
     ),
     ("s.csv", 'question,references\nq,"[{""content"": ""Iron""}]"\n', "line 2: the field 'corpus_id' is missing"),
 ]
-TOP = "<top><num>1<title>q</top>\n"
-TOPICS = [  # topics, qrels, what is said
-    ("1\tq\n", "1 m\n", "qrels, line 1: found 2 columns, expected query-id, corpus-id and score, or the four columns"),
-    ("1\tq\n", "1 0 m x 2\n", "qrels, line 1: found 5 columns"),
-    ("1\tq\n", "1 0 m nan\n", "qrels, line 1: the grade is 'nan'; expected a whole number"),
-    ("1\tq\n", "1 0 m 0.5\n", "qrels, line 1: the grade is '0.5'"),
-    ("1\tq\n", "1 0 m 1\n1 0 m 2\n", "line 2: 'm' has the grade 2 for query '1', but 1 in line 1; expected one"),
-    ("1\tq\n", "1 0 absent 1\n", "no judgment is of a document in the corpus; for example, 'absent' is not"),
-    ("1\tq\n", "", "no judgment is of a document in the corpus; for example, there are none"),
-    ("1\tq\n", "2 0 m 1\n", "query '2' is not in"),
-    ("1 q\n", "1 0 m 1\n", "topics, line 1: found '1 q'; expected an id, a tab and the text of the query"),
-    ("1\tq\n1\tr\n", "1 0 m 1\n", "topics, line 2: the query id '1' is in the file twice"),
-    ("1\t \n", "1 0 m 1\n", "topics, line 1: the text of query '1' is blank"),
-    ("<top><num>1</num></top>", "1 0 m 1\n", "topics, line 1: the topic has no <title>"),
-    ("<top><title>q</title></top>", "1 0 m 1\n", "topics, line 1: the topic has no <num>"),
-    ("<topics></topics>", "1 0 m 1\n", "no <top>...</top> and no <topic>"),
-    (f"{TOP}<top><num>2<title>r", "1 0 m 1\n", "topics, line 2: found <top> without </top>"),
-    (f"{TOP}<num>2<title>r</top>", "1 0 m 1\n", "topics, line 2: found <num>, expected <top> first"),
-    ("<top>\n<top><num>1<title>r</top>", "1 0 m 1\n", "line 2: found <top>, expected </top> for the one in line 1"),
-    ("<top>\n<num>1<title>q\n<title>r</top>", "1 0 m 1\n", "topics, line 3: found <title> twice in the topic"),
-    ("<top><num> Number: 301 302\n<title>q</top>", "1 0 m 1\n", "line 1: <num> is '301 302'; expected one id"),
-    (f"<top><num>1<title>&#{'9' * 5000};</top>", "1 0 m 1\n", "topics, line 1: an entity is a number with thousands"),
+QRELS = [  # qrels, what is said
+    ("1 m\n", "test.tsv, line 1: found 2 columns, expected query-id, corpus-id and score, or the four columns"),
+    ("1 0 m x 2\n", "test.tsv, line 1: found 5 columns"),
+    ("1 0 m nan\n", "test.tsv, line 1: the grade is 'nan'; expected a whole number"),
+    ("1 0 m 0.5\n", "test.tsv, line 1: the grade is '0.5'"),
+    ("1 0 m 1\n1 0 m 2\n", "line 2: 'm' has the grade 2 for query '1', but 1 in line 1; expected one"),
+    ("1 0 absent 1\n", "none of the documents in qrels/test.tsv is in the corpus"),
+    ("2 0 m 1\n", "has no query '2', which is judged"),
 ]
 
 
@@ -221,12 +187,6 @@ def test_a_malformed_table_of_documents(tmp_path, name, content, said):
     expect(TableCorpus(str(path)).read, path, said)
 
 
-@pytest.mark.parametrize(("name", "content", "said"), COLLECTIONS, ids=range(len(COLLECTIONS)))
-def test_a_malformed_collection_of_trec(tmp_path, name, content, said):
-    path = write(tmp_path, name, content)
-    expect(TrecCorpus(str(path)).read, path, said)
-
-
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(("name", "content", "said"), TEXTS, ids=range(len(TEXTS)))
 def test_a_malformed_text(tmp_path, name, content, said):
@@ -246,52 +206,23 @@ def test_malformed_spans(tmp_path, name, content, said):
     expect(lambda: read_strictly(SpanQuestions(str(path)), DOCUMENTS), path, said)
 
 
-@pytest.mark.parametrize(("topics", "qrels", "said"), TOPICS, ids=range(len(TOPICS)))
-def test_malformed_topics_and_qrels(tmp_path, topics, qrels, said):
-    paths = write(tmp_path, "topics", topics), write(tmp_path, "qrels", qrels)
-    expect(lambda: read_strictly(TrecQuestions(*map(str, paths)), DOCUMENTS), tmp_path, said)
-
-
-BODY = "<DOC>\n<DOCNO>a</DOCNO>{}\n</DOC>\n"
-ENDLESS = {  # a megabyte each; a search for the end from each of the beginnings would take hours
-    "text": ("trec", BODY.format("<TEXT>" * 200_000)),
-    "comment": ("trec", BODY.format(f"<TEXT>{'<!--' * 250_000}</TEXT>")),
-    "docno": ("trec", f"<DOC>\n{'<DOCNO>' * 150_000}\n</DOC>\n"),
-    "doc": ("trec", f"<DOC>\n{'</DOC' * 200_000}\n</DOC>\n"),
-    "tag": ("trec", BODY.format("<a" * 500_000)),
-    "top": ("topics", "<top>" * 200_000),
-    "titles": ("topics", f"<top><num>1{'<title>' * 150_000}x</top>"),
-    "title": ("topics", f"<top><num>1{'<title ' * 150_000}x</top>"),
-    "spaces": ("topics", f"<top><num>{' ' * 1_000_000}<title>x</top>"),
-    "topics": ("topics", "".join(f"<top><num>{number}<title>x</top>\n" for number in range(30_000))),
-}
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", ENDLESS)
-def test_tags_without_an_end_are_read_once(tmp_path, name):
-    reader, content = ENDLESS[name]
-    path = write(tmp_path, "endless", content)
-    said = ""
-    try:
-        READERS[reader](str(path))
-    except DatasetError as error:
-        said = str(error)
-    assert len(said.splitlines()) <= 1
+@pytest.mark.parametrize(("qrels", "said"), QRELS, ids=range(len(QRELS)))
+def test_malformed_qrels(tmp_path, qrels, said):
+    (tmp_path / "qrels").mkdir()
+    write(tmp_path, "queries.jsonl", '{"_id": "1", "text": "q"}\n')
+    write(tmp_path, "qrels/test.tsv", qrels)
+    expect(lambda: read_strictly(BeirQuestions(str(tmp_path)), DOCUMENTS), tmp_path, said)
 
 
 READERS = {
     "table": lambda path: TableCorpus(path).read(),
-    "trec": lambda path: TrecCorpus(path).read(),
     "text": lambda path: TextCorpus(path).read(),
     "pdf": lambda path: PdfDocuments(path).read(),
     "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
     "spans": lambda path: read_strictly(SpanQuestions(path), DOCUMENTS),
-    "topics": lambda path: read_strictly(TrecQuestions(path, path), DOCUMENTS),
     "beir": lambda path: read_strictly(BeirQuestions(path), DOCUMENTS),
 }
-SINGLE = [name for name in READERS if name not in ("beir", "trec", "text", "pdf")]  # the others also read folders
+SINGLE = [name for name in READERS if name not in ("beir", "text", "pdf")]  # the others also read folders
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -319,7 +250,7 @@ def test_a_path_with_a_null_character_is_refused(name):
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("name", ["table", "trec", "questions", "spans", "topics"])
+@pytest.mark.parametrize("name", ["table", "questions", "spans"])
 def test_a_line_of_more_than_100_mb_is_refused(tmp_path, name):
     path = tmp_path / "long.jsonl.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:

@@ -28,9 +28,8 @@ from ragsweep.datasets import (
     TableCorpus,
     TableQuestions,
     TextCorpus,
-    TrecCorpus,
-    TrecQuestions,
 )
+from ragsweep.datasets.readers.qrels_files import read_qrels
 
 DOCUMENTS = (Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
 
@@ -136,15 +135,6 @@ BINARY = [  # reader, file, content, what is said
     (TableCorpus, "a.parquet", with_column(2**62, pyarrow.duration("s")), "invalid value of type duration[s]"),
     (TableCorpus, "a.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
     (TableCorpus, "a.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
-    (TrecCorpus, "a.bin", b"\x00\x01", "line 1: found '\\x00\\x01', expected an id, a tab and a text"),
-    (
-        TrecCorpus,
-        "a.jsonl",
-        b'{"id": "a", "value": "x"}',
-        "line 1: the field 'contents' is missing; found 'id', 'value'",
-    ),
-    (TrecCorpus, "a.sgml", b"<html></html>", "contains no documents"),
-    (TrecCorpus, "a.sgml", b"<html>x</html>", "line 1: found '<html>x</html>' outside of a document, expected <DOC>"),
 ]
 
 
@@ -210,7 +200,6 @@ FILES = {
     "a.docx": (TextCorpus, word()),
     "a.parquet": (TableCorpus, parquet(id=["a", "b"], text=["x", "y"])),
     "a.jsonl.gz": (TableCorpus, gzip.compress(b'{"id": "a", "text": "x"}\n' * 3)),
-    "a.sgml": (TrecCorpus, b"<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>iron</TEXT>\n</DOC>\n"),
     "a.html": (TextCorpus, b"<html><body><h1>Iron</h1><table><tr><td>x</td></tr></table></body></html>"),
 }
 CHANGES = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=8)
@@ -247,7 +236,6 @@ ASKED = st.builds(
 )
 LOADERS = {
     "table": lambda path: TableCorpus(path, title="title", page="page").read(),
-    "trec": lambda path: TrecCorpus(path).read(),
     "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
     "documents": lambda path: read_strictly(TableQuestions(path, "document", id="id"), DOCUMENTS),
     "spans": lambda path: read_strictly(SpanQuestions(path), DOCUMENTS),
@@ -286,19 +274,16 @@ def test_odd_values_are_read_or_refused_in_one_line(tmp_path, name, entries, in_
     assert len(said.splitlines()) <= 1
 
 
-WORDS = st.sampled_from(
-    ["1", "q", "0", "m", "absent", "nan", "-1", "9" * 30, "\t", " ", "\n", "<top>", "<num>", "é", "#"]
-)
+WORDS = st.sampled_from(["1", "q", "0", "m", "absent", "nan", "-1", "9" * 30, "\t", " ", "\n", "é", "#"])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(WORDS).map("".join), st.lists(WORDS).map(" ".join))
-def test_odd_topics_and_qrels_are_read_or_refused_in_one_line(tmp_path, topics, qrels):
-    (tmp_path / "topics").write_text(f"1\tq\n{topics}")
+@given(st.lists(WORDS).map(" ".join))
+def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
     (tmp_path / "qrels").write_text(f"1 0 m 1\n{qrels}")
     said = ""
     try:
-        read_strictly(TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels")), DOCUMENTS)
+        assert [*read_qrels(tmp_path / "qrels", "dataset.qrels")]
     except DatasetError as error:
         said = str(error)
     assert len(said.splitlines()) <= 1
@@ -318,8 +303,9 @@ REFUSED = [  # files, settings, what is said
         "docs.jsonl, line 2: the document 'a' is in the file twice; expected once",
     ),
     (
-        {"c.sgml": "<DOC>\n<DOCNO>a</DOCNO>x</DOC>\n", "t": "1\tq\n", "r": "1 0 a nan\n"},
-        "corpus=trec corpus.path={}/c.sgml questions=trec questions.topics={}/t questions.qrels={}/r",
+        {"c.jsonl": '{"id": "a", "text": "x"}\n', "q.csv": "query\nq\n", "r": "1 0 a nan\n"},
+        "corpus=table corpus.path={}/c.jsonl questions=table questions.path={}/q.csv questions.unit=document"
+        " dataset.qrels={}/r",
         "r, line 1: the grade is 'nan'; expected a whole number",
     ),
     (

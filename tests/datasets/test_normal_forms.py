@@ -1,6 +1,7 @@
 """Names and quotes meet in whatever normal form each file has them: macOS writes file names decomposed."""
 
 import json
+from types import SimpleNamespace
 from unicodedata import normalize
 
 import pytest
@@ -15,13 +16,13 @@ from ragsweep.datasets import (
     Dataset,
     Document,
     Judgment,
+    OwnDataset,
     PageChunker,
     PdfDataset,
     Query,
     Reference,
     SpanQuestions,
     TableQuestions,
-    TrecQuestions,
 )
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.retrieval import RunFileRetriever, Search
@@ -99,12 +100,13 @@ def test_a_document_that_has_the_id_of_a_query_is_left_out(tmp_path, ours, their
 
 
 @forms
-def test_trec(tmp_path, ours, theirs):
-    (tmp_path / "topics.tsv").write_text(normalize(ours, "qö\tTee?\n"))
+def test_added_judgments(tmp_path, ours, theirs):
+    (tmp_path / "q.csv").write_text(normalize(ours, "id,query\nqö,Tee?\n"))
     (tmp_path / "qrels.txt").write_text(normalize(theirs, f"qö 0 {NAME} 1\n"))
-    asked = read_strictly(TrecQuestions(str(tmp_path / "topics.tsv"), str(tmp_path / "qrels.txt")), (document(ours),))
-    collection = Collection("t", asked.unit, asked.documents, asked.queries, asked.judgments)
-    assert collection.judgments[0].query_id == asked.queries[0].query_id
+    questions = TableQuestions(str(tmp_path / "q.csv"), "document", id="id")
+    corpus = SimpleNamespace(read=lambda: (document(ours),))
+    collection = OwnDataset("t", corpus, questions, qrels=str(tmp_path / "qrels.txt")).load()
+    assert collection.judgments[0].query_id == collection.queries[0].query_id
     assert Dataset.from_collection(collection, PageChunker()).coverage() == 1.0
 
 

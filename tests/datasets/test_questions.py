@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pandas as pd
 import pytest
+from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
 from read_strictly import read_strictly
@@ -29,21 +30,12 @@ from ragsweep.datasets import (
     TableCorpus,
     TableQuestions,
     TextCorpus,
-    TrecQuestions,
 )
+from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.testing import DatasetContract, QuestionsContract
 
 PAGES = [("1", "m#1", "Iron tablets."), ("2", "m#2", "Birth plan.")]
 DOCUMENTS = (Document.from_pages("m", PAGES), Document.from_pages("n.txt", [("7", "n.txt#7", "Worms. Worms.")]))
-QRELS = "1 0 m 2\n2 Q0 n.txt 1\n2 0 absent -1\n"
-TOPICS = """<top>
-<num> Number: 1
-<title> Topic: Iron &amp; tea
-<desc> Description:
-Does tea matter?
-</top>
-<top><num>2</num><title>Worms</title></top>
-"""
 
 
 def written(tmp_path, rows, name="questions.json", **settings):
@@ -205,61 +197,6 @@ def test_the_unit_says_what_is_named(tmp_path, unit, key, expected):
     asked = read_strictly(written(tmp_path, [{"query": "q", "relevant_docs": [key]}], unit=unit), DOCUMENTS)
     assert asked.judgments == (Judgment("1", expected, 1),)
     assert expected in {page.unit for document in asked.documents for page in document.pages}
-
-
-def topics(tmp_path, text=TOPICS, qrels=QRELS, **settings):
-    (tmp_path / "topics").write_text(text)
-    (tmp_path / "qrels").write_text(qrels)
-    return TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), **settings)
-
-
-@pytest.mark.parametrize("text", [TOPICS, "1\tIron & tea\n2\tWorms\n"])
-def test_topics_are_sgml_or_lines(tmp_path, text):
-    asked = read_strictly(topics(tmp_path, text), DOCUMENTS)
-    assert [(query.query_id, query.text) for query in asked.queries] == [("1", "Iron & tea"), ("2", "Worms")]
-    assert asked.judgments == (Judgment("1", "m", 2), Judgment("2", "n.txt", 1), Judgment("2", "absent", -1))
-    assert asked.unit == "document"
-
-
-def test_judgments_of_documents_that_nobody_has_stand_as_they_are_written(tmp_path):
-    """Without a corpus, a system that runs elsewhere has the documents."""
-    asked = read_strictly(topics(tmp_path), ())
-    assert asked.judgments == (Judgment("1", "m", 2), Judgment("2", "n.txt", 1), Judgment("2", "absent", -1))
-
-
-def test_the_other_fields_of_a_topic_are_kept(tmp_path):
-    first, second = read_strictly(topics(tmp_path), DOCUMENTS).queries
-    assert (first.fields, second.fields) == ((("desc", "Does tea matter?"),), ())
-
-
-def test_only_a_tag_of_topics_ends_a_field(tmp_path):
-    text = "<top>\n<num> Number: 1\n<title> dose <5 mg of <b>aspirin\n<desc> Description:\nd\n</top>\n"
-    [query] = read_strictly(topics(tmp_path, text, qrels="1 0 m 1\n"), DOCUMENTS).queries
-    assert (query.text, query.fields) == ("dose <5 mg of <b>aspirin", (("desc", "d"),))
-
-
-def test_the_fields_of_the_first_topics_of_trec_end_the_others(tmp_path):
-    text = "<top>\n<head> Tipster\n<num> Number:  051\n<dom> Domain: Economics\n<title> Topic:  Airbus\n"
-    text += "<desc> Description:\nAid.\n<smry> Summary:\nAid.\n<narr> Narrative:\nLoans.\n<con> Concept(s):\n1\n<fac>\n"
-    [query] = read_strictly(topics(tmp_path, f"{text}</fac>\n</top>\n", qrels="051 0 m 1\n"), DOCUMENTS).queries
-    assert query == Query("051", "Airbus", fields=(("desc", "Aid."), ("narr", "Loans.")))
-
-
-def test_the_query_may_be_another_field_of_a_topic(tmp_path):
-    text = TOPICS.replace("<title>Worms</title>", "<desc>Which worms?</desc>")
-    assert [each.text for each in read_strictly(topics(tmp_path, text, field="desc"), DOCUMENTS).queries] == [
-        "Does tea matter?",
-        "Which worms?",
-    ]
-
-
-def test_qrels_may_name_pages(tmp_path):
-    asked = read_strictly(topics(tmp_path, qrels="1 0 m#2 1\n", unit="page"), DOCUMENTS)
-    assert (asked.unit, asked.judgments) == ("page", (Judgment("1", "m#2", 1),))
-
-
-def test_the_same_judgment_may_be_repeated(tmp_path):
-    assert read_strictly(topics(tmp_path, qrels="1 0 m 1\n1 0 m 1\n"), DOCUMENTS).judgments == (Judgment("1", "m", 1),)
 
 
 def references(*spans, question="q", corpus="n", extra=""):
@@ -439,11 +376,30 @@ def test_the_questions_of_financebench_have_their_answers_as_a_field(real_data):
 
 @given(st.dictionaries(st.text(st.characters(categories=["L"]), min_size=1), st.integers(-5, 5), min_size=1))
 def test_written_qrels_are_read_back(tmp_path_factory, grades):
-    folder = tmp_path_factory.mktemp("any")
-    documents = tuple(Document.from_pages(name, [("1", name, "text")]) for name in grades)
-    qrels = "".join(f"1\t0\t{name}\t{grade}\n" for name, grade in grades.items())
-    asked = read_strictly(topics(folder, qrels=qrels), documents)
-    assert {judgment.unit: judgment.grade for judgment in asked.judgments} == grades
+    path = tmp_path_factory.mktemp("any") / "qrels.txt"
+    path.write_text("".join(f"1\t0\t{name}\t{grade}\n" for name, grade in grades.items()))
+    assert {judgment.unit: judgment.grade for _, judgment in read_qrels(path, "dataset.qrels")} == grades
+
+
+@pytest.mark.extra("ir_datasets")
+def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "collection").mkdir()
+    (tmp_path / "collection/ap.sgml").write_text(
+        "<DOC>\n<DOCNO> AP-1 </DOCNO>\n<TEXT>\n<P>Tea &amp; iron</P>\n</TEXT>\n</DOC>\n"
+        "<DOC>\n<DOCNO>AP-2</DOCNO>\n<TEXT>\nA plan.\n</TEXT>\n</DOC>\n"
+    )
+    (tmp_path / "topics.txt").write_text(
+        "<top>\n<num> Number: 1\n<title> Topic: Iron &amp; tea\n<desc> Description:\nd\n<narr> Narrative:\nn\n</top>\n"
+    )
+    (tmp_path / "qrels.txt").write_text("1 0 AP-1 2\n1 0 AP-2 0\n")
+    page = (PROJECT / "docs/data.md").read_text(encoding="utf-8")
+    [recipe] = [text for text in page.split("```")[1::2] if "TrecDocs" in text]
+    exec(compile(recipe.removeprefix("python\n"), "recipe", "exec"), {})
+    found = BeirDataset("mine", "mine").load()
+    assert [(each.source, each.text) for each in found.documents] == [("AP-1", "Tea & iron"), ("AP-2", "A plan.")]
+    assert [(each.query_id, each.text) for each in found.queries] == [("1", "Iron & tea")]
+    assert found.judgments == (Judgment("1", "AP-1", 2), Judgment("1", "AP-2", 0))
 
 
 @pytest.fixture
@@ -486,16 +442,6 @@ class TestTable(QuestionsContract):
     def questions(self, tmp_path):
         written(tmp_path, [{"query": "q", "relevant_docs": {"m#1": 2}, "more": 1}])
         type(self).settings = {"path": str(tmp_path / "questions.json")}
-
-
-class TestTrec(QuestionsContract):
-    component = TrecQuestions
-    documents = DOCUMENTS
-
-    @pytest.fixture(autouse=True)
-    def questions(self, tmp_path):
-        topics(tmp_path)
-        type(self).settings = {"topics": str(tmp_path / "topics"), "qrels": str(tmp_path / "qrels")}
 
 
 class TestSpans(QuestionsContract):

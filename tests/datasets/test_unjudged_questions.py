@@ -15,7 +15,6 @@ from ragsweep.datasets import (
     PageChunker,
     TableQuestions,
     TextCorpus,
-    TrecQuestions,
 )
 
 TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
@@ -29,10 +28,6 @@ FILES = {  # as people have them
     "columns.json": json.dumps({"question": TEXTS, "answer": ["dry", "here"]}, indent=1),
     "excel.tsv": f"query\tquery_type\n{TEXTS[0]}\twhat\n{TEXTS[1]}\twhere\n",
     "null.jsonl": "".join(json.dumps({"query": text, "relevant_docs": None}) + "\n" for text in TEXTS),
-}
-TOPICS = {
-    "topics.tsv": f"1\t{TEXTS[0]}\n2\t{TEXTS[1]}\n",
-    "topics.sgml": "".join(f"<top>\n<num> {n}\n<title> {text}\n</top>\n" for n, text in enumerate(TEXTS, start=1)),
 }
 GIVEN = [Judgment("1", "iron.txt", 1), Judgment("1", "tea.txt", 0), Judgment("2", "tea.txt", 1)]
 
@@ -48,35 +43,33 @@ def texts(tmp_path):
 
 
 def asked_in(path, texts):
-    is_topics = path.name in TOPICS
-    questions = TrecQuestions(str(path)) if is_topics else TableQuestions(str(path), unit="document")
-    return OwnDataset(name="own", corpus=texts, questions=questions)
+    return OwnDataset(name="own", corpus=texts, questions=TableQuestions(str(path), unit="document"))
 
 
-@pytest.mark.parametrize("name", [*FILES, *TOPICS])
+@pytest.mark.parametrize("name", FILES)
 def test_questions_without_judgments_can_be_ranked(tmp_path, texts, name):
     path = tmp_path / name
-    path.write_text({**FILES, **TOPICS}[name])
+    path.write_text(FILES[name])
     dataset = asked_in(path, texts)
     items = Dataset.from_collection(dataset.load(), PageChunker(), may_lack_judgments=True)
     assert [query.text for query in items.queries] == TEXTS
     assert not len(items.qrels.grade)
 
 
-@pytest.mark.parametrize("name", [*FILES, *TOPICS])
+@pytest.mark.parametrize("name", FILES)
 def test_judgments_are_added_to_questions_that_had_none(tmp_path, texts, name):
     path = tmp_path / name
-    path.write_text({**FILES, **TOPICS}[name])
+    path.write_text(FILES[name])
     (tmp_path / "qrels.tsv").write_text("".join("\t".join(map(str, each)) + "\n" for each in GIVEN))
     found = replace(asked_in(path, texts), qrels=str(tmp_path / "qrels.tsv")).load()
     assert sorted(found.judgments) == sorted(GIVEN)
     assert found.unjudged == ""
 
 
-@pytest.mark.parametrize("name", [*FILES, *TOPICS])
+@pytest.mark.parametrize("name", FILES)
 def test_nothing_is_measured_without_judgments(tmp_path, texts, name):
     path = tmp_path / name
-    path.write_text({**FILES, **TOPICS}[name])
+    path.write_text(FILES[name])
     with pytest.raises(DatasetError, match="so nothing can be measured; ragsweep judge") as refused:
         Dataset.from_collection(asked_in(path, texts).load(), PageChunker())
     assert "\n" not in str(refused.value)

@@ -10,7 +10,7 @@ from letters import LetterEncoder
 import ragsweep
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.timing import UNTIMED
-from ragsweep.datasets import BeirDataset, BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker, TrecQuestions
+from ragsweep.datasets import BeirDataset, BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker
 from ragsweep.datasets.formats.conversion import convert
 from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.retrieval import (
@@ -192,11 +192,6 @@ def test_other_readers_can_leave_it_out(tmp_path):
     folder = written(tmp_path)
     corpus = BeirDataset("a", str(folder)).corpus
     assert len(OwnDataset("own", corpus, BeirQuestions(str(folder))).load().left_out.documents) == 3
-    (tmp_path / "topics").write_text("".join(f"{name}\t{text}\n" for name, text in ARGUMENTS.items()))
-    (tmp_path / "qrels").write_text("".join(f"{query} 0 {document} 1\n" for query, document in QRELS.items()))
-    for rule, number in ((None, 0), ("same_id", 3)):
-        asked = TrecQuestions(str(tmp_path / "topics"), str(tmp_path / "qrels"), leave_out=rule)
-        assert len(OwnDataset("own", corpus, asked).load().left_out.documents) == number
 
 
 @pytest.mark.extra("ir_datasets")

@@ -8,7 +8,7 @@ from ragsweep.app.main import main
 
 COMMANDS = {
     "audit": [],
-    "convert": ["--to", "trec", "--out", "new"],
+    "convert": ["--to", "beir", "--out", "new"],
     "generate": ["--count", "5", "--out", "new"],
 }
 BAD = {

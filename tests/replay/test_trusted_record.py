@@ -353,18 +353,19 @@ def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypat
 @pytest.mark.usefixtures("long_work")
 def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        chosen = ["corpus=text", "corpus.path=/my/texts", "questions=trec", "questions.topics=/my/topics"]
-        own = compose("config", [*chosen, "questions.qrels=/my/qrels"])
+        chosen = ["corpus=text", "corpus.path=/my/texts", "questions=table", "questions.path=/my/questions"]
+        own = compose("config", [*chosen, "dataset.qrels=/my/qrels"])
     recorded = yaml.safe_dump(portable(OmegaConf.to_container(own, resolve=True)), sort_keys=False)
-    names = ("corpus.path", "questions.topics", "questions.qrels")
+    names = ("corpus.path", "questions.path", "dataset.qrels")
     with pytest.raises(ConfigError) as caught:
         trusted(recorded, today, {}, ())
     assert str(caught.value) == (
-        "corpus.path: found '/my/texts', questions.topics: found '/my/topics', questions.qrels: found '/my/qrels', "
-        "outside the project; say where they are here: corpus.path=PATH questions.topics=PATH questions.qrels=PATH"
+        "corpus.path: found '/my/texts', questions.path: found '/my/questions', dataset.qrels: found '/my/qrels', "
+        "outside the project; say where they are here: corpus.path=PATH questions.path=PATH dataset.qrels=PATH"
     )
     config = trusted(recorded, today, {name: f"/here/{name}" for name in names}, ())
-    assert [OmegaConf.select(config, f"dataset.{name}") for name in names] == [f"/here/{name}" for name in names]
+    places = [f"dataset.{name.removeprefix('dataset.')}" for name in names]
+    assert [OmegaConf.select(config, place) for place in places] == [f"/here/{name}" for name in names]
 
 
 @pytest.mark.parametrize(

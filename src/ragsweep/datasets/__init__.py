@@ -12,14 +12,12 @@ from ragsweep.datasets.formats.beir import BeirDataset, BeirQuestions
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
 from ragsweep.datasets.formats.corpora.no_documents import NoCorpus
 from ragsweep.datasets.formats.corpora.text_documents import TextCorpus
-from ragsweep.datasets.formats.corpora.trec_documents import TrecCorpus
 from ragsweep.datasets.formats.irds import IrDatasetsDataset
 from ragsweep.datasets.formats.own import Asked, Corpus, OwnDataset, Questions
 from ragsweep.datasets.formats.pdf import PdfDataset
 from ragsweep.datasets.formats.pdf_documents import PdfDocuments
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.datasets.formats.questions.span_questions import SpanQuestions
-from ragsweep.datasets.formats.questions.trec_topics import TrecQuestions
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.datasets.model.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference
@@ -65,6 +63,4 @@ __all__ = [
     "TableQuestions",
     "TextCorpus",
     "TokenOffsets",
-    "TrecCorpus",
-    "TrecQuestions",
 ]

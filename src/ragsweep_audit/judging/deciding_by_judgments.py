@@ -16,8 +16,8 @@ from ragsweep.core.terminal import counted
 from ragsweep.core.whole_files import write_new
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.formats.beir import HEADER
-from ragsweep.datasets.formats.questions.trec_topics import read_trec_qrels
 from ragsweep.datasets.model.dataset import Qrels
+from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
@@ -240,7 +240,7 @@ def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
         }
     if not Path(source).is_file():
         raise ConfigError(f"--from: {source} is not a file; expected judgments in TREC format, or {OF_DATASET}")
-    grades = {(each.query_id, each.unit): each.grade for each in read_trec_qrels(Path(source))}
+    grades = {(each.query_id, each.unit): each.grade for _, each in read_qrels(Path(source), "--from")}
     known = {query.query_id for query in items.queries}, set(items.units)
     if not any(query in known[0] and unit in known[1] for query, unit in grades):
         raise ConfigError(f"--from: {source} judges none of the queries and {items.unit}s of {items.name}")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterable
-
-from ragsweep.core.errors import DatasetError
 
 QUERY_TYPE = "query_type"  # the field of the types of queries; a file need not have it
 LARGEST_GRADE = 10**9  # gains of higher grades are not exact
 LARGEST_WHOLE = 2**53  # above it, numbers with decimals are not exact
 GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as 1.0 if some are missing
-CDATA = re.compile(r"<!\[CDATA\[|\]\]>")  # around text that is taken as it is
 NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and line ends
 # Names that pandas gives to the numbers of its rows, once they are written as a column and read again.
 ROW_NUMBERS = re.compile(r"Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")
@@ -78,19 +74,3 @@ def flaw_of_name(name: object) -> str | None:
     if NOT_IN_NAMES.search(name):
         return "contains a control character or a line end"
     return flaw_of_text(name)
-
-
-def without_entities(text: str, where: str) -> str:
-    """A text of SGML or XML with its entities replaced, such as `&amp;`, and without the marks of CDATA.
-
-    Args:
-        text: The text.
-        where: Its place, for error messages.
-
-    Raises:
-        DatasetError: An entity is a number of thousands of digits.
-    """
-    try:
-        return html.unescape(CDATA.sub("", text) if "<![CDATA[" in text else text)
-    except ValueError as error:
-        raise DatasetError(f"{where}: an entity is a number with thousands of digits") from error
