@@ -28,8 +28,8 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # The most lines that the Python files of a room may have, with blank ones and comments. Who shrinks a room lowers its
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
-    "testing": 1265,
-    "app": 2129,
+    "testing": 1266,
+    "app": 2133,
     "mlflow": 200,
     "production": 966,
     "replay": 1230,
@@ -38,20 +38,20 @@ BUDGETS = {
     "sweeps": 2845,
     "tasks": 6986,
     "retrieval": 5816,
-    "models": 4514,
-    "datasets": 7524,
+    "models": 4426,
+    "datasets": 7017,
     "text": 1008,
     "statistics": 2818,
     "config": 1381,
     "store": 756,
     "core": 2464,
-    "ragsweep": 477,  # what lies beside its rooms
+    "ragsweep": 481,  # what lies beside its rooms
     "hydra_plugins": 270,
-    "ragsweep_answers": 8233,
+    "ragsweep_answers": 8195,
     "ragsweep_audit": 4804,
     "ragsweep_engines": 3917,
-    "ragsweep_generate": 1757,
-    "tests": 58784,
+    "ragsweep_generate": 1738,
+    "tests": 58408,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -25,6 +25,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable
 from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import say_once
+from ragsweep.models.language.budget import say_spent
 from ragsweep.models.language.endpoint_user import EndpointUser
 from ragsweep.store.code import digest_of_code
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
@@ -198,7 +199,10 @@ class Experiment:
 
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if a metric that takes part in the decision was not."""
-        measurement = self._measured_as_often_as_asked()
+        try:
+            measurement = self._measured_as_often_as_asked()
+        finally:
+            say_spent()
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
         for metric in self.task.metrics_of_some if isinstance(self.task, MeasuresSome) else ():

@@ -99,7 +99,3 @@ class CostsMoney(Capability, Protocol):
     """A generator whose requests may cost money."""
 
     paid_model: PaidModel | None  # the model that it asks, if that costs money
-
-    def estimate_of(self, requests: Sequence[Request]) -> str:
-        """What these requests will cost, as a line; empty if nothing."""
-        ...

@@ -94,11 +94,6 @@ class LanguageModelGenerator:
         """
         return self.language_model.ask_each(requests, self._draft, self._asking)
 
-    def estimate_of(self, requests: Sequence[Request]) -> str:
-        """What drafts will cost; empty if nothing."""
-        cost = self.paid_model.estimate(requests, self._draft, self._asking) if self.paid_model else None
-        return cost.line if cost and cost.planned else ""
-
     @property
     def paid_model(self) -> PaidModel | None:
         """The model if it costs money."""
@@ -108,7 +103,7 @@ class LanguageModelGenerator:
     def _asking(self) -> Asking:
         assert self.max_tokens is not None  # since __post_init__
         unusable = Unusable("generator.max_tokens", self.max_tokens)  # of all batches, which may be small
-        return Asking("generator", self.max_tokens, "question", _fields, announce=False, unusable=unusable)
+        return Asking("generator", self.max_tokens, "question", _fields, unusable=unusable)
 
     def _draft(self, request: Request, model: LanguageModel) -> Draft:
         if self.about == "sentence":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from ragsweep.store.code import kind_of
 from ragsweep_generate.draft_checks import CHECKS, Accepted, Checker, Rejected
 from ragsweep_generate.drafts import (
     UNANSWERABLE,
-    CostsMoney,
     Draft,
     DraftsAgain,
     Generator,
@@ -128,14 +126,6 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
     repeats = generator.repeats if isinstance(generator, DraftsAgain) else 1
     answerable = _Wish(types_of(generator, plan), plan.count - plan.out_of_scope, "questions")
     wishes = [answerable, _Wish((UNANSWERABLE,), plan.out_of_scope, "out-of-scope questions")]
-    if isinstance(generator, CostsMoney):
-        first = [each for wish in wishes for each in islice(_requests(sources, wish.types, repeats), wish.number)]
-        if line := generator.estimate_of(first):
-            most = sum(plan.most_drafts for wish in wishes if wish.number)
-            again = (
-                f"; where drafts fail a check, others are asked for, up to {most:,} drafts in place of {len(first):,}"
-            )
-            print(f"{line}{again}", file=sys.stderr)
     for wish in wishes:
         drafts = _Drafts(generator, _requests(sources, wish.types, repeats), plan.most_drafts)
         _take(wish, drafts, checker, outcome)

@@ -4,7 +4,6 @@ import gzip
 import json
 import logging
 import os
-import re
 import resource
 import signal
 import sqlite3
@@ -34,14 +33,14 @@ from ragsweep.core.project import PROJECT as PROJECT_FOLDER
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.terminal import one_line
 from ragsweep.models.language import endpoint_user, kept, sending
+from ragsweep.models.language.budget import say_spent
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
 from ragsweep_answers import PLUGIN
 from ragsweep_answers.answering import LanguageModelAnswerer
-from ragsweep_answers.answering.asking import announce
 from ragsweep_answers.answering.question import Answer
-from ragsweep_answers.answering.reasoning import DirectReasoning, TreeOfThoughts
+from ragsweep_answers.answering.reasoning import DirectReasoning
 
 pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
@@ -749,62 +748,34 @@ def test_without_a_store_the_error_says_that_nothing_was_kept(server, answerer):
     assert "nothing was kept (store.enabled=false)" in failure(with_settings(answerer, store=Store("", enabled=False)))
 
 
-def test_the_cost_is_printed_before_the_first_request(server, answerer, printed):
-    seen = []
-
-    def look(prompt, times):
-        seen.append(printed())
-        return answer()
-
-    server.reply = look
-    asked = with_settings(answerer, max_tokens=50, price_in=2e6, price_out=1e6, concurrency=1)
-    announce((asked, {"all": questions(3)}))
-    asked.answer(questions(3))
-    tokens = 3 * (len("Answer." + "Is this question 0?") // 4)
-    tokens = 2 * tokens + 3 * (50 + 50)  # each is sent once more with its response and what is wrong with it
-    expected = f"about {tokens} tokens in and at most 300 out, at the given prices about {2 * tokens + 300:.2f}\n"
-    assert seen[0].startswith(f"model: at most 6 requests to {server.url} (3 of them only for ")
-    assert seen[0].endswith(expected)
-
-
-def test_the_cost_is_that_of_what_is_not_kept(answerer, printed):
-    announce((answerer, {"all": questions(2)}))
-    assert "at most 4 requests" in printed()
-    answerer.answer(questions(2))
-    announce((answerer, {"all": questions(3)}))
-    assert "at most 2 requests to" in printed()
-    answerer.answer(questions(3))
-    announce((answerer, {"all": questions(3)}))
+def test_what_was_spent_is_said_in_one_line(server, answerer, printed):
+    say_spent()  # of other tests
+    printed()
+    priced = with_settings(answerer, price_in=2e6, price_out=1e6)
+    priced.answer(questions(2))
+    priced.answer(questions(3))
+    say_spent()
+    tokens_in, tokens_out = 3 * TOKENS_IN, 3 * TOKENS_OUT
+    spent = f"{tokens_in} tokens in and {tokens_out} out, at the given prices {2 * tokens_in + tokens_out:.2f}"
+    assert printed() == f"model: 3 requests to {server.url}, {spent}\n"
+    priced.answer(questions(3))
+    say_spent()
     assert printed() == ""
 
 
-def test_the_cost_of_several_parts_is_one_line_in_which_a_request_of_both_counts_once(server, answerer, printed):
-    parts = {"one": questions(3), "other": questions(5)}
-    announce((answerer, parts))
-    assert printed().startswith(f"model: at most 10 requests to {server.url} (5 of")
-    announce((with_settings(answerer, store=Store("", enabled=False)), parts))
-    assert printed().startswith("model: at most 16 requests")
+def test_work_runs_once_for_each_item_and_needs_no_key_for_what_is_kept(answerer, monkeypatch):
+    answerer.answer(questions(2))
+    monkeypatch.delenv("OPENAI_API_KEY")
+    asked = []
 
+    def work(question, model):
+        asked.append(question)
+        return answerer._answer(question, model)
 
-@pytest.mark.parametrize("content", ["prose", None, '{"answer": "B", "confidence": 85}'])
-def test_no_more_requests_are_sent_than_announced(server, answerer, printed, content):
-    """Where no request fails; prose and nothing are asked for again, once."""
-    server.reply = lambda prompt, times: completion(content)
-    announce((answerer, {"all": questions(4)}))
-    announced = int(re.search("at most ([0-9]+) requests", printed())[1])
-    answerer.answer(questions(4))
-    assert announced == 8
-    assert len(server.requests) == (4 if content and "85" in content else announced)
-
-
-def test_the_branches_of_a_tree_are_announced_each(server, answerer, printed):
-    """Three questions, each with two branches, two ratings of these, a step, its rating, and the answer."""
-    asked = with_settings(answerer, reasoning=TreeOfThoughts())
-    server.reply = lambda prompt, times: completion(f"Words about {digest(prompt)}")
-    announce((asked, {"all": questions(3)}))
-    announced = int(re.search("at most ([0-9]+) requests", printed())[1])
-    asked.answer(questions(3))
-    assert len(server.requests) == announced == 3 * (2 + 2 + 1 + 1 + 2)
+    found = answerer.language_model.ask_each(questions(2), work, answerer._asking)
+    assert letters(each for each, _ in found) == ["B"] * 2
+    assert len(asked) == 2
+    assert "OPENAI_API_KEY" in failure(answerer, number=3)
 
 
 # The key

@@ -82,7 +82,7 @@ def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded(ask, serve
     assert Counter(request["seed"] for request in server.requests) == dict.fromkeys(range(REPEATS), len(CASES))
     left_out, asked = err.splitlines()
     assert left_out.startswith("pages without text")
-    assert f"at most {2 * REPEATS * len(CASES)} requests" in asked  # each is sent again if it brings no JSON
+    assert f"model: {REPEATS * len(CASES)} requests to {server.url}, " in asked
     [run] = ask.application.runs()
     folder, facts = results(ask.application, run)
     by_repeat, per_query = pd.read_csv(folder / "by_repeat.csv"), pd.read_csv(folder / "per_query.csv")

@@ -74,7 +74,7 @@ def method(self, *others): ...
         ("rank", "silence", "silences"),
         ("rank", "learn_from_judgement", "learn_from_judgments"),
         ("rewrite", "without_effects", "without_effect"),
-        ("encode", "announces", "announce"),
+        ("encode", "pieces", "piece"),
         ("encode", "fingreprint", "fingerprint"),
         ("rerank", "candidate", "candidates"),
         ("fuse", "normalization", "normalisation"),

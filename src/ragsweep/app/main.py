@@ -28,6 +28,7 @@ from ragsweep.core.terminal import (
     shortened,
     with_lost_output,
 )
+from ragsweep.models.language.budget import say_spent
 from ragsweep.tracking.address import check_arguments
 
 COMMANDS = {
@@ -160,7 +161,10 @@ def _status_of(name: str) -> int:
     try:
         check_arguments(sys.argv[1:])  # first: another error could repeat a password
         run: Callable[[], int] = resolve_name(commands()[name].main)
-        return with_lost_output(run())
+        try:
+            return with_lost_output(run())
+        finally:
+            say_spent()
     except KeyboardInterrupt:
         return interrupted()
     except Exception as error:

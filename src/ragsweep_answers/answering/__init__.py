@@ -2,7 +2,7 @@
 
 from ragsweep.models.language.language_model import Exchange
 from ragsweep_answers.answering.answer_checks import answer
-from ragsweep_answers.answering.asking import announce, ask_apart
+from ragsweep_answers.answering.asking import ask_apart
 from ragsweep_answers.answering.evidence_answerer import EvidenceAnswerer
 from ragsweep_answers.answering.language_model_answerer import LanguageModelAnswerer
 from ragsweep_answers.answering.question import Answer, Answerer, Evidence, Question
@@ -17,7 +17,6 @@ __all__ = [
     "LanguageModelAnswerer",
     "Question",
     "RecordedAnswerer",
-    "announce",
     "answer",
     "ask_apart",
 ]

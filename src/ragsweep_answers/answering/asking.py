@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.digest import digest
 from ragsweep.core.timing import asked_anew, timed
-from ragsweep.models.language.cost import total
 from ragsweep.retrieval.copies import fresh
 from ragsweep_answers.answering.answer_checks import answer
-from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question, StatesCost
+from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question
 
 ID_LENGTH = 16
 
@@ -55,29 +53,6 @@ def timed_alone(answerer: Answerer, questions: Sequence[Question], part: str) ->
     one = fresh(answerer)
     with asked_anew():
         return timed(lambda row: answer(one, [asked[row]]), len(asked))
-
-
-def is_paid(answerer: Answerer, questions: Sequence[Question]) -> bool:
-    """Whether answers to these questions cost money."""
-    return isinstance(answerer, StatesCost) and answerer.cost_of(questions) is not None
-
-
-def announce(*asked: tuple[Answerer, Mapping[str, Sequence[Question]]]) -> None:
-    """Print once what answering several parts will cost, if the answerer states it and is not free.
-
-    Args:
-        asked: What will be asked, as by `ask_apart`, and what it will be asked, by the names of the parts; for each
-            repeat.
-    """
-    costs = [
-        fresh(answerer).cost_of(_hidden(questions, part)[1])
-        for answerer, parts in asked
-        if isinstance(answerer, StatesCost)
-        for part, questions in parts.items()
-    ]
-    cost = total(each for each in costs if each is not None)
-    if cost and cost.planned:
-        print(cost.line, file=sys.stderr)
 
 
 def _hidden(questions: Sequence[Question], part: str) -> tuple[dict[str, Question], list[Question]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragsweep.core.terminal import counted, one_line, shortened
-from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.language_model import (
     Asking,
     LanguageModel,
@@ -51,7 +50,7 @@ class LanguageModelAnswerer:
         object.__setattr__(self, "max_tokens", most)
 
     def answer(self, questions: Sequence[Question]) -> list[Answer]:
-        """An answer for each question, in the same order. `announce` says before what that costs.
+        """An answer for each question, in the same order.
 
         If a prompt is longer than the model's context, the last passages of the question are left out, with a warning.
 
@@ -71,16 +70,16 @@ class LanguageModelAnswerer:
             )
         return [answer for answer, _ in answered]
 
-    def cost_of(self, questions: Sequence[Question]) -> Cost | None:
-        """What answers will cost; None if nothing."""
-        model = self.language_model
-        return model.estimate(questions, self._answer, self._asking) if isinstance(model, PaidModel) else None
+    @property
+    def paid(self) -> bool:
+        """Whether answers cost money."""
+        return isinstance(self.language_model, PaidModel)
 
     @property
     def _asking(self) -> Asking:
         assert self.max_tokens is not None  # since __post_init__
         go_on = "start again with tracking.resume=true"
-        return Asking("answerer", self.max_tokens, "answer", _fields, announce=False, go_on=go_on)
+        return Asking("answerer", self.max_tokens, "answer", _fields, go_on=go_on)
 
     def _answer(self, question: Question, model: LanguageModel) -> tuple[Answer, str]:
         """The answer, and why passages were left out; empty if none were."""

@@ -10,7 +10,6 @@ from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RagsweepError
 from ragsweep.core.timing import UNKNOWN, Circumstances
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.language_model import Exchange, LanguageModel
 
 
@@ -131,15 +130,10 @@ class AnswersSome(Capability, Protocol):
 
 @offered_with("answer")
 @runtime_checkable
-class StatesCost(Capability, Protocol):
-    """An answerer that may be paid for, and knows before what it will cost."""
+class SaysIfPaid(Capability, Protocol):
+    """An answerer that may be paid for: it is not asked again only to measure how long that takes."""
 
-    def cost_of(self, questions: Sequence[Question]) -> Cost | None:
-        """What answers to these questions will cost; None if nothing.
-
-        It is asked as `answer` is: a fresh copy for each evidence.
-        """
-        ...
+    paid: bool  # whether answers cost money
 
 
 class Reasoning(Protocol):

@@ -6,7 +6,8 @@ from typing import Literal
 
 from ragsweep.core.timing import noting, put_together
 from ragsweep_answers.answering import Answerer
-from ragsweep_answers.answering.asking import is_paid, timed_alone
+from ragsweep_answers.answering.asking import timed_alone
+from ragsweep_answers.answering.question import SaysIfPaid
 from ragsweep_answers.measuring.answered import Answered
 from ragsweep_answers.measuring.scores import AnswerTimes
 
@@ -37,7 +38,7 @@ def answer_times(
     kept = AnswerTimes(ms, taken._replace(queries=sum(each.queries for each in timed)) if taken.machines else taken)
     if latency == "kept":
         return kept
-    if is_paid(answerer, answered.questions):
+    if isinstance(answerer, SaysIfPaid) and answerer.paid:
         return kept._replace(notice=PAID)
     with noting() as noted:
         again = timed_alone(answerer, answered.questions, "latency")

@@ -27,7 +27,7 @@ from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
-from ragsweep_answers.answering import Answer, Answerer, Question, announce, answer, ask_apart
+from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
 from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring import answer_sentences as words
@@ -169,9 +169,8 @@ class AnswersTask:
         return self.measure_repeats([(self, items)])[0]
 
     def measure_repeats(self, repeats: Sequence[tuple[AnswersTask, Dataset]]) -> list[Measurement]:
-        """The same for each repeat, after what all of them will cost."""
+        """The same for each repeat."""
         plans = [task._planned(items, task._source, *task._controls(items)) for task, items in repeats]
-        announce(*(task._asks(items, plan) for (task, items), plan in zip(repeats, plans, strict=True)))
         return [task._measure(items, plan) for (task, items), plan in zip(repeats, plans, strict=True)]
 
     def _measure(self, items: Dataset, asked_of: Planned) -> Measurement:
@@ -191,7 +190,6 @@ class AnswersTask:
         row = find(query, items.queries)
         asked = questions(items, contexts(items, self._source, self._rank(items, self._source), self.k, self._level))
         asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
-        announce((self.answerer, {query: asks}))
         units = frozenset(items.units[unit] for unit in relevant_units(items, self._level)[row])
         given = self._ask(items, asks, self._source)[row if self._recorded else 0]
         [question] = with_own_evidence(items, [asked[row]], [given])
@@ -246,10 +244,6 @@ class AnswersTask:
             own, groups = with_own_evidence(its, asked, given), Groups.named([query.group for query in its.queries])
             answered[source] = Answered(its.cases, own, given, source, groups, self.confidence_threshold)
         return [answered[source] for source in asked_of.sources]
-
-    def _asks(self, items: Dataset, plan: Planned) -> tuple[Answerer, dict[str, Sequence[Question]]]:
-        """The answerer, and what it will be asked, by the digest of the kind of evidence."""
-        return self.answerer, {digest([items.digest, source]): asked for source, asked in plan.asked_of.items()}
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""

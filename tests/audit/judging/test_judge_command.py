@@ -169,7 +169,6 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
         assert len(server.requests) == asked > 0
     with pytest.raises(RagsweepError, match="was begun with guesses of another language model"):
         judge(*source, "--guess", *[each.replace("model=m", "model=other") for each in model])
-    assert f"at most {asked} requests to {server.url}" in said
     record = json.loads((tmp_path / "simulated.decision.json").read_text())["judged"]["guesses"]
     lines = [json.loads(line) for line in (tmp_path / "simulated.jsonl").read_text().splitlines()]
     guesses = {

@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import re
 import signal
 import struct
 import subprocess
@@ -24,6 +23,7 @@ from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.timing import without_timing
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
+from ragsweep.models.language.budget import say_spent
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -300,20 +300,12 @@ def test_of_a_long_text_only_the_beginning_is_sent(encoder, server, capfd):
     found = cut.encode(texts, "passage")
     assert server.requests[-1]["input"] == ["tea" * 10, "iron"]
     np.testing.assert_array_equal(found, encoder.encode(["tea" * 10, "iron"], "passage"))
-    cut.announce(texts, "passage")
-    assert "; of 1 text only the first 30 characters" in capfd.readouterr().err
+    assert "encoder.truncate=30: only the beginning of longer texts is sent" in capfd.readouterr().err
 
 
-def test_the_announced_cost_includes_the_prompts(encoder, server, capfd):
-    prompted = replace(encoder, prompts={"query": "ask: "}, truncate=LIMIT, price_in=1e6)
-    texts = ["tea" * 9, "iron" * 4]
-    prompted.encode(texts, "query")
-    sent = server.requests[-1]["input"]
-    assert sent == ["ask: " + "tea" * 8 + "t", "ask: " + "iron" * 4]
-    prompted.announce(texts, "query")
-    said = capfd.readouterr().err
-    tokens = sum(len(text) // 4 for text in sent)
-    assert f"about {tokens} tokens, at the given price {tokens}.00; of 1 text only the first 25 characters" in said
+def test_a_prompt_is_cut_with_its_text(encoder, server):
+    replace(encoder, prompts={"query": "ask: "}, truncate=LIMIT).encode(["tea" * 9, "iron" * 4], "query")
+    assert server.requests[-1]["input"] == ["ask: " + "tea" * 8 + "t", "ask: " + "iron" * 4]
 
 
 def test_a_cut_that_leaves_only_the_prompt_is_refused(encoder):
@@ -323,22 +315,18 @@ def test_a_cut_that_leaves_only_the_prompt_is_refused(encoder):
         replace(encoder, prompts=prompts, truncate=5)
 
 
-def test_what_is_encoded_is_announced_with_its_prompt(encoder, store, capfd):
-    embed(replace(encoder, prompts={"query": "q" * 400}), store, ["iron"], "query")
-    assert "about 101 tokens" in capfd.readouterr().err
-
-
-def test_all_requests_are_announced_those_that_take_the_time_too(encoder, server, store, capfd):
+def test_all_requests_are_counted_those_that_take_the_time_too(encoder, server, store, capfd):
     queries = [f"query {number}" for number in range(9)]
     embed(encoder, store, queries, "query")
     encoding_ms(encoder, store, queries)
-    announced = [int(each) for each in re.findall(r"(\d+) requests? to", capfd.readouterr().err)]
-    assert announced == [3, 10]
-    assert sum(announced) == len(server.requests)
+    say_spent()
+    assert f"model: {len(server.requests)} requests to {server.url}" in capfd.readouterr().err
+    assert len(server.requests) == 3 + 10
     encoding_ms(encoder, store, queries)
     with without_timing():
         encoding_ms(encoder, store, queries[1:])
-    assert capfd.readouterr().err == ""
+    say_spent()
+    assert server.url not in capfd.readouterr().err
 
 
 def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):
@@ -392,13 +380,18 @@ def test_the_store_keeps_embeddings_and_each_text_is_sent_once(encoder, server, 
     assert len(asked(server)) == 11
 
 
-def test_the_cost_is_printed_once_before_the_first_request(encoder, server, store, capfd):
-    texts = [f"{number} " + "x" * 98 for number in range(100)]
-    embed(replace(encoder, price_in=1000, concurrency=2), store, texts, "passage")
-    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("model: ")]
-    assert lines == [f"model: 25 requests to {server.url} for 100 texts, about 2,500 tokens, at the given price 2.50"]
-    embed(encoder, store, texts, "passage")
-    assert "model: " not in capfd.readouterr().err
+def test_what_was_spent_is_said_in_one_line(encoder, server, store, capfd):
+    priced, texts = replace(encoder, price_in=1000, concurrency=2), [f"{number} tea" for number in range(100)]
+    embed(priced, store, texts, "passage")
+    say_spent()
+    lines = [line for line in capfd.readouterr().err.splitlines() if server.url in line]
+    tokens = priced.spent
+    assert lines == [
+        f"model: 25 requests to {server.url}, {tokens:,} tokens in and 0 out, at the given prices {tokens / 1000:.2f}"
+    ]
+    embed(priced, store, texts, "passage")
+    say_spent()
+    assert server.url not in capfd.readouterr().err
 
 
 def test_the_limit_on_tokens_keeps_what_was_paid_for_and_a_new_start_goes_on(encoder, server, store, monkeypatch):

@@ -167,13 +167,6 @@ def test_a_run_without_a_store_pays_once(model, server):
     assert len(server.requests) == 1
 
 
-def test_the_cost_is_printed_first(model, server, capfd):
-    HypotheticalPassage(replace(model, price_in=1, price_out=10)).expand(TABLETS, SPARSE)
-    printed = capfd.readouterr().err
-    assert f"model: at most 1 request to {server.url}" in printed
-    assert "256 out, at the given prices about 0.00" in printed
-
-
 def test_the_limit_on_tokens_is_one_line(model):
     with pytest.raises(ModelError, match=r"^language_model\.max_tokens_total: .* tokens are spent"):
         HypotheticalPassage(replace(model, max_tokens_total=100)).expand(TABLETS, SPARSE)

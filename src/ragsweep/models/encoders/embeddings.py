@@ -16,9 +16,9 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import is_timing, sample, timed, with_circumstances
+from ragsweep.core.timing import sample, timed, with_circumstances
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
-from ragsweep.models.encoders.encoder_capabilities import AnnouncesTexts, EncodesInPieces
+from ragsweep.models.encoders.encoder_capabilities import EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.models.encoders.reduction import shortened, unreduced
 from ragsweep.models.encoders.similarity import by_dot
@@ -54,8 +54,8 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
     there. The result is that of one fresh encoding if an embedding depends on its text alone.
 
     Args:
-        encoder: Is asked for what is missing, for no text twice. One that is paid for has `announce(texts, role)`,
-            which says first what that costs, and `piece`, the number of texts that are encoded before they are kept.
+        encoder: Is asked for what is missing, for no text twice. One that is paid for has `piece`, the number of
+            texts that are encoded before they are kept.
         store: Keeps an entry a corpus, under a stage of the encoder's own.
         texts: Passages or queries; the same text may be there several times.
         role: Which of the two.
@@ -83,8 +83,6 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
             if not len(missing):
                 break
         size = encoder.piece if isinstance(encoder, EncodesInPieces) else ENCODED_AT_ONCE
-        if isinstance(encoder, AnnouncesTexts) and len(missing):
-            encoder.announce([texts[row] for row in missing], role)
         with progress(f"encoding {counted(len(missing), role)}", len(missing)) as shown:
             for start in range(0, len(missing), size):
                 piece = [texts[row] for row in missing[start : start + size]]
@@ -119,8 +117,6 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     encoder, texts = prompted_for(unreduced(encoder), "query"), [queries[row] for row in sample(len(queries))]
 
     def build() -> Arrays:
-        if isinstance(encoder, AnnouncesTexts) and is_timing():
-            encoder.announce([*texts[:1], *texts], "query", to_time=True)  # with the one that warms up
         return with_circumstances(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
 
     return get_timed(store, "encoding", [identity(encoder), digest_texts(texts)], build)["ms"]

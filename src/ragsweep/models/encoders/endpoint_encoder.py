@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.core.limits import Between
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.progress import progress
-from ragsweep.core.terminal import counted, one_line, shortened
+from ragsweep.core.terminal import counted, one_line, say_once, shortened
 from ragsweep.models.encoders.embedding_rows import read_rows
 from ragsweep.models.encoders.embeddings import has_kept
 from ragsweep.models.encoders.encoder import Embeddings, Role
@@ -97,19 +96,6 @@ class OpenAIEncoder(EndpointUser, Prompted):
         """How many texts are encoded before they are kept."""
         return self.batch_size * self.concurrency
 
-    def announce(self, texts: Sequence[str], role: Role, *, to_time: bool = False) -> None:
-        """Print what encoding these texts, with the prompt for the role, will cost; `to_time`: one at a time."""
-        prompt = self.prompt(role)
-        read = None if self.truncate is None else self.truncate - len(prompt)  # of a text, in characters
-        cut = sum(len(text) > (read or len(text)) for text in texts)
-        tokens = sum(tokens_of(prompt + text[:read]) for text in texts)
-        requests = len(texts) if to_time else -(-len(texts) // self.batch_size)
-        price = "" if self.price_in is None else f", at the given price {tokens * self.price_in / 1e6:.2f}"
-        why = "to measure what one takes" if to_time else f"for {counted(len(texts), 'text')}"
-        asked = f"{counted(requests, 'request')} to {self.url} {why}"
-        begins = f"; of {counted(cut, 'text')} only the first {read:,} characters" if cut else ""
-        print(f"{self.model}: {asked}, about {tokens:,} tokens{price}{begins}", file=sys.stderr)
-
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role.
 
@@ -118,6 +104,8 @@ class OpenAIEncoder(EndpointUser, Prompted):
             EncoderError: It returned embeddings of different dimensions.
         """
         texts = [self.prompt(role) + text for text in texts]
+        if self.truncate is not None and max(map(len, texts), default=0) > self.truncate:
+            say_once(f"encoder.truncate={self.truncate}: only the beginning of longer texts is sent to {self.model}")
         starts = range(0, len(texts), self.batch_size)
         batches = {start: texts[start : start + self.batch_size] for start in starts}
         kind = Kind("embeddings", _most_tokens, self._read, largest_mb=1 + self.batch_size // TEXTS_PER_MB)

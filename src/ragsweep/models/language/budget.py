@@ -1,9 +1,12 @@
-"""A limit on the tokens that an endpoint is paid for, shared by the threads that ask it."""
+"""A limit on the tokens that an endpoint is paid for, and what was paid, shared by the threads that ask it."""
 
 from __future__ import annotations
 
+import sys
 from functools import cache
-from threading import Condition
+from threading import Condition, Lock
+
+from ragsweep.core.terminal import counted
 
 
 class Spent(Exception):  # noqa: N818 - no request has failed
@@ -59,3 +62,56 @@ def budget_of(start: str, limit: int | None) -> Budget:
     """
     del start  # distinguishes the budgets
     return Budget(limit)
+
+
+class Bill:
+    """Counts what a model was paid for since it was last said.
+
+    Attributes:
+        model: Its name.
+        url: The address of its endpoint.
+        prices: Of a million tokens of prompts and of responses; None if one is not given.
+    """
+
+    def __init__(self, model: str, url: str, prices: tuple[float, float] | None) -> None:
+        self.model, self.url, self.prices = model, url, prices
+        self._requests = self._tokens_in = self._tokens_out = 0
+        self._lock = Lock()
+
+    def add(self, tokens_in: int, tokens_out: int) -> None:
+        """Count a request."""
+        with self._lock:
+            self._requests += 1
+            self._tokens_in += tokens_in
+            self._tokens_out += tokens_out
+
+    def line(self) -> str:
+        """What was paid for since this was last called; empty if that is nothing."""
+        with self._lock:
+            requests, tokens_in, tokens_out = self._requests, self._tokens_in, self._tokens_out
+            self._requests = self._tokens_in = self._tokens_out = 0
+        if not requests:
+            return ""
+        sent = f"{self.model}: {counted(requests, 'request')} to {self.url}"
+        line = f"{sent}, {tokens_in:,} tokens in and {tokens_out:,} out"
+        if self.prices is None:
+            return line
+        price_in, price_out = self.prices
+        return f"{line}, at the given prices {(tokens_in * price_in + tokens_out * price_out) / 1e6:.2f}"
+
+
+_bills: list[Bill] = []
+
+
+@cache
+def bill_of(model: str, url: str, prices: tuple[float, float] | None) -> Bill:
+    """The bill of a model in this process."""
+    bill = Bill(model, url, prices)
+    _bills.append(bill)
+    return bill
+
+
+def say_spent() -> None:
+    """Print a line for each model that was paid for something since this was last called."""
+    for line in filter(None, [bill.line() for bill in _bills]):
+        print(line, file=sys.stderr)

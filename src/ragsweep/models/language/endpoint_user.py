@@ -14,7 +14,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import advance
 from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
-from ragsweep.models.language.budget import Budget, Spent, budget_of
+from ragsweep.models.language.budget import Bill, Budget, Spent, bill_of, budget_of
 from ragsweep.models.language.endpoint_access import Access, access_of, check_access, check_headers
 from ragsweep.models.language.language_model import Item, Result, Stopped
 from ragsweep.models.language.likely_keys import likely_key, texts_in
@@ -50,7 +50,7 @@ class EndpointUser:
         concurrency: The most requests at a time, in each process.
         timeout_s: The most seconds that a response may take.
         retries: How often a request is sent again after a failure that may pass.
-        price_in: Price of a million tokens of prompts, for the estimate.
+        price_in: Price of a million tokens of prompts, for the line of what was spent.
     """
 
     group: ClassVar[str]
@@ -122,6 +122,16 @@ class EndpointUser:
     def _budget(self) -> Budget:
         return budget_of(sweep_id(), self.max_tokens_total)
 
+    @property
+    def _bill(self) -> Bill:
+        prices = None if self.price_in is None or self._price_out is None else (self.price_in, self._price_out)
+        return bill_of(self.model, self.url, prices)
+
+    @property
+    def _price_out(self) -> float | None:
+        """Price of a million tokens of responses; of embeddings there are none."""
+        return 0.0
+
     def check_keys(self, store: Store) -> None:
         """Raise `ModelError` if a key is missing, unless something is kept, which may be all that is needed."""
         try:
@@ -149,10 +159,10 @@ class EndpointUser:
             kind: Of the requests.
             after_failure: What becomes of the rest, and how to go on; the end of an error message.
         """
-        budget = self._budget
         endpoint = Endpoint(
             self.url,
-            *(self._access(), self.timeout_s, self.retries, budget),
+            *(self._access, self.timeout_s, self.retries, self._budget),
+            bill=self._bill,
             kind=kind,
             group=self.group,
             api_version=self.api_version,

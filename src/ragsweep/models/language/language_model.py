@@ -10,7 +10,6 @@ from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNKNOWN, Circumstances
-from ragsweep.models.language.cost import Cost
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.unusable import Unusable
 
@@ -89,7 +88,6 @@ class Asking:
         returns: What the JSON is called that the model returns.
         fields: Returns the fields of that JSON, as pydantic is slow to import; None to get texts only.
         start_will_do: Whether a text that was cut off can be used.
-        announce: Whether to print what will be asked and what that costs, if it costs anything.
         go_on: How to go on after a failure.
         item: What an item is, for messages.
         limit: The setting of `max_tokens`, for messages; empty is that of the group.
@@ -101,7 +99,6 @@ class Asking:
     returns: str = ""
     fields: Callable[[], type[BaseModel]] | None = None
     start_will_do: bool = False
-    announce: bool = True
     go_on: str = "start again"
     item: str = "question"
     limit: str = ""
@@ -167,7 +164,7 @@ class Model(Protocol):
     def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order; it asks the model about one item.
 
-        `work` may run in several threads, and more than once for an item.
+        `work` may run in several threads.
         """
         ...
 
@@ -200,10 +197,6 @@ class PaidModel(Model, Capability, Protocol):
     spent: int
     price_in: float | None
     price_out: float | None
-
-    def estimate(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> Cost:
-        """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""
-        ...
 
 
 def most_tokens(model: Model, given: int | None, usual: int, group: str) -> int:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from ragsweep.config.run_settings import MOST_REPEATS, Seed
-from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import Circumstances
-from ragsweep.models.language.chat import CHAT, TOKEN_LIMITS, is_response, prompt_tokens
-from ragsweep.models.language.cost import Cost, PlannedRequest, sent
+from ragsweep.models.language.chat import CHAT, TOKEN_LIMITS, is_response
 from ragsweep.models.language.endpoint_model import Ask, EndpointModel, Response, response_format
 from ragsweep.models.language.endpoint_user import EndpointUser, Price
 from ragsweep.models.language.kept import KeptResponses
@@ -29,9 +26,6 @@ from ragsweep.models.language.unusable import Unusable
 from ragsweep.models.language.writing import is_refusal
 from ragsweep.store.stage_store import NO_STORE, Store
 
-# Stands for a response that is not kept yet.
-NOTHING = {"text": "", "refused": True, "cause": Cause.REFUSED, "tokens_in": None, "tokens_out": None, "time_ms": 0}
-NAME = 8  # letters that tell such responses apart
 Request = dict[str, Any]
 
 
@@ -52,7 +46,7 @@ class OpenAIModel(EndpointUser):
             own. The setting `repeats` sets it.
         max_tokens_as: The parameter that limits a response. Old servers know only `max_tokens`, and OpenAI's reasoning
             models only the other one.
-        price_out: Price of a million tokens of responses, for the estimate.
+        price_out: Price of a million tokens of responses, for the line of what was spent.
         store: Its folder keeps the responses.
     """
 
@@ -71,6 +65,10 @@ class OpenAIModel(EndpointUser):
         """Settings that have no effect on the responses."""
         first = () if self.repeat else ("repeat",)
         return (*super().without_effect, "price_out", *first)
+
+    @property
+    def _price_out(self) -> float | None:
+        return self.price_out
 
     @property
     def varies(self) -> bool:
@@ -92,71 +90,24 @@ class OpenAIModel(EndpointUser):
 
         Args:
             items: What the model is asked about.
-            work: Asks the model about one item. It runs in several threads, and twice for an item of which something
-                is not kept; the first time, what is missing is a refusal.
+            work: Asks the model about one item. It runs in several threads.
             asking: How.
 
         Raises:
             ModelError: The endpoint cannot be used, the limit on tokens is reached, or responses cannot be kept.
         """
-        results, left, missing, usable = self._of_kept(items, work, asking)
-        if left:
-            if asking.announce:
-                print(self._cost(missing, asking).line, file=sys.stderr)
-            results |= self._ask(left, work, asking, usable)
-        return [results[number] for number in range(len(items))]
-
-    def estimate(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> Cost:
-        """What `ask_each` will ask and what that costs; nothing is planned if everything is kept."""
-        return self._cost(self._of_kept(items, work, asking)[2], asking)
-
-    def _of_kept(
-        self, items: Sequence[Item], work: Work[Item, Result], asking: Asking
-    ) -> tuple[dict[int, Result], dict[int, Item], list[Request], int]:
-        """Results for which everything is kept, the other items, and the requests of those that are not kept.
-
-        Last, the number of kept responses that can be used.
-        """
-        kept = self._responses(asking)
-        missing: list[Request] = []
-        usable = 0
-
-        def find(messages: Sequence[Message], as_json: bool) -> Response:
-            nonlocal usable
-            request = self._request(messages, as_json, asking)
-            key = self._key(request)
-            found = kept.find(key)
-            if found is None:
-                missing.append(request)
-                return {**NOTHING, "text": digest(key)[:NAME]}  # later prompts that hold it differ, as they will
-            usable += _cause(found, asking) is None
-            return _read(found, asking)
-
-        results, left = {}, {}
-        for number, item in enumerate(items):
-            before = len(missing)
-            result = work(item, self._model(find, asking))
-            if len(missing) == before:
-                results[number] = result
-            else:
-                left[number] = item
-        return results, left, missing, usable
-
-    def _ask(
-        self, items: Mapping[int, Item], work: Work[Item, Result], asking: Asking, usable: int
-    ) -> dict[int, Result]:
-        """Results of the endpoint; `usable`: how many responses are kept and can be used."""
-        kept = self._responses(asking)
+        kept, check = self._responses(asking), cache(self._responses(asking).check)
         unusable = asking.unusable or Unusable(asking.limit or f"{asking.group}.max_tokens", asking.max_tokens)
-        unusable.add_usable(usable)
-        kept.check()
         at_once, where = min(self.concurrency, len(items)), (f"the endpoint {urlsplit(self.url).hostname}",)
 
         def of_item(item: Item, endpoint: Endpoint) -> Result:
             def ask(messages: Sequence[Message], as_json: bool) -> Response:
-                request = self._request(messages, as_json, asking)
+                request, is_new = self._request(messages, as_json, asking), False
 
                 def send() -> Response:
+                    nonlocal is_new
+                    is_new = True
+                    check()
                     first = time.time()
                     response = endpoint.send(request)
                     taken = Circumstances(1, first, time.time(), None, where, response["time_ms"], at_once)
@@ -164,15 +115,19 @@ class OpenAIModel(EndpointUser):
                     unusable.add(_cause(response, asking))
                     return response
 
-                return _read(kept.get(self._key(request), send), asking)
+                response = kept.get(self._key(request), send)
+                if not is_new and _cause(response, asking) is None:
+                    unusable.add_usable()
+                return _read(response, asking)
 
             return work(item, self._model(ask, asking))
 
+        kind = CHAT._replace(item=asking.item)
         with progress(f"asking {self.model} {counted(len(items), asking.item)}", len(items)):
-            results = self._send_each(items, of_item, CHAT._replace(item=asking.item), self._after_failure(asking))
+            results = self._send_each(dict(enumerate(items)), of_item, kind, self._after_failure(asking))
         if unusable.line:
             warnings.warn(f"{self.group}: {unusable.line}", stacklevel=2)
-        return results
+        return [results[number] for number in range(len(items))]
 
     def _after_failure(self, asking: Asking) -> str:
         """What became of the rest, and how to go on."""
@@ -201,16 +156,6 @@ class OpenAIModel(EndpointUser):
     def _key(self, request: Request) -> dict[str, Any]:
         """Everything that determines the response."""
         return {**self.asked, "request": request, **({"repeat": self.repeat} if self.repeat else {})}
-
-    def _cost(self, requests: Sequence[Request], asking: Asking) -> Cost:
-        """What requests will cost that are not kept yet."""
-        planned = [
-            PlannedRequest(
-                digest(self._key(each)) if self.store.enabled else "", prompt_tokens(each), "response_format" in each
-            )
-            for each in requests
-        ]
-        return Cost(self.model, self.url, asking.max_tokens, self.price_in, self.price_out, sent(planned))
 
 
 def _read(response: Response, asking: Asking) -> Response:

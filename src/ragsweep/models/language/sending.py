@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from random import SystemRandom
-from threading import Event
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragsweep.core.errors import ModelError
 from ragsweep.core.parsing import MB, MalformedError, unzipped
 from ragsweep.core.terminal import duration, one_line, shortened
-from ragsweep.models.language.budget import Budget
+from ragsweep.models.language.budget import Bill, Budget
 from ragsweep.models.language.endpoint_access import Access, hidden
 from ragsweep.models.language.language_model import Stopped
 from ragsweep.models.language.refusals import (
@@ -95,7 +95,7 @@ class Kind(NamedTuple):
 
 
 class Endpoint:
-    """Sends requests, also from several threads at once, within `with`.
+    """Sends requests, also from several threads at once, within `with`. The first one reads the key.
 
     Only the HTTP client of the package openai is used. The package's own client has no limit on the time of a whole
     response, none on what it reads of an error, and its retries cannot be stopped.
@@ -107,35 +107,42 @@ class Endpoint:
     def __init__(
         self,
         url: str,
-        access: Access,
+        access: Callable[[], Access],
         timeout_s: float,
         retries: int,
         budget: Budget,
         *,
+        bill: Bill,
         kind: Kind,
         group: str,
         api_version: str | None = None,
     ) -> None:
-        import openai
-
-        # A redirected request would carry the prompt to a server that the configuration does not name. A compressed
-        # response could fill the memory.
-        headers = {**access.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
-        self._http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=None, headers=headers)
-        self._url, self._secrets, self._timeout_s, self._retries = url, access.secrets, timeout_s, retries
-        self._budget, self._key_settings = budget, access.settings
+        self._url, self._access, self._timeout_s, self._retries = url, access, timeout_s, retries
+        self._budget, self._bill = budget, bill
         self._address = f"{url}/{kind.path}{f'?api-version={api_version}' if api_version else ''}"
         self._kind, self._group = kind, group  # group: of the settings, for error messages
-        self._portal: BlockingPortal
-        self._opened = ExitStack()
+        self._portal: BlockingPortal | None = None
+        self._opening, self._opened = Lock(), ExitStack()
         self.stopped = Event()
 
     def __enter__(self) -> Endpoint:
-        from anyio.from_thread import start_blocking_portal
-
-        self._portal = self._opened.enter_context(start_blocking_portal())  # a thread with an event loop
-        self._opened.callback(self._portal.call, self._http.aclose)
         return self
+
+    def _open(self) -> BlockingPortal:
+        with self._opening:
+            if self._portal is None:
+                import openai
+                from anyio.from_thread import start_blocking_portal
+
+                access = self._access()
+                self._secrets, self._key_settings = access.secrets, access.settings
+                # A redirected request would carry the prompt to a server that the configuration does not name. A
+                # compressed response could fill the memory.
+                headers = {**access.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
+                self._http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=None, headers=headers)
+                self._portal = self._opened.enter_context(start_blocking_portal())  # a thread with an event loop
+                self._opened.callback(self._portal.call, self._http.aclose)
+            return self._portal
 
     def __exit__(self, *error: object) -> None:
         self._opened.close()
@@ -151,8 +158,8 @@ class Endpoint:
             Spent: The request could exceed the budget.
             Stopped: No further request may start.
         """
-        attempt = 0
-        while isinstance(outcome := self._attempt(request), Failure):
+        portal, attempt = self._open(), 0
+        while isinstance(outcome := self._attempt(request, portal), Failure):
             reason, wait_s = outcome.reason, outcome.wait_s
             if wait_s is None:
                 wait_s = min(FIRST_WAIT_S * 2**attempt, LONGEST_WAIT_S)
@@ -167,7 +174,7 @@ class Endpoint:
             attempt += 1
         return outcome
 
-    def _attempt(self, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
+    def _attempt(self, request: Mapping[str, Any], portal: BlockingPortal) -> dict[str, Any] | Failure:
         most_in, most_out = self._kind.most_tokens(request)
         most, used = most_in + most_out, 0
         self._budget.take(most)
@@ -175,18 +182,24 @@ class Endpoint:
         try:
             if self.stopped.is_set():
                 raise Stopped
-            outcome = self._outcome(request)
+            outcome = self._outcome(request, portal)
+            tokens_in, tokens_out = most_in, most_out  # where the server does not say
             if isinstance(outcome, Failure):
-                used = most * outcome.billed
+                if not outcome.billed:
+                    return outcome
+            else:
+                tokens_in = most_in if outcome["tokens_in"] is None else outcome["tokens_in"]
+                tokens_out = most_out if outcome["tokens_out"] is None else outcome["tokens_out"]
+            used = tokens_in + tokens_out
+            self._bill.add(tokens_in, tokens_out)
+            if isinstance(outcome, Failure):
                 return outcome
-            tokens_in, tokens_out = outcome["tokens_in"], outcome["tokens_out"]
-            used = (most_in if tokens_in is None else tokens_in) + (most_out if tokens_out is None else tokens_out)
             return {**outcome, "time_ms": 1000 * (time.perf_counter() - started)}
         finally:
             self._budget.settle(most, used)
 
-    def _outcome(self, request: Mapping[str, Any]) -> dict[str, Any] | Failure:
-        reply = self._portal.call(self._reply, json.dumps(request).encode())
+    def _outcome(self, request: Mapping[str, Any], portal: BlockingPortal) -> dict[str, Any] | Failure:
+        reply = portal.call(self._reply, json.dumps(request).encode())
         if reply.status >= 300:
             return self._refused(reply, request)
         if reply.flaw:

@@ -48,10 +48,10 @@ class Unusable:
                 line, advice = self._line(cause, "the first "), HELP[cause].format(**self._settings)
                 raise UnusableError(f"{line}, which says nothing of what the model knows; {advice}")
 
-    def add_usable(self, number: int) -> None:
-        """Count kept responses, all of them usable: what is asked for again is what was not."""
+    def add_usable(self) -> None:
+        """Count a kept response, which is usable: what is asked for again is what was not."""
         with self._lock:
-            self._responses += number
+            self._responses += 1
 
     @property
     def line(self) -> str:
