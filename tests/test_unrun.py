@@ -55,6 +55,7 @@ def run(folder, required, tests, workers):
     (folder / "test_some.py").write_text(tests)
     options = ["-p", "conftest", "-c", PROJECT / "pyproject.toml", "--rootdir", folder, "-rfE", workers]
     environment = {**os.environ, "RAGSWEEP_REQUIRE": required, "RAGSWEEP_REAL_DATA": str(folder / "absent")}
+    environment.pop("CI", None)  # there pytest says every reason twice
     command = [sys.executable, "-m", "pytest", *options, "-m", "not release", folder / "test_some.py"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -224,6 +224,7 @@ def test_no_answer_counts_as_wrong_and_is_said(files):
     assert found.facts["error_analysis"]["by_type"]["no answer"] == 2
 
 
+@pytest.mark.extra("openai")
 @pytest.mark.parametrize(("evidence", "cut"), [("retrieved", 8), ("none", 0)])
 def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_retrieved(files, evidence, cut):
     made = replace(task(files, Reader(), evidence=evidence), retriever=Beside(OpenAIEncoder(model="m", truncate=5)))

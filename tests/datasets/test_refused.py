@@ -76,13 +76,18 @@ def folder(tmp_path):
     (tmp_path / "pdfs").mkdir()
     write_pdf(tmp_path / "pdfs" / "a.pdf", ["Fever in a child."])
     (tmp_path / "pdfs" / "b c.pdf").write_text("Dear reader")
-    write_queries(tmp_path / "queries.json", [("What is hot?", ["a.pdf#1"], "factual")])
+    write_queries(tmp_path / "queries.json", [("What is a fever?", ["a.pdf#1"], "factual")])
     return tmp_path
 
 
 def overrides(folder, **settings):
     places = {"documents": folder / "pdfs", "queries": folder / "queries.json", "name": "small", **settings}
-    return ["dataset=pdf", "retriever=sparse", *(f"dataset.{name}={value}" for name, value in places.items())]
+    return [
+        "dataset=pdf",
+        "retriever=sparse",
+        "retriever.backend=bm25s",
+        *(f"dataset.{name}={value}" for name, value in places.items()),
+    ]
 
 
 def test_the_error_for_an_unreadable_file_says_how_to_skip_it(folder, application):

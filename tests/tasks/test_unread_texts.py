@@ -32,7 +32,6 @@ from ragsweep.tasks.ranking.unread_texts import unread_texts
 LONG = "tea " * 255  # MiniLM reads 254 tokens besides the special ones
 SPARSE, ENCODER = SparseRetriever(NO_STORE), SentenceTransformerEncoder(MINILM)
 DENSE = DenseRetriever(ENCODER, NO_STORE)
-CUT = DenseRetriever(OpenAIEncoder(model="m", truncate=20, prompts={"query": "ask: ", "passage": ""}), NO_STORE)
 PROMPTED = DenseRetriever(replace(ENCODER, prompts={"query": "ask: ", "passage": ""}), NO_STORE)
 RERANKER = EncoderReranker(ENCODER, NO_STORE)
 FULL = "tea " * 254
@@ -60,8 +59,6 @@ def counted(ranker, passages, queries, own=None):
         (DENSE, ["tea"] * 3, [LONG, "tea"], [("queries", 1, 2, 254, "tokens")]),
         (DENSE, [LONG, LONG, FULL], ["tea", FULL], [("passages", 2, 3, 254, "tokens")]),
         (PROMPTED, ["tea"] * 3, [FULL, "tea"], [("queries", 1, 2, 252, "tokens")]),
-        (CUT, ["t" * 20] * 3, ["t" * 15, "t" * 16], [("queries", 1, 2, 15, "characters")]),
-        (CUT, ["t" * 20, "t" * 21, "tea"], ["tea"] * 2, [("passages", 1, 3, 20, "characters")]),
         (SPARSE, [LONG] * 3, [LONG] * 2, []),
         (HybridRetriever(DENSE, SPARSE, 0.0), [LONG] * 3, [LONG] * 2, []),
         (HybridRetriever(DENSE, SPARSE, 0.5), ["tea"] * 3, [LONG] * 2, [("queries", 2, 2, 254, "tokens")]),
@@ -77,6 +74,14 @@ def counted(ranker, passages, queries, own=None):
 )
 def test_what_a_model_gets_is_counted(ranker, passages, queries, expected):
     assert counted(ranker, passages, queries) == expected
+
+
+@pytest.mark.extra("openai")
+def test_what_an_endpoint_is_not_sent_is_counted():
+    encoder = OpenAIEncoder(model="m", truncate=20, prompts={"query": "ask: ", "passage": ""})
+    ranker, texts = DenseRetriever(encoder, NO_STORE), ["t" * 20, "t" * 21, "tea"]
+    assert counted(ranker, ["t" * 20] * 3, ["t" * 15, "t" * 16]) == [("queries", 1, 2, 15, "characters")]
+    assert counted(ranker, texts, ["tea"] * 2) == [("passages", 1, 3, 20, "characters")]
 
 
 def test_what_is_indexed_is_counted_and_a_reranker_reads_the_passages_themselves():
