@@ -78,7 +78,7 @@ def test_the_user_of_a_group_is_read_from_the_configuration(monkeypatch, tmp_pat
 @pytest.mark.usefixtures("long_work")
 def test_a_group_without_a_choice_names_its_options(monkeypatch):
     assert refused(["questions.path=x"], monkeypatch) == (
-        "questions: nothing is chosen; expected one of beir, mlflow, spans, table"
+        "questions: nothing is chosen; expected one of beir, spans, table"
     )
 
 
