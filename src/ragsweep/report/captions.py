@@ -10,12 +10,10 @@ from ragsweep.report.report_charts import (
     AGAINST,
     BY_COST,
     BY_CUTOFF,
-    COMBINATIONS,
     FRONT,
     HEAT_MAP,
     LEFT_OUT,
     ONE_SETTING,
-    PLOTS,
     THRESHOLDS,
 )
 from ragsweep.report.report_tables import three_digits
@@ -30,11 +28,9 @@ def captions_of(decision: Decision) -> dict[str, str]:
         BY_COST: _by_cutoff(decision),
         FRONT: _fronts(decision),
         THRESHOLDS: _thresholds(decision),
-        PLOTS: _plots(decision),
         HEAT_MAP: _ties(decision),
         ONE_SETTING: _ties(decision),
         AGAINST: _against(decision),
-        COMBINATIONS: _ties(decision),
         LEFT_OUT: _parts(decision),
     }
 
@@ -61,15 +57,6 @@ def _fronts(decision: Decision) -> str:
             f"{front.sweep.metric_info[front.cost].unit}."
         )
     return " ".join(sentences)
-
-
-def _plots(decision: Decision) -> str:
-    sweep, named = decision.sweep, decision.named
-    measured = ", ".join(
-        f"{sweep.title(name)} {three_digits(named.value(name) or 0)}"
-        for name in dict.fromkeys(name for pair in decision.plots for name in pair)
-    )
-    return f"The choice, {named.name}: {measured}."
 
 
 def _thresholds(decision: Decision) -> str:

@@ -174,15 +174,6 @@ class Decision:
         return list(promises(self.measured, self.named, len(labels)))
 
     @cached_property
-    def plots(self) -> list[tuple[str, str]]:
-        """The pairs of `decision.plots` that at least two runs have measured, the vertical one first."""
-        return [
-            (y, x)
-            for y, x in self.sweep.settings.plots
-            if sum(run.value(y) is not None and run.value(x) is not None for run in self.sweep.outcomes) > 1
-        ]
-
-    @cached_property
     def gain(self) -> str | None:
         """The first metric of `decision.gains` that was measured: what a larger cutoff buys."""
         return self._first_measured(self.sweep.settings.gains)

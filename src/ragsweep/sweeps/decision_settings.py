@@ -36,7 +36,6 @@ class DecisionSettings:
         target: A promise to certify: the share of questions for which a metric is 1.
         gains: What a larger cutoff buys. The first is in the headline.
         costs: What it costs. The first is in the headline.
-        plots: Pairs of metrics or costs that the report draws against each other, the vertical one first.
         tokenizer: Counts the tokens of the context.
     """
 
@@ -50,7 +49,6 @@ class DecisionSettings:
     target: Mapping[str, Annotated[float, Between(0, 1)]] | None = None
     gains: Sequence[Text] = ()
     costs: Sequence[Text] = ()
-    plots: Sequence[Sequence[Text]] = ()
     tokenizer: Text | None = None
 
 
@@ -87,7 +85,6 @@ def _named(settings: DecisionSettings) -> dict[str, Sequence[str]]:
         "target": [*(settings.target or ())],
         "gains": settings.gains,
         "costs": settings.costs,
-        "plots": [name for pair in settings.plots for name in pair],
     }
 
 
@@ -130,9 +127,6 @@ def check_decision(
                     f"{nearest(name, list(known))}: {', '.join(known)}"
                 )
     _check_budgets(settings, known, cutoff, budget)
-    for pair in settings.plots:
-        if len(pair) != 2 or pair[0] == pair[1]:
-            raise ConfigError(f"decision.plots: found {list(pair)}, expected two names, such as [recall, precision]")
     decides = scores[settings.metric]
     check_margin("decision.margin", settings.margin, decides)
     for name, bound in (settings.require or {}).items():
