@@ -5,20 +5,18 @@ from __future__ import annotations
 from ragsweep.core.terminal import counted
 from ragsweep.report.bought_words import bought, of_which
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
-from ragsweep.report.part_charts import what_parts_add
 from ragsweep.report.report_charts import (
     AGAINST,
     BY_COST,
     BY_CUTOFF,
     FRONT,
     HEAT_MAP,
-    LEFT_OUT,
     ONE_SETTING,
     THRESHOLDS,
 )
 from ragsweep.report.report_tables import three_digits
 from ragsweep.report.value_words import at, cutoffs_in_words
-from ragsweep.sweeps import Decision, ablation
+from ragsweep.sweeps import Decision
 
 
 def captions_of(decision: Decision) -> dict[str, str]:
@@ -31,7 +29,6 @@ def captions_of(decision: Decision) -> dict[str, str]:
         HEAT_MAP: _ties(decision),
         ONE_SETTING: _ties(decision),
         AGAINST: _against(decision),
-        LEFT_OUT: _parts(decision),
     }
 
 
@@ -89,15 +86,3 @@ def _against(decision: Decision) -> str:
     better, equal, worse = outcomes_of(differences_of(level))
     counts = f"{counted(better, 'query')}, worse on {worse}, equal on {equal}"
     return f"{best.name} is better than {other.name} on {counts}."
-
-
-def _parts(decision: Decision) -> str:
-    level = decision.headline.allowed
-    found = ablation(level) if level.is_mean(level.decided_by) else None
-    if found is None:
-        return ""
-    added = (
-        f"{each.part} adds {each.mean:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
-        for each in what_parts_add(level, found)
-    )
-    return f"Of {level.label(found.full)}, {', '.join(added)} {level.metric_title}."

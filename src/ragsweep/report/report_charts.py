@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING
 
 from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
 from ragsweep.report.equal_cost_chart import over_cost
-from ragsweep.report.part_charts import what_each_part_adds
 from ragsweep.report.settings_charts import heat_map, one_setting
 from ragsweep.report.sweep_charts import by_use
 from ragsweep.report.threshold_chart import left_by_thresholds
-from ragsweep.sweeps import Decision, ablation
+from ragsweep.sweeps import Decision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
-ONE_SETTING, AGAINST, LEFT_OUT = "one_setting.svg", "best_against_baseline.svg", "what_each_part_adds.svg"
+ONE_SETTING, AGAINST = "one_setting.svg", "best_against_baseline.svg"
 THRESHOLDS, BY_COST = "lowest_score.svg", "over_cost.svg"
 
 
 def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
-    """The figures of the report with their file names: at most six."""
+    """The figures of the report with their file names: at most five."""
     sweep, level = decision.sweep, decision.headline.allowed
     if decision.gain and sweep.budgeted:
         yield BY_COST, over_cost(decision, decision.gain)
@@ -39,5 +38,3 @@ def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
         yield THRESHOLDS, left_by_thresholds(decision)
     if sweep.is_mean(sweep.decided_by) and len(level.table) > 1:
         yield AGAINST, best_against_baseline(decision)
-        if ablation(level):
-            yield LEFT_OUT, what_each_part_adds(decision)
