@@ -29,6 +29,7 @@ BAD_SETTINGS = {
     "k=0": "k: found 0, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
     "query.phrasings=3": "query.phrasings: this setting is only there with query=multi",
+    "hydra.sweeper.shuffle=true": "hydra.sweeper.shuffle: no such setting",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "routed, run_file, sparse, three_way",
     f"questions={__file__}": f"a path is a setting of beir or spans or table (questions.path={__file__})",
