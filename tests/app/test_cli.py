@@ -167,7 +167,7 @@ def test_the_changed_configuration_of_a_run_is_never_measured_as_the_defaults(ap
 
 
 def test_a_large_experiment_plans_its_jobs(application, tmp_path):
-    given = [*span_arguments(tmp_path / "spans"), "chunker.size=200,800", "k=5"]
+    given = [*span_arguments(tmp_path / "spans"), "chunker.size=200,800", "budget=500"]
     process = application.run("-m", "experiment=chunking", *given, "+dry_run=true")
     assert process.returncode == 0, process.stderr
     assert process.stdout.count(": would run\n") == 12

@@ -7,7 +7,6 @@ from ragsweep.report.bought_words import bought, of_which
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
 from ragsweep.report.report_charts import (
     AGAINST,
-    BY_COST,
     BY_CUTOFF,
     FRONT,
     HEAT_MAP,
@@ -23,7 +22,6 @@ def captions_of(decision: Decision) -> dict[str, str]:
     """The caption of every figure that a report can have, by file name."""
     return {
         BY_CUTOFF: _by_cutoff(decision),
-        BY_COST: _by_cutoff(decision),
         FRONT: _fronts(decision),
         THRESHOLDS: _thresholds(decision),
         HEAT_MAP: _ties(decision),

@@ -7,7 +7,6 @@ from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.bought_words import bought
-from ragsweep.report.equal_cost_words import equal_cost_in_words
 from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
 from ragsweep.report.timing_words import circumstances, doubts, latency_decides
@@ -40,7 +39,6 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     if asked is not None and asked != used:
         about = cutoffs_in_words(decision.sweep, used)
         yield f"decision.at is {asked}, at which no run finished: the headline is about {about}."
-    yield from equal_cost_in_words(decision)
     yield from _twins(decision)
     yield from _left_out(decision)
     if undecided(decision) == "same values":

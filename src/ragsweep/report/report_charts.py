@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
-from ragsweep.report.equal_cost_chart import over_cost
 from ragsweep.report.settings_charts import heat_map, one_setting
 from ragsweep.report.sweep_charts import by_use
 from ragsweep.report.threshold_chart import left_by_thresholds
@@ -17,15 +16,14 @@ if TYPE_CHECKING:
 
 BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
 ONE_SETTING, AGAINST = "one_setting.svg", "best_against_baseline.svg"
-THRESHOLDS, BY_COST = "lowest_score.svg", "over_cost.svg"
+THRESHOLDS = "lowest_score.svg"
 
 
 def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     """The figures of the report with their file names: at most five."""
     sweep, level = decision.sweep, decision.headline.allowed
-    if decision.gain and sweep.budgeted:
-        yield BY_COST, over_cost(decision, decision.gain)
-    elif decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
+    over_cutoffs = len(decision.choices) > 1 if sweep.budgeted else bool(sweep.cutoff)  # a run has a curve over k
+    if decision.gain and decision.gain in decision.named.facts.curves and over_cutoffs:
         yield BY_CUTOFF, by_cutoff(decision, decision.gain)
     axes = by_use(level) if len(level.table) > 1 else []
     if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:
