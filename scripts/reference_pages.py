@@ -10,22 +10,22 @@ import logging
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
+from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt, Predicate
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from ragsweep.app.choices import groups_of
 from ragsweep.app.main import COMMANDS, commands
-from ragsweep.config.components import REQUIRED, signature_of, target_of
-from ragsweep.config.rules import in_words
+from ragsweep.config.annotations import REQUIRED, signature_of, target_of
+from ragsweep.config.groups import groups
 from ragsweep.constraints import Between
 from ragsweep.core.plugins import plugins
-from ragsweep.core.project import CONF, options_of
+from ragsweep.core.project import CONF, option_file, options_of
 
 WITHOUT_TARGET = {  # the classes of settings whose YAML names none
     "audit": "ragsweep_audit.audit_settings.AuditSettings",
@@ -297,6 +297,18 @@ def _first_line(node: Any) -> str:
     return inspect.cleandoc(target_of(node["_target_"]).__doc__).splitlines()[0] if isinstance(node, dict) else ""
 
 
+def _in_words(limits: Sequence[Any]) -> str:
+    """Limits as they follow a noun: `from 0 to 1`."""
+    plain = [inner for limit in limits for inner in (limit if isinstance(limit, GroupedMetadata) else [limit])]
+    words = {Ge: "of at least {}", Gt: "above {}", Le: "of at most {}", Lt: "below {}"}
+    values = {type(limit): astuple(limit)[0] for limit in plain if type(limit) in words}
+    if {Ge, Le} <= values.keys():
+        return f"from {values[Ge]:.15g} to {values[Le]:.15g}"
+    said = [words[kind].format(f"{value:.15g}") for kind, value in values.items()]
+    said += [f"that {limit.func.__name__}".replace("_", " ") for limit in plain if isinstance(limit, Predicate)]
+    return " and ".join(said)
+
+
 def _type(hint: Any) -> str:
     """An annotation in words; empty if there is none."""
     origin, inner = get_origin(hint), get_args(hint)
@@ -304,7 +316,7 @@ def _type(hint: Any) -> str:
         kind, *limits = inner
         large = [isinstance(each, Between) and each.high >= LARGEST_SAID for each in limits]
         said = [Between(each.low) if is_large else each for each, is_large in zip(limits, large, strict=True)]
-        return f"{_type(kind)} {in_words(said)}".strip()
+        return f"{_type(kind)} {_in_words(said)}".strip()
     if origin is Literal:
         return " or ".join(f"`{str(each).lower() if isinstance(each, bool) else each}`" for each in inner)
     if origin in (Union, types.UnionType):
@@ -358,7 +370,18 @@ def _used_by(group: str) -> str:
 @cache
 def _groups_of_tasks() -> dict[str, set[str]]:
     """The groups that each task uses."""
-    return {task: groups_of(task) for task in options_of("task")}
+    return {task: {*_reached("task", task, {*groups()} - {"task"})} for task in options_of("task")}
+
+
+def _reached(group: str, option: str, known: set[str]) -> Iterator[str]:
+    """The groups that an option refers to, in its defaults list or as `${group}`, and those that their options do."""
+    file = option_file(group, option)
+    text = file.read_text("utf-8") if file else ""
+    named = re.findall(r"\$\{(\w+)[.}]|^ *- (?:override )?/?(\w+)(?:@[\w.]+)?: ", text, re.MULTILINE)
+    for name in {name for pair in named for name in pair} & known:
+        yield name
+        for inner in options_of(name):
+            yield from _reached(name, inner, known - {name})
 
 
 def _commands() -> str:

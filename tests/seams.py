@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 import numpy as np
 import pytest
 
-from ragsweep.config.components import target_of
+from ragsweep.config.annotations import target_of
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
 from ragsweep.datasets.model.dataset import Dataset, Qrels

@@ -29,29 +29,29 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 2106,
+    "app": 1884,
     "mlflow": 200,
-    "production": 966,
-    "replay": 1230,
+    "production": 953,
+    "replay": 1229,
     "tracking": 4329,
     "report": 4002,
     "sweeps": 2582,
-    "tasks": 6986,
+    "tasks": 6985,
     "retrieval": 5816,
     "models": 4426,
     "datasets": 7017,
     "text": 1008,
     "statistics": 2818,
-    "config": 1381,
-    "store": 756,
-    "core": 2463,
-    "ragsweep": 465,  # what lies beside its rooms
+    "config": 933,
+    "store": 712,
+    "core": 2435,
+    "ragsweep": 458,  # what lies beside its rooms
     "hydra_plugins": 268,
-    "ragsweep_answers": 8195,
-    "ragsweep_audit": 4804,
+    "ragsweep_answers": 8194,
+    "ragsweep_audit": 4801,
     "ragsweep_engines": 3917,
-    "ragsweep_generate": 1738,
-    "tests": 58124,
+    "ragsweep_generate": 1714,
+    "tests": 58019,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
@@ -217,7 +217,7 @@ HEAVY = {"torch", "sentence_transformers", "faiss", "mlflow", "scipy", "pandas",
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["-m", "k=3,0"], "k: found 0, expected a whole number from 1 to 1000"),
+        (["-m", "k=3,0"], "k: found 0, expected "),
         (["retriever=hybird"], "did you mean hybrid?"),
         (["dataset.documents=nosuch.pdf"], "nosuch.pdf does not exist"),
         (["+dry_run=true"], "would run: defaults"),
@@ -261,12 +261,12 @@ def test_a_name_that_the_library_lacks_is_an_attribute_error():
 
 # What objects that are not ours may lack, each in the file that asks: no contract of ours is an attribute by its name.
 OF_OTHERS = {
-    "__dict__": {"copies", "reading", "used_settings"},
+    "__dict__": {"copies", "identity", "reading"},
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
-    "__name__": {"rules"},
-    "__module__": {"marked_settings", "signals", "trusted_record"},
+    "__module__": {"signals", "trusted_record"},
     "__file__": {"code"},
+    "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
     "config": {"model_running"},  # of a model of torch
     "vocab_size": {"model_running"},

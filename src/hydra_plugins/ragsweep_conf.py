@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigStore
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 
@@ -12,7 +13,6 @@ class Groups(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Add the folders of plugins and the project's `conf`, none of whose options may hide another one."""
         from ragsweep.config.ignored_input import refuse_hidden
-        from ragsweep.core.hydra_versions import store_config
         from ragsweep.core.plugins import plugins
         from ragsweep.core.project import CONF, conf_folders
 
@@ -25,4 +25,4 @@ class Groups(SearchPathPlugin):
         for folder in conf_folders()[1:]:
             search_path.append("project", f"file://{folder}")
         defaults = [{f"/{name}": option} for each in plugins().values() for name, option in each.defaults.items()]
-        store_config("installed", {"defaults": defaults}, group="plugins", package="_global_")
+        ConfigStore.instance().store("installed", {"defaults": defaults}, group="plugins", package="_global_")

@@ -7,7 +7,7 @@ as a retriever that ranks the passages for every query. The measurement goes to 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.checking import build, build_around, check
-from ragsweep.config.components import digests_of_others, parameters_of
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.config.used_settings import settings_of_task, short_paths
+from ragsweep.config.walk import Walk, as_recorded, check_limits, filled_in
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
@@ -28,6 +26,7 @@ from ragsweep.core.terminal import say_once
 from ragsweep.models.language.budget import say_spent
 from ragsweep.models.language.endpoint_user import EndpointUser
 from ragsweep.store.code import digest_of_code
+from ragsweep.store.identity import identity
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
@@ -41,8 +40,6 @@ from ragsweep.tracking.names import check_names
 
 if TYPE_CHECKING:
     from ragsweep import tracking
-
-GROUPS_OF_NO_TASK = {"decision": DecisionSettings, "tracking": TrackingSettings}  # groups that belong to no task
 
 MOST_ITEMS_KEPT = 4
 MOST_EXPERIMENTS_KEPT = 100
@@ -100,10 +97,11 @@ class Experiment:
     """The task that a configuration describes, with its items.
 
     Attributes:
-        config: The configuration, with its references filled in.
+        config: The configuration.
         task: What is measured.
-        items: What the task has loaded.
-        settings: The settings that were used, read from the task's objects, by their paths in the configuration.
+        settings: The settings that were used, by the paths where they are written.
+        identity: Of the task, with its components.
+        used: The groups that were used, also by settings that are made of one of theirs.
         varying: The paths of components that may return something else when they are asked again.
         checks: The plugins' checks of this run.
         endpoints: What asks a server that may want a key.
@@ -111,69 +109,71 @@ class Experiment:
 
     config: DictConfig
     task: Task
-    items: Items
     settings: Mapping[str, Any]
+    identity: object = None
+    used: Collection[str] = ()
     varying: Sequence[str] = ()
     checks: Sequence[RunCheck] = ()
     endpoints: Sequence[EndpointUser] = ()
 
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
-        """Check and build everything, so that all bad input is found before a run is recorded."""
-        return cls._built(checked(config))
+        """Check, build and load everything, so that all bad input is found before a run is recorded."""
+        experiment = cls.built(config)
+        experiment.items  # noqa: B018 - is loaded here
+        return experiment
 
     @classmethod
-    def _built(cls, config: DictConfig) -> Experiment:
-        task: Task = build_around(config, "task")
-        if config.get("returns") is not None and "returns" not in parameters_of(config.task, config):
+    def built(cls, config: DictConfig) -> Experiment:
+        """Check and build everything, but load no items. `config` gets the settings of options that it names."""
+        check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
+        walk = Walk(config)
+        task: Task = walk.build("task")
+        decision: DecisionSettings = walk.build("decision", DecisionSettings)
+        walk.build("tracking", TrackingSettings)
+        checks = [walk.build(name, kind) for name, kind in _checks_of(config).items()]
+        if config.get("returns") is not None and "returns" not in walk.nodes:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         measures = measures_of(task)
         some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
         check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
-        decision = decision_of(config)
         check_decision(decision, [*task.metrics, *some], measures, cutoff_of(task), config.get("budget"))
-        settings, parts = settings_of_task(config, task)
+        settings, parts = walk.settings, walk.parts
+        check_limits(settings, parts)
         paths = varying(parts)
         if not paths or settings.get(SETTING) == 1:
             settings.pop(SETTING, None)
-        items = _items(config, task)
-        if isinstance(task, ChecksItems):
-            task.check(items)
-        if isinstance(task, MeasuresSome) and (why := task.lacks(items)):
-            check_measured(decision, task.metrics_of_some, why)
-        checks = [build(config[name], name, kind) for name, kind in _checks_of(config).items()]
-        for each in checks:
-            each.accept(task, items)
-        endpoints = [each for each in parts.values() if isinstance(each, EndpointUser)]
-        return cls(config, task, items, settings, paths, checks, endpoints)
+        endpoints = [part for part in parts.values() if isinstance(part, EndpointUser)]
+        of_task = identity(task, walk.given, frozenset({SETTING}))
+        return cls(config, task, settings, of_task, walk.mentioned, paths, checks, endpoints)
 
-    @classmethod
-    def planned(cls, config: DictConfig, overrides: Sequence[str], sweep_id: str) -> Experiment:
-        """Build everything, and keep it for the job with these overrides, if this process runs that.
+    @cached_property
+    def items(self) -> Items:
+        """What the task loads, checked by it and by the plugins; most runs of a sweep share it."""
+        items = _items(self.config, self.task)
+        if isinstance(self.task, ChecksItems):
+            self.task.check(items)
+        if isinstance(self.task, MeasuresSome) and (why := self.task.lacks(items)):
+            check_measured(decision_of(self.config), self.task.metrics_of_some, why)
+        for check in self.checks:
+            check.accept(self.task, items)
+        return items
 
-        Args:
-            config: As `checked` returns it.
-            overrides: Of the job.
-            sweep_id: Of the job's sweep.
-        """
-        experiment = cls._built(config)
+    def keep(self, overrides: Sequence[str], sweep_id: str) -> None:
+        """Keep it for the job with these overrides, if this process runs that."""
         if len(_planned) < MOST_EXPERIMENTS_KEPT:
-            _planned[sweep_id, *overrides] = experiment
-        return experiment
+            _planned[sweep_id, *overrides] = self
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The settings by the names that a user sets them by; settings without a group come last."""
-        names = short_paths(self.settings, self.config)
-        params = dict(sorted((names[path], value) for path, value in self.settings.items()))
-        plain = [name for name in params if name in self.config and not OmegaConf.is_config(self.config[name])]
-        return params | {name: params.pop(name) for name in plain}
+        """The settings; those without a group come last."""
+        groups = {path for path in self.settings if "." in path or OmegaConf.is_config(self.config.get(path))}
+        return dict(sorted(self.settings.items(), key=lambda setting: setting[0] not in groups))
 
     @property
     def digest(self) -> str:
-        """Digest of all that determines the results: the task, its settings, the data and the code."""
-        settings = [self.config.task._target_, dict(self.settings)]
-        return digest([settings, self.items.digest_of_all, digest_of_code(), digests_of_others(self.config)])
+        """Digest of all that determines the results: the task with its settings and code, and the data."""
+        return digest([self.identity, self.settings.get(SETTING), self.items.digest_of_all, digest_of_code()])
 
     @property
     def cutoff(self) -> Any:
@@ -195,7 +195,7 @@ class Experiment:
     def check_keys(self) -> None:
         """Raise `ModelError` if an endpoint will be asked whose key is missing: before any work, not hours after."""
         for each in self.endpoints:
-            each.check_keys(build(self.config.store, "store"))
+            each.check_keys(Walk(self.config).build("store"))
 
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if a metric that takes part in the decision was not."""
@@ -229,7 +229,7 @@ class Experiment:
     def _repeat(self, number: int) -> tuple[Task, Items]:
         """The task of another repeat, with its items."""
         config = with_repeat(self.config, self.varying, number)
-        task: Task = build_around(config, "task")
+        task: Task = Walk(config).build("task")
         return task, _items(config, task)
 
     def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
@@ -254,16 +254,9 @@ class Experiment:
     def _write_config(self, job: tracking.Job) -> None:
         folder = job.folder / "config"
         folder.mkdir(parents=True, exist_ok=True)
-        resolved = portable(OmegaConf.to_container(self.config))
+        resolved = portable(as_recorded(self.config))
         for name, value in (("config", resolved), ("overrides", list(job.overrides))):
             (folder / f"{name}.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(value)), encoding="utf-8")
-
-
-def checked(config: DictConfig) -> DictConfig:
-    """Check every setting, and return the configuration with its references filled in. Builds nothing."""
-    check_address(OmegaConf.select(config, "tracking.uri"))  # first: an error would repeat its password
-    groups = {**GROUPS_OF_NO_TASK, **_checks_of(config)}
-    return check(config, groups)
 
 
 def _checks_of(config: DictConfig) -> dict[str, type[RunCheck]]:
@@ -273,8 +266,7 @@ def _checks_of(config: DictConfig) -> dict[str, type[RunCheck]]:
 
 def _items(config: DictConfig, task: Task) -> Items:
     """The items of the task; most runs of a sweep share them."""
-    nodes = {name: OmegaConf.select(config, name) for name in ("task._target_", *task.loads)}
-    key = repr({name: OmegaConf.to_container(of) if OmegaConf.is_config(of) else of for name, of in nodes.items()})
+    key = repr([(name, filled_in(OmegaConf.select(config, name))) for name in ("task._target_", *task.loads)])
     if key not in _loaded:
         if len(_loaded) >= MOST_ITEMS_KEPT:
             _loaded.pop(next(iter(_loaded)))

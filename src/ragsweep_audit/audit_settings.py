@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ragsweep.config.rules import Group
 from ragsweep.core.limits import Between
 from ragsweep.text.near_copies import LEAST_ALIKE
 
@@ -34,7 +33,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True)
-class AuditSettings(Group):
+class AuditSettings:
     """What is looked for in a dataset, and which findings are not accepted. `docs/audit.md` gives the reasons.
 
     Attributes:

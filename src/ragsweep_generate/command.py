@@ -19,14 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import composed, parser_of
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.quoting import typed
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
+    from ragsweep.config.walk import Walk
     from ragsweep.datasets import Corpus
-    from ragsweep_generate.drafts import Generator
     from ragsweep_generate.making import Plan
 
 SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
@@ -51,12 +49,12 @@ def main() -> int:
     from ragsweep_generate.searching import CorpusSearch
     from ragsweep_generate.sources import sources_of, spread
 
-    config = _configured(given.overrides)
+    walk = _walk(given.overrides)
     types = tuple(filter(None, map(str.strip, given.types.split(","))))
-    plan = _plan(config, {"count": given.count, "unanswerable": given.unanswerable}, types)
-    corpus, corpus_settings = _corpus(config, given.overrides)
-    store, generator = (_built(config, name) for name in ("store", "generator"))
-    encoder = _built(config, "encoder") if config.get("encoder") is not None else None
+    plan = _plan(walk, {"count": given.count, "unanswerable": given.unanswerable}, types)
+    corpus, corpus_settings = _corpus(walk, given.overrides)
+    store, generator = walk.build("store"), walk.build("generator")
+    encoder = walk.build("encoder") if "encoder" in walk.config else None
     types_of(generator, plan)
     folder = Path(given.out)
     check_folder(folder)
@@ -68,7 +66,7 @@ def main() -> int:
     questions, name = typed("questions.path", str(folder / QUESTIONS)), typed("dataset.name", folder.name)
     sweep = f"ragsweep run -m {corpus_settings} questions=spans {questions} {name} k=3,5"
     command = shlex.join(["ragsweep", "generate", *sys.argv[1:]])
-    recipe = Recipe(documents, len(sources), generator, _shown(config, generator), plan, command, sweep)
+    recipe = Recipe(documents, len(sources), generator, _shown(walk), plan, command, sweep)
     write(folder, recipe, outcome)
 
     passed = f"{share(len(outcome.accepted), outcome.drafts)} of {counted(outcome.drafts, 'draft')} passed the checks"
@@ -83,44 +81,34 @@ def main() -> int:
     return FEWER if outcome.shortfall else 0
 
 
-def _configured(overrides: Sequence[str]) -> DictConfig:
-    """The configuration that the overrides choose, with all values that are used filled in."""
-    from omegaconf import OmegaConf
+def _walk(overrides: Sequence[str]) -> Walk:
+    """The configuration that the overrides choose."""
+    from ragsweep.config.walk import Walk
 
-    from ragsweep.config.checking import plain
-
-    config = composed(overrides, "generate")
-    if config.get("corpus") is not None:
-        del config.dataset  # a corpus chooses a dataset that has questions, too
-    return OmegaConf.create(plain(config))
+    return Walk(composed(overrides, "generate"))
 
 
-def _plan(config: DictConfig, options: dict[str, Any], types: tuple[str, ...]) -> Plan:
-    from ragsweep.config.components import check_settings
+def _plan(walk: Walk, options: dict[str, Any], types: tuple[str, ...]) -> Plan:
+    from ragsweep.config.annotations import as_configured, signature_of
     from ragsweep_generate.making import Plan
 
-    settings = {name: config.get(name) for name in SETTINGS}
-    check_settings("--", options, Plan)
-    check_settings("", settings, Plan)
-    return Plan(types=types, **options, **settings)
+    given = {f"--{name}": value for name, value in options.items()} | {name: walk.build(name) for name in SETTINGS}
+    for name, value in given.items():
+        if words := signature_of(Plan).parameters[name.removeprefix("--")].expected(value):
+            raise ConfigError(f"{name}: found {as_configured(value)}, expected {words}")
+    return Plan(types=types, **{name.removeprefix("--"): value for name, value in given.items()})
 
 
-def _built(config: DictConfig, name: str) -> Any:
-    from ragsweep.config.checking import checked_and_built
-
-    return checked_and_built(name, config.get(name))
-
-
-def _corpus(config: DictConfig, overrides: Sequence[str]) -> tuple[Corpus, str]:
+def _corpus(walk: Walk, overrides: Sequence[str]) -> tuple[Corpus, str]:
     """The documents, and the settings that choose them in a sweep."""
-    if config.get("corpus") is not None:
+    if walk.config.get("corpus") is not None:
         chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
-        return _built(config, "corpus"), shlex.join(chosen)
+        return walk.build("corpus"), shlex.join(chosen)
     from ragsweep.datasets.formats.beir import BeirCorpus
     from ragsweep.datasets.model.dataset_capabilities import HasCorpus
     from ragsweep.store.code import kind_of
 
-    dataset = _built(config, "dataset")
+    dataset = walk.build("dataset")
     corpus = dataset.corpus if isinstance(dataset, HasCorpus) else None
     example = "choose documents with corpus=pdf corpus.path=DIR, for example"
     if corpus is None:
@@ -140,7 +128,7 @@ def _settings_of(corpus: Corpus) -> str | None:
 
     from omegaconf import OmegaConf
 
-    from ragsweep.config.components import target_of
+    from ragsweep.config.annotations import target_of
     from ragsweep.core.project import CONF
 
     if not is_dataclass(corpus):
@@ -163,20 +151,8 @@ def _typed(name: str, value: Any) -> str:
     return typed(name, str(value).removeprefix(f"{Path.cwd()}{os.sep}") if not isinstance(value, list) else value)
 
 
-def _shown(config: DictConfig, generator: Generator) -> dict[str, object]:
-    """The settings of the generator, its model and the encoder for the data sheet; the store changes nothing."""
-    from ragsweep.config.checking import leaves
-    from ragsweep.config.used_settings import PLAIN
-    from ragsweep.core.project import portable
-
-    nodes = {name: value for name, value in config.items() if name in ("generator", "encoder")}
-    found = dict(leaves(type(config)(nodes)))
-    used = {f"generator.{name}": value for name, value in vars(generator).items() if isinstance(value, PLAIN)}
-    found |= {name: used[name] for name in found if name in used}  # what stands for null
-    names = {name: name.replace("generator.language_model.", "language_model.") for name in found}
-    names["generator.language_model._target_"] = "language_model"
-    return {
-        names[name]: "null" if value is None else portable(value)
-        for name, value in found.items()
-        if ".store." not in name and not names[name].endswith("._target_")
-    }
+def _shown(walk: Walk) -> dict[str, object]:
+    """The settings of the generator, its model and the encoder, for the data sheet."""
+    used = [name for name in ("generator", "encoder") if name in walk.nodes and walk.nodes[name].value is not None]
+    settings = {path: value for name in used for path, value in walk.settings_of(name).items()}
+    return {path: "null" if value is None else value for path, value in settings.items() if path not in used}

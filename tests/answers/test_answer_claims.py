@@ -110,7 +110,8 @@ def test_a_sweep_is_not_decided_by_what_could_not_be_measured(measured):
     found = measured([Answer(letter, 0.9 if row < 5 else None) for row, letter in enumerate(CORRECT)])
     task = SimpleNamespace(measure=lambda items: found)
     for metric, is_measured in (("accuracy", True), ("brier", False)):
-        experiment = Experiment(OmegaConf.create({"decision": {"metric": metric}}), task, None, {})
+        experiment = Experiment(OmegaConf.create({"decision": {"metric": metric}}), task, {})
+        vars(experiment)["items"] = None
         if is_measured:
             assert experiment.measure() is found
             continue

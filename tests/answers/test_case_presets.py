@@ -6,7 +6,7 @@ import pytest
 from application import PROJECT, assert_refused
 from omegaconf import OmegaConf
 
-from ragsweep.config.checking import checked_and_built
+from ragsweep.config.walk import Walk
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.project import option_file, register_resolvers
 from ragsweep.datasets import Case, Option
@@ -49,8 +49,8 @@ def loaded(name, **settings):
     register_resolvers()
     store = OmegaConf.load(PROJECT / "conf" / "config.yaml").store
     node = OmegaConf.merge(OmegaConf.load(option_file("dataset", name)), settings)
-    dataset = OmegaConf.create({"dataset": node, "store": {**store, "path": "unused", "enabled": False}}).dataset
-    return checked_and_built("dataset", dataset).load()
+    config = OmegaConf.create({"dataset": node, "store": {**store, "path": "unused", "enabled": False}})
+    return Walk(config).build("dataset").load()
 
 
 def test_medqa_is_read(load):

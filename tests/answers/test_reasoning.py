@@ -12,7 +12,7 @@ from hydra import compose, initialize_config_dir
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.config.checking import build
+from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.language.prompt_text import as_data
 from ragsweep.store.identity import identity
@@ -369,7 +369,7 @@ def test_the_settings_of_the_methods_belong_to_the_identity_of_a_vote():
 )
 def test_a_shipped_configuration_builds_the_method_with_its_defaults(name, expected):
     with initialize_config_dir(str(PROJECT / "conf"), version_base=None):
-        assert build(compose(overrides=[f"+reasoning={name}"]).reasoning, "reasoning") == expected
+        assert Walk(compose(overrides=[f"+reasoning={name}"])).build("reasoning") == expected
 
 
 def test_evidence_changes_the_prompt_and_no_evidence_needs_none():

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from ragsweep.config.checking import checked_and_built
-from ragsweep.config.used_settings import effective_settings
+from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
@@ -447,8 +446,9 @@ def test_it_says_whether_there_are_confidences(file, fields, expected):
 
 def settings_of(path, **settings):
     node = OmegaConf.merge(OmegaConf.load(option_file("answerer", "recorded")), {"path": path, **settings})
-    config = OmegaConf.create({"answerer": node})
-    return effective_settings(config, {"answerer": checked_and_built("answerer", config.answerer)})
+    walk = Walk(OmegaConf.create({"answerer": node}))
+    walk.build("answerer")
+    return walk.settings_of("answerer")
 
 
 def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_folder(file, tmp_path):

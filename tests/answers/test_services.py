@@ -10,11 +10,10 @@ from endpoint_server import EndpointServer, Reply, completion
 from hydra import compose, initialize_config_dir
 from small import QUERIES, arguments
 
-from ragsweep.config.checking import build
-from ragsweep.config.used_settings import effective_settings
+from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ModelError
 from ragsweep.core.project import SWEEP_ID, register_resolvers
-from ragsweep.experiment import Experiment, checked
+from ragsweep.experiment import Experiment
 
 pytestmark = pytest.mark.extra("openai")
 QUESTIONS = 64  # of the bundled cases, of which A is right in 16
@@ -43,7 +42,7 @@ def measure(tmp_path, monkeypatch):
             places = [f"store.path={tmp_path}/{server.server_port}", "retriever=sparse", "evaluation.resamples=100"]
             with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
                 config = compose("config", [*of(server, "m"), *places, *overrides])
-            measurement = Experiment.of(checked(config)).measure()
+            measurement = Experiment.of(config).measure()
         return measurement, server
 
     return measure
@@ -69,7 +68,7 @@ def test_a_missing_key_is_named_before_any_work(monkeypatch, tmp_path, group, ov
     register_resolvers()
     usual = ["language_model=openai", "language_model.model=m", f"store.path={tmp_path}"]
     with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
-        experiment = Experiment.of(checked(compose("config", [*usual, *overrides])))
+        experiment = Experiment.of(compose("config", [*usual, *overrides]))
     with pytest.raises(ModelError, match=rf"^{group}\.api_key_env: OPENAI_API_KEY is not set"):
         experiment.check_keys()
 
@@ -190,9 +189,9 @@ def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
                     ),
                 ],
             )
-        config = checked(config)
-        answerer = build(config.answerer, "answerer")
-        settings = effective_settings(config, {"answerer": answerer})
+        walk = Walk(config)
+        answerer = walk.build("answerer")
+        settings = walk.settings_of("answerer")
         answerer.answer(questions(1))
     assert server.path == "/v1/chat/completions?api-version=2024-10-21"
     assert (server.headers["api-key"], server.headers["Authorization"]) == ("0123456789abcdef", None)

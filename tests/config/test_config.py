@@ -1,26 +1,34 @@
 """What the configuration accepts, and what it says took effect."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal, get_origin
 
 import pytest
 from application import PROJECT
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from ragsweep.config.checking import build, build_around, check
-from ragsweep.config.components import digests_of_others, nearest
-from ragsweep.config.used_settings import effective_settings, short_paths
+from ragsweep.config.annotations import is_component, nearest, optional, signature_of, target_of
+from ragsweep.config.walk import PLAIN, STORE, Walk, _made
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.limits import Between
-from ragsweep.core.project import portable, register_resolvers
-from ragsweep.datasets import RecursiveChunker
-from ragsweep.experiment import GROUPS_OF_NO_TASK, Experiment
+from ragsweep.core.limits import Between, mark_of
+from ragsweep.core.project import CONF, conf_folders, options_of, portable, register_resolvers
+from ragsweep.experiment import Experiment
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Ranker, SparseRetriever
 from ragsweep.store.stage_store import Store
+
+NEEDS_MORE = ("encoder=openai", "evaluation=spans", "query=abbreviations", "reranker=cross_encoder")  # files, extras
+NEEDS_MORE += ("retriever=returned", "retriever=run_file")
+
+
+def named_targets(conf):
+    """The classes and functions that the options in a folder name."""
+    texts = [file.read_text() for file in conf.rglob("*.yaml") if "hydra" not in file.parts]
+    return {name for text in texts for name in re.findall(r"_target_: ([\w.]+)", text)}
 
 
 @pytest.fixture
@@ -37,7 +45,7 @@ def composed():
 
 @pytest.mark.usefixtures("long_work")
 def test_the_defaults_pass(composed):
-    check(composed(), GROUPS_OF_NO_TASK)
+    Experiment.built(composed())
 
 
 @pytest.mark.usefixtures("long_work")
@@ -55,7 +63,7 @@ def test_the_defaults_pass(composed):
 def test_a_value_of_the_wrong_kind_is_refused_by_its_name(composed, override):
     name = override.partition("=")[0]
     with pytest.raises(ConfigError, match=f"^{name}: found .*, expected "):
-        check(composed(override), GROUPS_OF_NO_TASK)
+        Experiment.built(composed(override))
 
 
 ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.SentenceTransformerEncoder,batch_size:0}"
@@ -65,39 +73,44 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
-        ("k={a:1}", "k: found {'a': 1}, expected a whole number from 1 to 1000"),
-        ("k=null", "k: found null, expected"),
-        ("k=2.5", "k: found 2.5, expected a whole number from 1 to 1000"),
-        ("retriever.alpha=1.5", "retriever.alpha: found 1.5, expected a number from 0 to 1"),
+        ("k={a:1}", "k: found {'a': 1}, expected "),
+        ("k=null", "k: found null, expected "),
+        ("k=2.5", "k: found 2.5, expected "),
+        ("retriever.alpha=1.5", "retriever.alpha: found 1.5, expected less than or equal to 1"),
         ("evaluation.collapse=never", "evaluation.collapse: found 'never', expected after_cutoff or before_cutoff"),
-        ("k=[1,2]", "k: found [1, 2], expected"),
-        ("~k", "k: found null, expected"),
+        ("k=[1,2]", "k: found [1, 2], expected "),
+        ("~k", "k: no value; set it with +k=VALUE"),
         ("evaluation.collapse={a:1}", "evaluation.collapse: found {'a': 1}, expected after_cutoff or before_cutoff"),
-        (
-            "evaluation.resamples=1000000000",
-            "evaluation.resamples: found 1000000000, expected a whole number from 100",
-        ),
-        ("evaluation.metrics.f1=null", "evaluation.metrics.f1: found null, expected a mapping with _target_"),
+        ("evaluation.resamples=1000000000", "evaluation.resamples: found 1000000000, expected "),
+        ("evaluation.metrics.f1=null", "evaluation.metrics.f1: found null, expected "),
         ("evaluation.metrics.ndcg.gain=cubic", "evaluation.metrics.ndcg.gain: found 'cubic', expected linear or"),
-        ("~retriever", "retriever: found null, expected a mapping with _target_"),
-        ("~evaluation", "evaluation.collapse: found null"),
+        ("~retriever", "retriever: nothing is chosen; expected one of "),
+        ("~evaluation", "evaluation: nothing is chosen; expected one of "),
+        ("~evaluation.collapse", "evaluation.collapse: no value; set it with +evaluation.collapse=VALUE"),
         ("+evaluation.gamma=1", "evaluation.gamma: no such setting (evaluation has"),
         ("+tracking.resum=true", "tracking.resum: no such setting (did you mean tracking.resume?)"),
-        ("store=null", "store: found null"),
-        ("retriever.dense.encoder=null", "retriever.dense.encoder: found null, expected the settings of an Encoder"),
-        ("retriever.dense=foo", "retriever.dense: found 'foo', expected one of "),
-        (ONE_MORE_ENCODER, "retriever.dense.encoder.batch_size: found 0, expected a whole number of at least 1"),
-        ("retriever._target_=5", "retriever: found {"),
-        ("dataset.name={a:1}", "dataset.name: found {'a': 1}, expected a string"),
-        ("dataset.store=null", "dataset.store: found null, expected the settings of a Store"),
+        ("store=null", "store: found null, expected "),
+        ("retriever.dense.encoder=null", "retriever.dense.encoder: found null, expected an Encoder"),
+        ("retriever.dense=foo", "retriever.dense: found 'foo', expected a Ranker"),
+        ("retriever.dense.encoder=foo", "retriever.dense.encoder: found 'foo', expected one of minilm, "),
+        (ONE_MORE_ENCODER, "retriever.dense.encoder.batch_size: found 0, expected "),
+        ("retriever._target_=5", "retriever._target_: found 5, expected "),
+        (
+            "retriever._target_=ragsweep.retrieval.HybridRetriver",
+            "retriever: ragsweep.retrieval.HybridRetriver cannot ",
+        ),
+        ("dataset.name={a:1}", "dataset.name: found {'a': 1}, expected "),
+        ("dataset.store=null", "dataset.store: found null, expected a Store"),
         ("retriever.sparse.k1=1" + 400 * "0", "retriever.sparse.k1: found 1000"),
-        ("retriever.sparse.k1=1e308", "retriever.sparse.k1: found 1e+308, expected a number from 0 to 1000000"),
+        ("retriever.sparse.k1=1e308", "retriever.sparse.k1: found 1e+308, expected less than or equal to 1000000"),
         ("index=hnsw index.ef_search=1" + 20 * "0", "index.ef_search: found 1000"),
+        ("+retriever._args_=[1]", "retriever._args_: no such setting"),
+        ("retriever.dense.index=${retriever}", "retriever: refers to itself"),
     ],
 )
 def test_no_mapping_and_no_null_gets_round_a_rule(composed, override, expected):
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}"):
-        check(composed(*override.split()), GROUPS_OF_NO_TASK)
+        Experiment.built(composed(*override.split()))
 
 
 @dataclass(frozen=True)
@@ -111,9 +124,8 @@ class Asking:
 
 def asking(composed, **settings):
     ranker = {"_target_": "ragsweep.retrieval.SparseRetriever", "store": "${store}"}
-    task = {"_target_": f"{__name__}.Asking"}
-    more = {"task": task, "rankers": [ranker, {**ranker, "b": 0.5}], **settings}
-    return OmegaConf.merge({name: value for name, value in composed().items() if name != "task"}, more)
+    task = {"_target_": f"{__name__}.Asking", "rankers": [ranker, {**ranker, "b": 0.5}], "store": "${store}"}
+    return OmegaConf.merge({**composed(), "task": {}}, {"task": {**task, **settings}})
 
 
 @pytest.mark.usefixtures("long_work")
@@ -133,16 +145,10 @@ def test_what_a_component_says_of_itself_is_checked(composed, monkeypatch, attri
 
 @pytest.mark.usefixtures("long_work")
 def test_a_number_as_a_name_is_refused(composed):
-    config = composed()
-    OmegaConf.update(config, "retriever.weights", {1: 0.5}, force_add=True)
-    with pytest.raises(ConfigError, match=r"^retriever\.weights\.1: found 1 as a name, expected a string"):
-        check(config, GROUPS_OF_NO_TASK)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_the_code_of_a_component_in_a_list_counts(composed):
-    config = asking(composed, rankers=[{"_target_": "simulated.alike"}])
-    assert "simulated.alike" in digests_of_others(config)
+    config = composed("retriever=fused")
+    OmegaConf.update(config, "retriever.rankers", {1: 0.5}, force_add=True)
+    with pytest.raises(ConfigError, match=r"^retriever\.rankers\.1: found 1 as a name, expected a string"):
+        Experiment.built(config)
 
 
 class Hidden:
@@ -152,27 +158,42 @@ class Hidden:
         self._parts = parts
 
 
-def test_a_component_that_is_kept_under_another_name_counts_by_its_target():
-    node = OmegaConf.create({"parts": [{"_target_": "theirs.Part", "b": 1}]})
-    settings = effective_settings(OmegaConf.create({"retriever": node}), {"retriever": Hidden(["built"])})
-    assert settings["retriever.parts.0"] == "theirs.Part"
+@dataclass
+class Part:
+    """A component of a user's."""
+
+    b: int
+
+
+def settings_of(name, node):
+    """The settings that a component which stands alone uses."""
+    walk = Walk(OmegaConf.create({"seed": 3, "store": {"_target_": STORE, "path": "x"}, name: node}))
+    walk.build(name)
+    return walk.settings_of(name)
+
+
+def test_a_component_that_is_kept_under_another_name_counts_by_its_class():
+    parts = [{"_target_": f"{__name__}.Part", "b": 1}]
+    settings = settings_of("retriever", {"_target_": f"{__name__}.Hidden", "parts": parts})
+    assert settings["retriever.parts.0"] == f"{__name__}.Part"
+    assert settings["retriever.parts.0.b"] == 1
 
 
 @pytest.mark.usefixtures("long_work")
 def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
-    config = check(asking(composed), GROUPS_OF_NO_TASK)
-    task = build_around(config, "task")
+    walk = Walk(asking(composed))
+    task = walk.build("task")
     assert task.threshold == 0.5
     assert [ranker.b for ranker in task.rankers] == [0.75, 0.5]
-    with pytest.raises(ConfigError, match=r"^threshold: found 2, expected a number from 0 to 1"):
-        check(asking(composed, threshold=2), GROUPS_OF_NO_TASK)
+    with pytest.raises(ConfigError, match=r"^task\.threshold: found 2, expected less than or equal to 1"):
+        Walk(asking(composed, threshold=2)).build("task")
 
 
 @pytest.mark.usefixtures("long_work")
 def test_every_component_in_a_list_is_checked(composed):
     wrong = [{"_target_": "ragsweep.retrieval.SparseRetriever", "b": 7}]
-    with pytest.raises(ConfigError, match=r"^rankers\.0\.b: found 7, expected a number from 0 to 1"):
-        check(asking(composed, rankers=wrong), GROUPS_OF_NO_TASK)
+    with pytest.raises(ConfigError, match=r"^task\.rankers\.0\.b: found 7, expected less than or equal to 1"):
+        Walk(asking(composed, rankers=wrong)).build("task")
 
 
 @pytest.mark.usefixtures("long_work")
@@ -214,43 +235,44 @@ def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once(compos
 
 
 @pytest.mark.usefixtures("long_work")
-def test_what_a_users_own_class_does_not_annotate_is_not_checked(composed):
-    check(composed("retriever=sparse", "retriever._target_=theirs.Retriever", "retriever.b=12"), GROUPS_OF_NO_TASK)
-
-
-@pytest.mark.usefixtures("long_work")
 def test_a_sweep_is_decided_by_a_metric_that_is_measured(composed):
     with pytest.raises(ConfigError, match=r"^decision\.metric: found 'ndcg', expected a metric that is measured: "):
         Experiment.of(composed("~evaluation.metrics.ndcg"))
 
 
-def used(config, *names):
-    """The settings that these parts of a configuration really use, by their paths and by their short names."""
-    config = check(config, GROUPS_OF_NO_TASK)
-    settings = effective_settings(config, {name: build(config[name], name) for name in names})
-    names = short_paths(settings, config)
-    return settings, {names[path]: value for path, value in settings.items()}
+def used(config):
+    """The settings that a run really uses."""
+    return dict(Experiment.built(config).settings)
+
+
+@dataclass
+class Doubled:
+    """Makes something else of its setting."""
+
+    size: int
+
+    def __post_init__(self):
+        self.size *= 2
+
+
+def test_settings_are_read_from_the_built_objects():
+    assert settings_of("retriever", {"_target_": f"{__name__}.Doubled", "size": 2})["retriever.size"] == 4
 
 
 @pytest.mark.usefixtures("long_work")
-def test_settings_are_read_from_the_built_objects(composed):
-    config = composed("retriever=sparse", "retriever.k1=0.9")
-    settings = effective_settings(config, {"retriever": SparseRetriever(store=None, k1=1.2)})
-    assert settings["retriever.k1"] == 1.2
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_shared_part_is_shown_by_its_group(composed):
-    by_path, shown = used(composed("encoder.device=cpu"), "retriever")
-    assert by_path["retriever.dense.encoder.device"] == shown["encoder.device"] == "cpu"
-    assert len(by_path) == len(shown)
+def test_what_refers_to_a_group_is_built_once_and_named_like_the_group(composed):
+    walk = Walk(composed("reranker=mmr", "encoder.device=cpu"))
+    task = walk.build("task")
+    assert task.reranker.encoder is task.retriever.dense.encoder
+    assert {path for path in walk.settings if path.endswith("encoder.device")} == {"encoder.device"}
+    assert walk.parts["encoder"] is task.reranker.encoder
 
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("retriever", ["dense", "hybrid"])
 def test_the_index_is_shown_by_its_group(composed, retriever):
-    _, shown = used(composed(f"retriever={retriever}", "index=hnsw", "index.m=7"), "retriever")
-    assert {name: value for name, value in shown.items() if name.startswith("index")} == {
+    settings = used(composed(f"retriever={retriever}", "index=hnsw", "index.m=7"))
+    assert {name: value for name, value in settings.items() if name.startswith("index")} == {
         "index": "HnswIndex",
         "index.m": 7,
         "index.ef_construction": 200,
@@ -258,30 +280,25 @@ def test_the_index_is_shown_by_its_group(composed, retriever):
     }
 
 
-ANOTHER_DENSE = {
-    "_target_": "ragsweep.retrieval.DenseRetriever",
-    "store": "${store}",
-    "encoder": {"_target_": "ragsweep.retrieval.SentenceTransformerEncoder", "model": MINILM, "device": "cpu"},
-}
+@pytest.mark.usefixtures("long_work")
+def test_two_encoders_in_one_retriever_keep_their_settings_apart(composed):
+    settings = used(composed("retriever=three_way"))
+    assert (settings["encoder.model"], settings["retriever.rankers.static.encoder.model"]) == (MINILM, "wordllama")
 
 
 @pytest.mark.usefixtures("long_work")
-def test_two_encoders_in_one_retriever_keep_their_settings_apart(composed):
-    config = composed("encoder.device=cpu", "index=hnsw")
-    config.retriever.sparse = ANOTHER_DENSE
-    settings, shown = used(config, "retriever")
-    assert settings["retriever.dense.encoder.model"] == settings["retriever.sparse.encoder.model"] == MINILM
-    assert settings.items() >= {"retriever.dense.index.m": 32, "retriever.dense.encoder.device": "cpu"}.items()
-    assert {"retriever.dense.encoder.model", "retriever.sparse.encoder.model", "index.m"} <= shown.keys()
-    assert "encoder.model" not in shown
+def test_an_option_given_by_its_name_that_is_the_chosen_one_is_that(composed):
+    assert used(composed("retriever=three_way", "retriever.rankers.static.encoder=minilm")) == used(
+        composed("retriever=three_way", "retriever.rankers.static.encoder=${encoder}")
+    )
 
 
 @pytest.mark.usefixtures("long_work")
 def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged(composed):
-    settings, shown = used(composed("retriever.alpha=0"), "retriever")
+    settings = used(composed("retriever.alpha=0"))
     assert "retriever.sparse.k1" in settings
     absent = ("encoder", "index", "retriever.dense", "retriever.candidates")
-    assert not any(name.startswith(absent) for name in [*settings, *shown])
+    assert not any(name.startswith(absent) for name in settings)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -294,7 +311,7 @@ def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged(composed):
     ids=["rank_bm25", "bm25s"],
 )
 def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
-    settings, _ = used(composed("retriever.alpha=0", *overrides), "retriever")
+    settings = used(composed("retriever.alpha=0", *overrides))
     shared = {f"retriever.sparse.{name}" for name in ("k1", "b", "stop_words", "stemmer", "score_threshold")}
     own = {f"retriever.sparse.{name}" for name in logged}
     assert {name for name in settings if name.startswith("retriever.sparse.")} == shared | own
@@ -302,26 +319,14 @@ def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
 
 @pytest.mark.usefixtures("long_work")
 def test_the_metrics_arguments_are_logged(composed):
-    config = composed("evaluation.metrics.ndcg.gain=exponential")
-    settings = effective_settings(config, {"evaluation": config.evaluation})
+    settings = used(composed("evaluation.metrics.ndcg.gain=exponential"))
     assert settings["evaluation.metrics.ndcg"] == "ragsweep.evaluation.ndcg(gain=exponential)"
 
 
-@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("value", ["None", "1", "linear, x=1", "[1]", "a'b"])
-def test_a_text_is_told_from_what_it_reads_like(composed, value):
-    def logged(given):
-        config = composed()
-        OmegaConf.update(config, "evaluation.metrics.ndcg.gain", given)
-        return effective_settings(config, {"evaluation": config.evaluation})["evaluation.metrics.ndcg"]
-
-    assert logged(value) == f"ragsweep.evaluation.ndcg(gain={value!r})"
-
-
-@pytest.mark.usefixtures("long_work")
-def test_the_code_of_what_hydra_hands_on_counts(composed):
-    handed = "{_target_: hydra.utils.get_method, path: small.arguments}"
-    assert "small.arguments" in digests_of_others(composed(f"+evaluation.metrics.other={handed}"))
+def test_a_text_is_told_from_what_it_reads_like(value):
+    node = {"_target_": "builtins.dict", "metric": {"_target_": "builtins.dict", "_partial_": True, "gain": value}}
+    assert settings_of("retriever", node)["retriever.metric"] == f"builtins.dict(gain={value!r})"
 
 
 class Shadowed:
@@ -335,16 +340,8 @@ class Shadowed:
 
 
 def test_an_attribute_of_the_class_is_not_the_setting():
-    config = OmegaConf.create({"retriever": {"mode": "first", "size": 3}})
-    settings = effective_settings(config, {"retriever": Shadowed("first", 3)})
-    assert settings == {"retriever.mode": "first", "retriever.size": 6}
-
-
-@pytest.mark.usefixtures("long_work")
-def test_positional_arguments_of_a_metric_are_logged(composed):
-    config = composed("+evaluation.metrics.ndcg._args_=[3]")
-    settings = effective_settings(config, {"evaluation": config.evaluation})
-    assert "_args_=[3]" in settings["evaluation.metrics.ndcg"]
+    settings = settings_of("retriever", {"_target_": f"{__name__}.Shadowed", "mode": "first", "size": 3})
+    assert settings == {"retriever": f"{__name__}.Shadowed", "retriever.mode": "first", "retriever.size": 6}
 
 
 class Several:
@@ -355,10 +352,11 @@ class Several:
 
 
 def test_parts_in_a_list_are_named_by_their_places():
-    parts = [{"_target_": "ragsweep.datasets.RecursiveChunker", "size": size, "overlap": 0} for size in (9, 8)]
-    config = OmegaConf.create({"retriever": {"parts": parts, "store": "redis", "weights": [1, 2]}})
-    built = Several([RecursiveChunker(9, 0), RecursiveChunker(8, 0)], "redis", [1, 2])
-    assert effective_settings(config, {"retriever": built}) == {
+    chunker = {"_target_": "ragsweep.datasets.RecursiveChunker", "overlap": 0}
+    parts = [{**chunker, "size": size} for size in (9, 8)]
+    node = {"_target_": f"{__name__}.Several", "parts": parts, "store": "redis", "weights": [1, 2]}
+    assert settings_of("retriever", node) == {
+        "retriever": f"{__name__}.Several",
         "retriever.parts.0": "RecursiveChunker",
         "retriever.parts.0.overlap": 0,
         "retriever.parts.0.size": 9,
@@ -368,6 +366,34 @@ def test_parts_in_a_list_are_named_by_their_places():
         "retriever.store": "redis",  # only our own store decides no number
         "retriever.weights": [1, 2],  # what the object has made of it has no words
     }
+
+
+OPTIONS = [
+    f"{group}={option}"
+    for group in "chunker dynamic_k encoder evaluation fusion index ingest query reranker retriever returns".split()
+    for option in options_of(group)
+    if (CONF / group / f"{option}.yaml").is_file() and f"{group}={option}" not in NEEDS_MORE
+]
+
+
+@pytest.mark.usefixtures("long_work")
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_plain_setting_of_a_used_component_has_the_path_where_it_is_written(composed, option):
+    """And nothing else is there but what objects say of the content of files."""
+    config = composed(option, *(["retriever=dense"] if option.startswith("index") else []))
+    walk = Walk(config)
+    walk.build("task")
+    settings = {path: value for path, value in walk.settings.items() if not path.endswith(".fingerprint")}
+    for path, value in settings.items():
+        assert OmegaConf.select(config, path, default="absent") != "absent", path
+        node = OmegaConf.select(config, path)
+        assert OmegaConf.is_config(node) or value == portable(node) or node is None or path in walk.parts, path
+    for path, part in walk.parts.items():
+        node = OmegaConf.select(config, path)
+        without_effect = {"store", *getattr(part, "without_effect", ())}
+        for key in [key for key in node if not str(key).startswith("_") and key not in without_effect]:
+            if not OmegaConf.is_interpolation(node, key) and isinstance(node[key], PLAIN):
+                assert f"{path}.{key}" in settings
 
 
 def test_a_path_that_only_contains_the_projects_is_left_alone():
@@ -387,3 +413,39 @@ def test_the_nearest_name_is_offered():
 
 def test_without_a_near_name_the_neighbours_are_listed():
     assert nearest("retriever.zzz", ["retriever.alpha", "retriever.b"]) == " (retriever has alpha, b)"
+
+
+@pytest.mark.usefixtures("long_work")
+@pytest.mark.parametrize(
+    "overrides", [[], ["retriever=three_way", "reranker=mmr"], ["retriever=routed", "query=multi"]]
+)
+def test_every_part_of_a_configuration_is_visited_once(composed, overrides):
+    config = composed(*overrides)
+    visited, made = [], []
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code is Walk._own.__code__:
+            visited.append(frame.f_locals["path"])
+        elif event == "call" and frame.f_code is _made.__code__:
+            made.append(frame.f_locals["path"])
+
+    sys.setprofile(note)
+    try:
+        experiment = Experiment.built(config)
+    finally:
+        sys.setprofile(None)
+    assert len(visited) == len({*visited}) > 50
+    assert len(made) == len({*made})
+    assert {path for path in experiment.settings if not path.endswith(".fingerprint")} <= {*visited}
+
+
+@pytest.mark.parametrize(
+    "target", sorted({name for conf in conf_folders() for name in named_targets(conf) if not name.startswith("hydra")})
+)
+def test_what_a_setting_names_is_known_by_its_annotation(target):
+    """A new class must not forget the mark, without which a record could choose a model, a server or a key."""
+    telling = re.compile(r"model|tokenizer|(base_)?ur[li]|headers\w*|\w*_env|call")
+    for name, parameter in signature_of(target_of(target)).parameters.items():
+        plain = not is_component(optional(parameter.hint)) and get_origin(parameter.hint) is not Literal
+        if telling.fullmatch(name) and plain:
+            assert mark_of(parameter.hint), f"{target}.{name}"

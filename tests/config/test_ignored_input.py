@@ -81,13 +81,3 @@ def test_the_configuration_of_a_run_gets_the_command_that_reads_it(project):
     command = f"--config-path '{project}/a run' --config-name config dataset.queries={CONF.parent / data} -m k=1,3"
     assert str(refused.value).endswith(f"ragsweep run {command}")
     refuse_unread([], "config", path=f"{project}/a run")
-
-
-def test_a_record_that_was_edited_in_one_of_two_places_is_said(project, capsys):
-    edited = f"{RECORD}encoder: {{model: b}}\nretriever: {{dense: {{encoder: {{model: a}}}}}}\n"
-    written(project, {"old/config.yaml": edited, "new/config.yaml": edited.replace("model: a", "model: b")})
-    refuse_unread([], path=str(project / "new"))
-    assert not capsys.readouterr().err
-    refuse_unread([], path=str(project / "old"))
-    [line] = capsys.readouterr().err.splitlines()
-    assert f"{project}/old/config.yaml: retriever.dense.encoder differs from encoder" in line

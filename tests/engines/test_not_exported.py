@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from ragsweep.config.components import target_of
+from ragsweep.config.annotations import target_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import conf_folders
 from ragsweep.production.loading import refuse_if_not_alone

@@ -16,7 +16,7 @@ BAD = {
     "dataset.nosuch=1": "dataset.nosuch: no such setting",
     "dataset.name='a": "dataset.name='a: cannot be read as name=value; put a value with special characters into quotes",
     "dataset.name=a,b": "dataset.name=a,b: several values are a sweep",
-    "dataset.name=${nosuch}": "Interpolation key 'nosuch' not found",
+    "dataset.name=${nosuch}": "nosuch: no value",
 }
 
 

@@ -69,7 +69,7 @@ def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, lette
     assert refused.returncode == 3
     assert "vowels.least does not accept" in refused.stderr
     wrong = letters_sweep.in_new_interpreter("run", *sparse, "vowels.least=2", **installed)
-    assert "vowels.least: found 2, expected a number from 0 to 1" in wrong.stderr
+    assert "vowels.least: found 2, expected " in wrong.stderr
 
 
 def test_a_run_of_a_plugin_is_reproduced(installed, letters_sweep, dataset):
@@ -94,10 +94,10 @@ def test_a_plugin_adds_a_task(installed, application):
 
 
 @pytest.mark.usefixtures("processes")
-def test_the_help_says_which_task_uses_a_group(ragsweep):
+def test_the_help_lists_the_groups_of_plugins(ragsweep):
     lines = ragsweep("run", "--help").stdout.splitlines()
     assert "vowels: default" in lines
-    assert "reasoning: cot, direct, hybrid, structured, tot   [task=answers]" in lines
+    assert "reasoning: cot, direct, hybrid, structured, tot" in lines
 
 
 @pytest.fixture

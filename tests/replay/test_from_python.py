@@ -99,7 +99,7 @@ def test_a_finished_sweep_is_decided_again(swept):
 
 def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset, monkeypatch):
     monkeypatch.setenv("PYTHONWARNINGS", "nonsense")  # of which the interpreter says so first
-    with pytest.raises(ConfigError, match=r"^k: found 0, expected a whole number from 1 to 1000$"):
+    with pytest.raises(ConfigError, match=r"^k: found 0, expected [\w ]+$"):
         ragsweep.sweep(["k=0,3", *dataset])
 
 

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from ragsweep.config.checking import check
+from ragsweep.config.walk import as_recorded
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
-from ragsweep.experiment import GROUPS_OF_NO_TASK, Experiment, checked
+from ragsweep.experiment import Experiment
 from ragsweep.replay.trusted_record import keys_of, targets, trusted
 from ragsweep.retrieval import SparseRetriever
 
@@ -32,14 +32,17 @@ def today():
 @pytest.fixture(scope="module")
 def logged(today):
     """What a run of the bundled dataset logs, as a value."""
-    return portable(OmegaConf.to_container(today, resolve=True))
+    return portable(as_recorded(today))
 
 
 def changed(logged, name, value):
+    """The record with another value, in a copy of its own where a shared group stands by reference."""
     recorded = copy.deepcopy(logged)
     node = recorded
     *groups, last = name.split(".")
     for group in groups:
+        if isinstance(node[group], str) and node[group].startswith("${"):
+            node[group] = copy.deepcopy(recorded[node[group][2:-1]])
         node = node[group]
     node[last] = value
     return yaml.safe_dump(recorded, sort_keys=False)
@@ -66,7 +69,7 @@ class Answers:
 @pytest.mark.usefixtures("long_work")
 def test_a_task_of_a_user_takes_its_own_groups_from_the_record(logged, today):
     answerer = {"_target_": f"{__name__}.Mine", "b": 0.5}
-    task = {"_target_": f"{__name__}.Answers"}
+    task = {"_target_": f"{__name__}.Answers", "answerer": "${answerer}", "threshold": "${threshold}"}
     decision = {"metric": "accuracy", "gains": []}
     recorded = {
         "task": task,
@@ -130,14 +133,14 @@ def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, v
         trusted(changed(logged, name, value), today, {}, ())
 
 
-@pytest.mark.parametrize("name", ["corpus", "retriever", "retriever.dense"])
+@pytest.mark.parametrize("name", ["chunker.tokenizer", "retriever", "retriever.dense"])
 def test_a_class_that_is_refused_is_not_imported_wherever_its_name_stands(logged, today, tmp_path, monkeypatch, name):
     module = f"evil_{name.replace('.', '_')}"  # one that no other case has imported
     (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')\nclass Thing: pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     node = {"path": "a", "_target_": f"{module}.Thing"}
     with pytest.raises(ConfigError, match=rf"^{name}\._target_: {module}\.Thing may not be built"):
-        trusted(changed({"corpus": {}, **logged}, name, node), today, {}, ())
+        trusted(changed(logged, name, node), today, {}, ())
     assert not (tmp_path / "mark").exists()
 
 
@@ -157,7 +160,7 @@ def test_a_class_that_is_refused_is_not_imported_wherever_its_name_stands(logged
 def test_a_record_sends_no_key_to_a_server_that_only_it_names(today, name, value):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         asks = compose("config", ["task=answers", "answerer=llm", "language_model=openai", "language_model.model=mine"])
-    recorded = portable(OmegaConf.to_container(asks, resolve=True))
+    recorded = portable(as_recorded(asks))
     given = {"language_model.model": "mine"}
     assert [*keys_of([f"{name}={value}"])] == [name]  # as the message says it
     trusted(yaml.safe_dump(recorded), today, given, ())
@@ -177,7 +180,7 @@ def test_all_that_has_to_be_named_is_named_at_once(today):
         overrides = ["query=hyde", "language_model=openai", "dataset=pdf", "dataset.documents=/my/documents"]
         overrides += ["dataset.queries=data/questions.json"]
         asks = compose("config", [*overrides, *(f"{name}={value}" for name, value in named.items())])
-    recorded = yaml.safe_dump(portable(OmegaConf.to_container(asks, resolve=True)))
+    recorded = yaml.safe_dump(portable(as_recorded(asks)))
     with pytest.raises(ConfigError) as caught:
         trusted(recorded, today, {}, ())
     said, _, given = str(caught.value).partition(": allow them by ")
@@ -203,11 +206,12 @@ STAGES_OF_OURS = [
 @pytest.mark.parametrize("overrides", STAGES_OF_OURS, ids=" ".join)
 def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        config = checked(compose("config", overrides))
-    recorded = portable(OmegaConf.to_container(config, resolve=True))
+        experiment = Experiment.built(compose("config", overrides))
+    recorded = portable(as_recorded(experiment.config))
     again = trusted(yaml.safe_dump(recorded), today, {}, ())
     for name in ("retriever", "query", "reranker", "dynamic_k"):
         assert portable(OmegaConf.to_container(again)).get(name) == recorded[name]
+    assert Experiment.built(again).settings == experiment.settings
 
 
 def test_the_name_of_a_package_is_not_that_of_a_model_elsewhere(logged, today):
@@ -226,7 +230,7 @@ def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_pat
 def test_an_override_of_the_language_model_reaches_the_rewriter_that_asks_it(today):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         asks = compose("config", ["query=hyde", "language_model=openai", "language_model.model=mine"])
-    recorded = yaml.safe_dump(portable(OmegaConf.to_container(asks, resolve=True)))
+    recorded = yaml.safe_dump(portable(as_recorded(asks)))
     assert (
         trusted(recorded, today, {"language_model.model": "mine", "language_model.seed": 9}, ()).query.model.seed == 9
     )
@@ -327,14 +331,46 @@ def test_what_no_configuration_of_ours_has_is_refused(logged, today, name, value
         trusted(changed(logged, name, value), today, {}, ())
 
 
+def test_a_record_refers_to_its_own_groups_only(logged, today):
+    refused = {
+        "retriever.dense.encoder": "${tracking}",
+        "retriever.dense.index": "${retriever}",  # our configuration has none there
+        "dataset.documents": "${evaluation}",
+        "encoder.model": "${hidden}",
+        "dataset.queries": "${twice}",
+        "dataset.qrels": "${chunker}",
+    }
+    more = {**logged, "hidden": "evil/model", "twice": "${oc.env:HOME}"}
+    for name, value in refused.items():
+        with pytest.raises(ConfigError):
+            trusted(changed(more, name, value), today, {}, ())
+
+
+def test_references_that_multiply_are_refused(logged, today):
+    """Each of the groups has ten of the next one."""
+    ranker = {"_target_": "ragsweep.retrieval.FusedRetriever", "candidates": None, "fusion": "${fusion}"}
+    names = [f"retriever{number}" for number in range(9)]
+    several = {
+        name: {**ranker, "rankers": {f"r{place}": f"${{{after}}}" for place in range(10)}}
+        for name, after in zip(["retriever", *names], [*names, "retriever"], strict=True)
+    }
+    with pytest.raises(ConfigError, match="may not be built from a record"):  # of another group
+        trusted(yaml.safe_dump({**logged, **several}), today, {}, ())
+    several["retriever"]["rankers"] = {f"r{place}": "${retriever}" for place in range(10)}
+    with pytest.raises(ConfigError, match=r"^retriever: refers to itself"):
+        trusted(yaml.safe_dump({**logged, **several}), today, {}, ())
+
+
 def test_a_model_is_the_word_of_the_user_of_today(logged, today):
     recorded = changed(logged, "encoder.model", "evil/model").replace(
         "sentence-transformers/all-MiniLM-L6-v2", "evil/model"
     )
-    with pytest.raises(ConfigError, match=r"allow them by task\.tokenizer=MODEL encoder\.model=MODEL chunker"):
-        trusted(recorded, today, {}, ())
-    with pytest.raises(ConfigError, match=r"allow them by encoder\.model=MODEL chunker\.tokenizer\.model=MODEL$"):
-        trusted(recorded, today, {"task.tokenizer": "words"}, ())
+    models = {"task.tokenizer=MODEL", "encoder.model=MODEL", "chunker.tokenizer.model=MODEL"}
+    words = {"task.tokenizer": "words"}
+    for named, left in (({}, models), (words, models - {"task.tokenizer=MODEL"})):
+        with pytest.raises(ConfigError, match="allow them by") as caught:
+            trusted(recorded, today, named, ())
+        assert {*str(caught.value).partition(" allow them by ")[2].split()} == left
     counting = {"task.tokenizer": "good/model", "chunker.tokenizer.model": "good/model"}
     with pytest.raises(ConfigError, match=r"allow it by encoder\.model=MODEL$"):
         trusted(recorded, today, counting, ())
@@ -355,7 +391,7 @@ def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         chosen = ["corpus=text", "corpus.path=/my/texts", "questions=table", "questions.path=/my/questions"]
         own = compose("config", [*chosen, "dataset.qrels=/my/qrels"])
-    recorded = yaml.safe_dump(portable(OmegaConf.to_container(own, resolve=True)), sort_keys=False)
+    recorded = yaml.safe_dump(portable(as_recorded(own)), sort_keys=False)
     names = ("corpus.path", "questions.path", "dataset.qrels")
     with pytest.raises(ConfigError) as caught:
         trusted(recorded, today, {}, ())
@@ -374,7 +410,7 @@ def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
 )
 def test_numbers_keep_the_rules_of_any_configuration(logged, today, name, value):
     with pytest.raises(ConfigError, match=rf"^{name}: found "):
-        check(trusted(changed(logged, name, value), today, {}, ()), GROUPS_OF_NO_TASK)
+        Experiment.built(trusted(changed(logged, name, value), today, {}, ()))
 
 
 @pytest.mark.usefixtures("long_work")
@@ -409,11 +445,10 @@ def settings_of(node, prefix=""):
 def test_whatever_a_record_holds_only_what_is_ours_is_built(logged, today, data):
     changes = st.tuples(st.sampled_from(sorted(settings_of(logged))), VALUES)
     with suppress(ConfigError):
-        config = OmegaConf.to_container(trusted(changed(logged, *data.draw(changes)), today, {}, ()))
-        for group in ("dataset", "chunker", "retriever", "evaluation"):
-            node = OmegaConf.create(config[group])
-            for name in settings_of(config[group]):
-                value = OmegaConf.select(node, name)
+        config = trusted(changed(logged, *data.draw(changes)), today, {}, ())
+        for name in settings_of(OmegaConf.to_container(config)):
+            if name.partition(".")[0] in ("dataset", "chunker", "encoder", "retriever", "evaluation"):
+                value = OmegaConf.select(config, name)
                 if name.endswith("_target_"):
                     assert value.startswith("ragsweep.")
                 if name.endswith(".model"):

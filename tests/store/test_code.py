@@ -1,5 +1,6 @@
 """Results are found again only by the code that computed them."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -37,38 +38,69 @@ def package(tmp_path, monkeypatch):
 
 
 def digest(module):
-    for each in (code._imports, code._file_of_package, code._texts_beside):
-        each.cache_clear()
+    for function in (code._digest_of_folder, code._digest_of_rooms):
+        function.cache_clear()
     return code.digest_of_module.__wrapped__(module)
 
 
-USED = [file for file in PACKAGE if "unrelated" not in file and "__init__" not in file]
-
-
-@pytest.mark.parametrize("file", USED)
-def test_a_change_in_whatever_a_module_imports_is_another_code(package, file):
+@pytest.mark.parametrize("file", [file for file in PACKAGE if file.startswith("theirs/")])
+def test_a_change_in_the_package_of_a_module_is_another_code(package, file):
     before = digest("theirs.ranker")
     assert digest("theirs.ranker") == before
     (package / file).write_text(f"{PACKAGE[file]}# changed\n")
     assert digest("theirs.ranker") != before
 
 
-def test_a_change_in_what_it_does_not_import_is_not(package):
-    before = digest("theirs.ranker")
-    (package / "theirs/unrelated.py").write_text("CHANGED = True\n")
-    assert digest("theirs.ranker") == before
+def test_a_single_file_counts_with_those_beside_it(package):
+    before = digest("aside"), digest("theirs.ranker")
+    (package / "theirs/words.py").write_text("FACTOR = 2\n")
+    assert digest("aside") == before[0]
+    (package / "log.txt").write_text("Asked.")
+    assert digest("aside") == before[0]
+    (package / "aside_prompt.txt").write_text("Say so.")
+    assert digest("aside") != before[0]
 
 
-def test_the_texts_beside_our_modules_belong_to_our_code(tmp_path, monkeypatch):
-    """The digest of a run changes with a prompt."""
+@pytest.fixture
+def rooms(tmp_path, monkeypatch):
+    """A copy of the kernel."""
     copy = tmp_path / "ragsweep"
     shutil.copytree(PROJECT / "src/ragsweep", copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(code, "our_folders", lambda: (copy,))
-    prompt = copy / "retrieval/bm25_prompt.txt"
-    prompt.write_text("Say so.")
-    before = code.digest_of_code.__wrapped__()
-    prompt.write_text("Say so. Be brief.")
-    assert code.digest_of_code.__wrapped__() != before
+    return copy
+
+
+@pytest.mark.usefixtures("long_work")
+@pytest.mark.parametrize(
+    ("file", "module", "is_other"),
+    [
+        ("retrieval/bm25.py", "ragsweep.retrieval.sparse", True),
+        ("retrieval/bm25_prompt.txt", "ragsweep.retrieval.sparse", True),
+        ("models/encoders/encoder.py", "ragsweep.retrieval.sparse", True),
+        ("text/words.txt", "ragsweep.models.encoders.embeddings", True),
+        ("retrieval/bm25.py", "ragsweep.models.encoders.embeddings", False),  # nothing has to be encoded again
+        ("tasks/metric.py", "ragsweep.retrieval.sparse", False),
+        ("report/report_page.py", "ragsweep.tasks.metric", False),
+    ],
+)
+def test_the_room_of_a_module_and_those_below_it_are_its_code(rooms, file, module, is_other):
+    before = digest(module)
+    (rooms / file).write_text("# changed")
+    assert (digest(module) != before) == is_other
+
+
+@pytest.mark.usefixtures("long_work")
+@pytest.mark.parametrize(
+    ("room", "is_other"), [("tasks", True), ("retrieval", True), ("report", False), ("app", False)]
+)
+def test_the_code_of_a_run_is_that_of_the_rooms_that_compute(rooms, room, is_other):
+    def now():
+        digest("ragsweep.tasks.metric")
+        return code.digest_of_code.__wrapped__()
+
+    before = now()
+    (rooms / room / "new.py").write_text("NEW = True")
+    assert (now() != before) == is_other
 
 
 def test_what_is_not_loaded_stays_so(package):
@@ -85,40 +117,23 @@ def test_an_installed_package_is_known_by_its_version():
     assert digest("yaml.loader") == digest("yaml.dumper") != digest("numpy")
 
 
-@pytest.mark.parametrize(
-    ("module", "package"),
-    [
-        ("ragsweep.datasets.formats.pdf_documents", "pypdfium2"),
-        ("ragsweep.retrieval.sparse", "pystemmer"),
-        ("ragsweep.retrieval.indexes.index", "faiss-cpu"),
-        ("ragsweep.datasets.chunkers.markdown", "markdown-it-py"),
-        ("ragsweep.retrieval.fusion", "numpy"),
-    ],
-)
-def test_another_version_of_a_package_that_it_imports_is_another_code(monkeypatch, module, package):
-    before, version = digest(module), code.version
+@pytest.mark.parametrize("package", ["pypdfium2", "PyStemmer", "faiss-cpu", "numpy", "torch"])
+def test_another_version_of_a_package_that_computes_is_another_code(monkeypatch, package):
+    before, version = digest("ragsweep.retrieval.sparse"), code.version
     monkeypatch.setattr(code, "version", lambda name: "0.0" if name == package else version(name))
-    assert digest(module) != before
+    assert digest("ragsweep.retrieval.sparse") != before
 
 
-def test_a_package_of_an_extra_is_not(monkeypatch):
-    """Installing one must not encode every corpus again; a component names what it uses as `libraries`."""
-    assert "openai" in code._imports(code._file("ragsweep.models.language.sending", "ragsweep"), "x")
-    assert code._package_of("openai", "ragsweep") is None
+def test_the_packages_that_compute_are_required():
+    required = [each for each in metadata.requires("ragsweep") if "extra ==" not in each]
+    names = {re.split(r"[^\w.-]", each, maxsplit=1)[0].lower() for each in required}
+    assert {name.lower() for name in code.LIBRARIES} <= names
 
 
 def test_what_is_a_letter_belongs_to_the_code(package, monkeypatch):
     before = digest("theirs.ranker")
     monkeypatch.setattr(code.unicodedata, "unidata_version", "1.0")
     assert digest("theirs.ranker") != before
-
-
-@pytest.mark.usefixtures("long_work")
-def test_every_required_package_is_known_by_its_module():
-    modules = metadata.packages_distributions()
-    for module, package in code._required().items():
-        names = [name.lower().replace("_", "-") for name in modules.get(module, ())]
-        assert package.lower() in names, f"{package} has no module {module}: add it to MODULES"
 
 
 def test_a_compiled_module_is_known_by_its_file(tmp_path, monkeypatch):
@@ -130,13 +145,6 @@ def test_a_compiled_module_is_known_by_its_file(tmp_path, monkeypatch):
         (tmp_path / "compiled.so").write_bytes(content)
         found.append(digest("compiled"))
     assert found[0] != found[1]
-
-
-def test_a_module_that_cannot_be_parsed_counts_by_its_text(package):
-    (package / "aside.py").write_text("print 1")
-    before = digest("theirs.ranker")
-    (package / "aside.py").write_text("print 2")
-    assert digest("theirs.ranker") != before
 
 
 @pytest.mark.usefixtures("long_work")

@@ -1,12 +1,10 @@
 """Files are shown by their own names, with the folders that tell them apart."""
 
-import json
-
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from outcomes import of_scores
 
-from ragsweep.app.naming import keep_shown, name_and_settings, shown_in, values_shown
+from ragsweep.app.naming import name_and_settings
 from ragsweep.report.record import as_record
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.configuration_names import told_apart
@@ -39,11 +37,10 @@ def jobs(*paths):
     return [parser.parse_overrides(["retriever=run_file", f"retriever.path={path}", "k=5"]) for path in paths]
 
 
-def test_jobs_over_files_of_one_name_have_names_of_their_own():
-    swept, parsed = ["retriever.path", "k"], jobs("/d/long/way/one/bm25.trec", "/d/long/way/two/bm25.trec", "/d/c.trec")
-    names = [name_and_settings(each, swept, values_shown(parsed, swept))[0] for each in parsed]
-    assert names == ["path=one/bm25.trec k=5", "path=two/bm25.trec k=5", "path=c.trec k=5"]
-    assert values_shown(jobs("/x/a.trec", "/x/b.trec"), swept) == {"retriever.path": {}, "k": {}}  # nothing to send
+def test_the_name_of_a_job_has_the_file_and_its_record_the_path():
+    [parsed] = jobs("/d/long/way/two/bm25.trec")
+    path = {"retriever.path": "/d/long/way/two/bm25.trec", "k": 5}
+    assert name_and_settings(parsed, ["retriever.path", "k"]) == ("path=bm25.trec k=5", path)
 
 
 @pytest.mark.parametrize(
@@ -59,18 +56,6 @@ def test_a_name_has_what_was_typed_and_no_backslashes_of_hydra(typed, shown):
     parsed = OverridesParser.create().parse_overrides([typed])
     assert name_and_settings(parsed, [])[0] == shown
     assert name_and_settings(parsed, [])[1] == {typed.partition("=")[0]: shown.partition("=")[2]}
-
-
-@pytest.mark.usefixtures("long_work")
-def test_what_names_the_jobs_of_a_wide_sweep_is_not_in_the_environment(tmp_path):
-    """Of which one string may have 128 KiB on Linux."""
-    swept, parsed = ["retriever.path"], jobs(*(f"/a/{'long/' * 40}way/{at}/bm25.trec" for at in range(300)))
-    shown = values_shown(parsed, swept)
-    assert len(json.dumps(shown)) > 2**16
-    kept = keep_shown(shown, tmp_path)
-    assert len(kept) < 2**12
-    assert name_and_settings(parsed[-1], swept, shown_in(kept))[0] == "path=299/bm25.trec"
-    assert shown_in(keep_shown({"k": {}}, tmp_path)) == shown_in(str(tmp_path / "elsewhere.json")) == {}
 
 
 def recorded(paths, **more):

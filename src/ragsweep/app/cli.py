@@ -6,30 +6,25 @@ import gc
 import os
 import sys
 from contextlib import suppress
-from functools import cache
 from typing import NoReturn
 
 import hydra
 
 from ragsweep import tracking
-from ragsweep.app.arguments import check_options, options_first
-from ragsweep.app.choices import choices
+from ragsweep.app.arguments import check_arguments, options_first
 from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
-from ragsweep.app.option_values import expanded
 from ragsweep.app.signals import ignore_signals, watch_signals
 from ragsweep.app.sweep_callback import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
 from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import JobFailed
-from ragsweep.core.hydra_versions import VERSION_BASE, register_resolver, share_config_store
-from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
+from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, sweep_id
 from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
-from ragsweep.tracking.address import check_arguments
+from ragsweep.tracking.address import check_arguments as check_addresses
 
 OK = 0
-HELP = {"--help", "-h"}
 RECORDING = "ragsweep.tracking.run_record"  # the module that opens runs, if this process has loaded it
 
 
@@ -48,13 +43,9 @@ def main() -> NoReturn:
     watch_signals(_close)
     status = OK
     try:
-        check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
-        check_options(sys.argv[1:])
-        sys.argv[1:] = expanded(sys.argv[1:])
-        if HELP & {*sys.argv}:  # Hydra asks for them for every command
-            register_resolver("choices", cache(choices))
-        share_config_store()
-        hydra.main(config_path=str(CONF), config_name="config", **VERSION_BASE)(job)()
+        check_addresses(sys.argv[1:])  # first: an error of Hydra's would repeat them
+        check_arguments(sys.argv[1:])
+        hydra.main(config_path=str(CONF), config_name="config", version_base=VERSION_BASE)(job)()
         end_if_signalled()
         ignore_signals()
     except BaseException as error:  # the status of the process tells them apart

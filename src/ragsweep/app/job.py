@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
-from ragsweep.config.groups import name_unused, refuse_unused
+from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.progress import Progress, progress
@@ -86,18 +86,20 @@ def _checked_start(config: DictConfig) -> set[str] | None:
     Returns:
         The groups that are set and that nothing uses; None where `dry_run` asks for no more.
     """
-    from ragsweep.experiment import Experiment, checked
+    from ragsweep.experiment import Experiment
 
     try:
         params = HydraConfig.get().sweeper.get("params")
         if params and "hydra.mode=RUN" not in sys.argv:
             raise ConfigError(f"hydra.sweeper.params: add -m to sweep {', '.join(params)}, or hydra.mode=RUN")
         overrides = as_given(HydraConfig.get().overrides.task)
-        unused = refuse_unused(config, OverridesParser.create().parse_overrides(overrides))
+        experiment = Experiment.built(config)
+        overridden = [override.key_or_group for override in OverridesParser.create().parse_overrides(overrides)]
+        unused = unused_groups(overridden, config, experiment.used)
         name_unused(unused)
-        ready = checked(config)
-        check_tracking(ready)
-        Experiment.planned(ready, overrides, sweep_id())
+        check_tracking(config)
+        experiment.items  # noqa: B018 - is loaded and checked here
+        experiment.keep(overrides, sweep_id())
         if config.get("dry_run"):
             print(f"would run: {name_of_job(unused)}")
             return None

@@ -8,7 +8,7 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,11 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config.components import nearest
-from ragsweep.config.groups import about_unused, groups, is_listed, is_swept, users_of
+from ragsweep.config.annotations import nearest
+from ragsweep.config.groups import groups
 from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
-from ragsweep.core.hydra_versions import VERSION_BASE
 from ragsweep.core.plugins import our_folders
-from ragsweep.core.project import CONF, conf_folders, options_of
+from ragsweep.core.project import CONF, VERSION_BASE, options_of
 from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
 
 VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
@@ -69,7 +68,7 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         group, _, option = error.missing_cfg_file.partition("/")  # an option may be meant as a path
         if group not in groups() or group == "hydra":  # which has groups of its own
             group, _, option = error.missing_cfg_file.rpartition("/")
-        return f"{group}={option}: expected one of {', '.join(error.options)}{_meant(group, option, error.options)}"
+        return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, error.options)}"
     if isinstance(error, OverrideParseException):
         name, is_set, value = error.override.partition("=")
         hint = "put a value with special characters into quotes, \"name='value'\""
@@ -121,71 +120,34 @@ def _in_users_code(error: BaseException) -> str:
     return f", in {theirs[-1][0].name}, line {theirs[-1][1]}" if theirs else ""
 
 
-def _meant(group: str, option: str, options: Sequence[str]) -> str:
-    """What may be meant by an option that there is not: one of nearly this name, or a path that some option reads."""
-    readers = {setting: _options_with(group, setting, " ???") for setting in ("documents", "path")}
-    if os.path.exists(option) and any(readers.values()):  # noqa: PTH110 - Path.exists fails on a name that is too long
-        each = (f"{' or '.join(have)} ({group}.{setting}={option})" for setting, have in readers.items() if have)
-        return f"; a path is a setting of {', '.join(each)}"
-    return nearest(option, options)
-
-
-def _unknown_setting(name: str, config: str) -> str:
-    group, _, setting = name.partition(".")
-    known = _known_settings(name, config)
-    if group in groups() and group != "hydra" and not is_listed(group, config):
-        if not is_swept(group, sys.argv[1:]):
-            return f"{name}: {about_unused(users_of(group))}"
-        known.append(name)
-    if name in groups() and not is_swept(name, sys.argv[1:]) and not any(each.startswith(f"{name}.") for each in known):
-        return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
-    if name in known:
-        apart = "sweep apart those that have it, and ragsweep compare SWEEP_ID SWEEP_ID decides between all"
-        return f"{name}: not every configuration of this sweep has this setting; {apart}"
-    if (have := _options_with(group, setting)) and not any(each.startswith(f"{group}.") for each in known):
-        return f"{name}: this setting is only there with {' or '.join(f'{group}={option}' for option in have)}"
-    files = (folder / f"{config}.yaml" for folder in conf_folders())
-    listed = "ragsweep run --help" if config == "config" else next(filter(Path.is_file, files), f"{config}.yaml")
-    return f"{name}: no such setting{nearest(name, known)}; {listed} lists them"
-
-
-def _options_with(group: str, setting: str, value: str = "") -> list[str]:
-    """The options of a group that have a setting, of this value."""
-    folders = [conf / group for conf in conf_folders()] if group.isidentifier() and setting else []
-    files = {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
-    return [
-        option
-        for option, file in sorted(files.items())
-        if any(line.startswith(f"{setting}:{value}") for line in file.read_text("utf-8", errors="replace").splitlines())
-    ]
-
-
 def _group_without_option() -> str:
     """The message for an option that is null or a number, of which Hydra says only that the override is wrong."""
     for argument in sys.argv[1:]:
         group, _, value = argument.lstrip("+").partition("=")
-        known = {*(options := options_of(group)), "choice"}  # of Hydra, with several in brackets
-        if options and (absent := [each for each in re.findall(r"[^\s,()'\"]+", value) if each not in known]):
-            return f"{argument}: found {absent[0]}, expected one of {', '.join(options)}"
+        if (options := options_of(group)) and not {*options} & {*re.split(r"[^\w-]+", value)}:
+            return f"{argument}: expected one of {', '.join(options)}"
     return "the name of an option is read as null or as a number: name its file otherwise"
 
 
+def _unknown_setting(name: str, primary: str) -> str:
+    """The message for a setting that there is not, with the most similar one of the configuration."""
+    known = _known_settings(name, primary)
+    if name in groups() and not any(each.startswith(f"{name}.") for each in known):
+        return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
+    listed = "ragsweep run --help" if primary == "config" else f"{primary}.yaml"
+    return f"{name}: no such setting{nearest(name, known)}; {listed} lists them"
+
+
 def _known_settings(unknown: str, primary: str) -> list[str]:
-    """The groups, and the settings of the configurations that the other arguments choose; those of a sweep together."""
-    given = [argument for argument in sys.argv[1:] if "=" in argument and unknown not in argument]
-    others = [argument for argument in given if "," not in argument]
-    pairs = (argument.split("=", 1) for argument in given if "," in argument)
-    swept = [f"{group}={option}" for group, some in pairs for option in some.split(",") if option in options_of(group)]
-    known: dict[str, None] = {}
+    """The groups, and the settings of the configuration that the other arguments choose."""
+    others = [each for each in sys.argv[1:] if "=" in each and "," not in each and unknown not in each]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
-    with hydra.initialize_config_dir(str(CONF), **VERSION_BASE):
-        for chosen in [[*others, each] for each in swept] or [others]:
-            try:
-                config = hydra.compose(primary, chosen)
-            except HydraException:
-                config = hydra.compose(primary)
-            known |= dict.fromkeys(_paths(OmegaConf.to_container(config)))
-    return [*groups(), *known]
+    with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
+        try:
+            config = hydra.compose(primary, others)
+        except HydraException:
+            config = hydra.compose(primary)
+    return [*groups(), *_paths(OmegaConf.to_container(config))]
 
 
 def _paths(node: Any, prefix: str = "") -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking import Job
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
-SHOWN_FILE = "shown.json"  # in the folder of a sweep: its `Shown`, which may be longer than the environment takes
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
-Shown = Mapping[str, Mapping[str, str]]  # what stands for the values of swept settings
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 
 
@@ -42,7 +40,11 @@ def tracked_job(config: DictConfig, unused: Collection[str]) -> Job:
     in_sweep = sweep_of_job()
     hydra_config = HydraConfig.get()
     task = as_given(hydra_config.overrides.task)
-    name, swept = _named_job(task, in_sweep) if in_sweep else _named_single(task, unused)
+    if in_sweep:
+        parsed = OverridesParser.create().parse_overrides(task)
+        name, swept = name_and_settings(parsed, in_sweep["swept"])
+    else:
+        name, swept = _named_single(task, unused)
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
     return Job(
         name=name,
@@ -69,33 +71,6 @@ def _named_single(overrides: Sequence[str], unused: Collection[str]) -> tuple[st
     return name_and_settings([each for each in parsed if each.key_or_group.partition(".")[0] not in unused], [])
 
 
-def _named_job(overrides: Sequence[str], sweep: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    return name_and_settings(
-        OverridesParser.create().parse_overrides(list(overrides)), sweep["swept"], shown_in(sweep["shown"])
-    )
-
-
-def keep_shown(shown: Shown, folder: Path) -> str:
-    """Write what stands for swept values into the folder of a sweep, for its jobs.
-
-    Returns:
-        The path of the file; empty if there is nothing to write.
-    """
-    if not any(shown.values()):
-        return ""
-    path = folder.absolute() / SHOWN_FILE
-    path.write_text(json.dumps(shown), encoding="utf-8")
-    return str(path)
-
-
-def shown_in(path: str) -> Shown:
-    """What `keep_shown` wrote; empty on a machine that cannot read it, whose jobs are told apart by their numbers."""
-    with suppress(OSError):
-        kept: Shown = json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-        return kept
-    return {}
-
-
 def sweep_of_job() -> dict[str, Any] | None:
     """What the jobs of a sweep need to know about it; None for a single run."""
     return json.loads(os.environ[SWEEP]) if SWEEP in os.environ else None
@@ -119,13 +94,8 @@ def command_of(arguments: Sequence[str]) -> str:
     return shlex.join(["ragsweep", "run", *kept])
 
 
-def name_and_settings(
-    parsed: Sequence[Override], swept: Sequence[str], values: Shown | None = None
-) -> tuple[str, dict[str, Any]]:
-    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept.
-
-    Values that are not among those of `values_shown` are shown by themselves.
-    """
+def name_and_settings(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept."""
     from ragsweep.sweeps.configuration_names import short_names, told_apart
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 
@@ -135,22 +105,9 @@ def name_and_settings(
     words = []
     for name, short in zip(shown, short_names(shown), strict=True):
         value = _text(by_name[name])
-        words.append(_word(short, (values or {}).get(name, {}).get(value) or told_apart([value])[value]))
+        words.append(_word(short, told_apart([value])[value]))
     return shortened_with_digest(" ".join(words) or "defaults", LONGEST_MLFLOW_NAME), {
         name: _plain(by_name[name]) for name in shown
-    }
-
-
-def values_shown(jobs: Sequence[Sequence[Override]], swept: Sequence[str]) -> Shown:
-    """How values of swept settings are written in the names of jobs, where the last part of a path is ambiguous."""
-    from ragsweep.sweeps.configuration_names import told_apart
-
-    values: dict[str, dict[str, None]] = {name: {} for name in swept}
-    for override in (override for job in jobs for override in job if override.key_or_group in values):
-        values[override.key_or_group][_text(override)] = None
-    return {
-        name: {value: text for value, text in told_apart(some).items() if text != told_apart([value])[value]}
-        for name, some in values.items()
     }
 
 

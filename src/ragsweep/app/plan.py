@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -14,16 +14,15 @@ from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.job import check_tracking
-from ragsweep.app.naming import Shown, as_given, name_and_settings, values_shown
-from ragsweep.app.option_values import expanded
+from ragsweep.app.naming import as_given, name_and_settings
 from ragsweep.config.composing import sharing
-from ragsweep.config.groups import name_unused, refuse_unused
+from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 
 MOST_JOBS = 100_000
-MOST_CONFIGURATIONS_KEPT = 100  # configurations
+MOST_KEPT = 100  # experiments that stay built until their jobs run
 
 
 class Planned(NamedTuple):
@@ -48,20 +47,11 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     _check_values([*last.values()])
     if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
-    jobs = jobs_of(overrides)
-    return jobs, with_own_settings(jobs, swept)
+    return jobs_of(overrides), swept
 
 
 def _name(override: Override) -> str:
     return override.get_key_element().lstrip("+")
-
-
-def with_own_settings(jobs: Iterable[Sequence[str]], swept: Sequence[str]) -> list[str]:
-    """The swept settings, each followed by those that its values set, as `chunker=recursive:96` does."""
-    given = [dict(each.lstrip("+").split("=", 1) for each in job if "=" in each) for job in jobs]
-    own = dict.fromkeys(name for job in given for name in job if name not in swept)
-    varied = [name for name in own if len({job.get(name) for job in given}) > 1]
-    return [each for name in swept for each in (name, *(other for other in varied if other.startswith(f"{name}.")))]
 
 
 def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
@@ -79,7 +69,7 @@ def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
             values[_name(override)] = [f"{key}={value}" for value in override.sweep_string_iterator()]
         else:
             raise ConfigError(f"{override.input_line}: expected a list of values or a range")
-    return [expanded(job) for job in product(*values.values())]
+    return [list(job) for job in product(*values.values())]
 
 
 def _check_values(overrides: Sequence[Override]) -> None:
@@ -98,60 +88,60 @@ def _check_values(overrides: Sequence[Override]) -> None:
         raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
 
 
-def check_all(
-    config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]
-) -> tuple[DictConfig, list[Planned], Shown]:
-    """Build the objects of every job, so that bad input stops the sweep before anything is recorded.
+def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str]) -> tuple[DictConfig, list[Planned]]:
+    """Build the objects of every job, then load what they measure: bad input stops a sweep before anything is recorded.
 
     Returns:
-        The configuration of the first job, what is planned, and the values in the names of the jobs, of `values_shown`.
+        The configuration of the first job, and what is planned.
     """
-    from ragsweep.experiment import Experiment, checked
+    from ragsweep.experiment import Experiment
     from ragsweep.sweeps.decision_settings import check_at, decision_of
     from ragsweep.tasks.task_capabilities import cutoff_of
 
     loader = sharing(GlobalHydra.instance().config_loader())
+    parser = OverridesParser.create(config_loader=loader)
+    parsed = [parser.parse_overrides(overrides) for overrides in jobs]
+    unused: list[set[str]] = []
 
-    def composed(overrides: list[str]) -> DictConfig:
+    def built(number: int) -> Experiment:
         try:
-            return loader.load_sweep_config(config, overrides)
+            job = loader.load_sweep_config(config, jobs[number])
         except ValueError as error:  # Hydra raises this for a group that is set to null
             raise ConfigCompositionException(str(error)) from error
+        experiment = Experiment.built(without_hydra(job))
+        overridden = [override.key_or_group for override in parsed[number]]
+        unused.append(unused_groups(overridden, experiment.config, experiment.used))
+        return experiment
 
-    def prepared(overrides: list[str]) -> tuple[DictConfig, list[str]]:
-        job = composed(overrides)
-        unused.append(refuse_unused(job, parser.parse_overrides(overrides)))
-        without_hydra = OmegaConf.masked_copy(job, [str(key) for key in job if key != "hydra"])
-        return checked(without_hydra), as_given(job.hydra.overrides.task)
-
-    parser = OverridesParser.create(config_loader=loader)
-    unused: list[set[str]] = []
-    kept: dict[tuple[str, ...], tuple[DictConfig, list[str]]] = {}
-    checked_before: set[str] = set()
-    for overrides in jobs:  # every value once, before anything is loaded or built
-        if not checked_before.issuperset(overrides):
-            ready = prepared(overrides)
-            checked_before.update(overrides)
-            if len(kept) < MOST_CONFIGURATIONS_KEPT:
-                kept[tuple(overrides)] = ready
-    first = composed(jobs[0]) if jobs else config  # the configuration of the whole sweep lacks what is swept
+    kept = [
+        experiment if number < MOST_KEPT else None for number, experiment in enumerate(map(built, range(len(jobs))))
+    ]
+    first = kept[0].config if kept and kept[0] else config  # that of the whole sweep lacks what is swept
     check_tracking(first)
-    planned, cutoffs, named = [], [], set[str]()
-    parsed = [parser.parse_overrides(overrides) for overrides in jobs]
-    shown = values_shown(parsed, swept)
-    for overrides, each in zip(jobs, parsed, strict=True):
-        ready = kept.pop(tuple(overrides)) if tuple(overrides) in kept else prepared(overrides)
-        experiment = Experiment.planned(*ready, sweep_id())
-        where = experiment.config.tracking.experiment
-        planned.append(Planned(*name_and_settings(each, swept, shown), experiment.digest, where))
-        cutoffs.append(experiment.cutoff)
-        named.add(cutoff_of(experiment.task))
-    if len(named) > 1:
-        raise ConfigError(f"found jobs with {' and jobs with '.join(sorted(named))}: expected the same cutoff for all")
+    planned, cutoffs = [], dict[str, dict[Any, None]]()
+    for number, experiment in enumerate(kept):
+        current = experiment or built(number)
+        where = current.config.tracking.experiment
+        planned.append(Planned(*name_and_settings(parsed[number], swept), current.digest, where))
+        cutoffs.setdefault(cutoff_of(current.task), {})[current.cutoff] = None
+        if experiment:
+            of_task = [str(override.input_line) for override in parsed[number] if not override.is_hydra_override()]
+            experiment.keep(of_task, sweep_id())
+            kept[number] = None
+    if len(cutoffs) > 1:
+        raise ConfigError(
+            f"found jobs with {' and jobs with '.join(sorted(cutoffs))}: expected the same cutoff for all"
+        )
     name_unused(set[str].intersection(*unused) if unused else (), swept)
-    if any(cutoff is not None for cutoff in cutoffs):
-        check_at(decision_of(experiment.config), list(dict.fromkeys(cutoffs)))
-    return first, planned, shown
+    for values in cutoffs.values():
+        if {*values} != {None}:
+            check_at(decision_of(first), [*values])
+    return first, planned
+
+
+def without_hydra(config: DictConfig) -> DictConfig:
+    """A configuration without Hydra's own."""
+    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
 def say_what_has_no_effect(planned: Sequence[Planned]) -> None:

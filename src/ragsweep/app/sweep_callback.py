@@ -17,7 +17,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.messages import VERBOSE, explained
-from ragsweep.app.naming import SWEEP, as_given, command_of, keep_shown
+from ragsweep.app.naming import SWEEP, as_given, command_of
 from ragsweep.app.plan import Planned, check_all, list_jobs, say_what_has_no_effect, say_what_would_run
 from ragsweep.app.workers import check_launcher, end_workers, tell_workers
 from ragsweep.core.background import start
@@ -44,7 +44,7 @@ class SweepCallback(Callback):
             check_places(config)
             check_launcher(config.hydra.launcher._target_)
             jobs, swept = list_jobs(config)
-            first, planned, shown = check_all(config, jobs, swept)
+            first, planned = check_all(config, jobs, swept)
             if here:
                 start()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
@@ -59,7 +59,6 @@ class SweepCallback(Callback):
                 "parent_run_id": SweepCallback.sweep.parent.run_id,
                 "total": len(jobs) or None,
                 "swept": swept,
-                "shown": keep_shown(shown, Path(config.hydra.sweep.dir)),
                 "may_resume": first.tracking.resume or not here,
                 "stop": str(SweepCallback.sweep.stop),
                 "driver": os.getpid(),

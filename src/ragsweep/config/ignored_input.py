@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -53,8 +52,6 @@ def refuse_unread(
         added: Another folder of groups.
     """
     name = f"{(primary or PRIMARY).removesuffix('.yaml')}.yaml"
-    if path:
-        _say_unequal_copies(Path(path) / name)
     if path or not any((folder / name).is_file() for folder in shipped_conf()):
         return  # then the user's file of this name is read
     for folder in filter(None, (own_conf(), Path(added) if added else None)):
@@ -82,20 +79,6 @@ def _bundled(settings: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
     for name, value in _nested(settings):
         if isinstance(value, str) and "/" in value and not Path(value).exists() and placed(value).exists():
             yield name, placed(value)
-
-
-def _say_unequal_copies(file: Path) -> None:
-    """Print where a record, which has each group also where it is used, was edited in one of the two places only."""
-    settings = _settings(file)
-    for name, value in _nested(settings):
-        group = name.rpartition(".")[2]
-        if (
-            name != group
-            and isinstance(value, dict)
-            and isinstance(settings.get(group), dict)
-            and value != settings[group]
-        ):
-            print(f"{file}: {name} differs from {group}, and is what is used there", file=sys.stderr)
 
 
 def _nested(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import BaseMetadata, Ge, GroupedMetadata, Le, Predicate
 
@@ -28,21 +28,32 @@ def is_not_empty(text: str) -> bool:
     return text.strip() != ""
 
 
-Text = Annotated[str, Predicate(is_not_empty)]
-
-
 @dataclass(frozen=True)
-class NamesCode:
-    """Marks a setting that names what Python imports and calls, which no record of a run may choose."""
+class Mark:
+    """Says what a setting names that no record of a run may choose: its user has to name it.
 
-
-@dataclass(frozen=True)
-class NamesOwnData:
-    """Marks a setting that names what is read with the user's own login, which no record of a run may choose.
-
-    Whoever can write a record could otherwise have it read, and get it back with the results.
+    Attributes:
+        names: `code` that Python imports and calls; `data` that is read with the user's own login, so that whoever can
+            write a record could have it read, and get it back with the results; a `model` or a `tokenizer` that is
+            downloaded; a `server`, or what is sent to one, such as a key.
     """
 
+    names: Literal["code", "data", "model", "tokenizer", "server"]
 
-Code = Annotated[str, Predicate(is_not_empty), NamesCode()]
-OwnData = Annotated[str, Predicate(is_not_empty), NamesOwnData()]
+
+NOT_EMPTY = Predicate(is_not_empty)
+Text = Annotated[str, NOT_EMPTY]
+Code = Annotated[str, NOT_EMPTY, Mark("code")]
+OwnData = Annotated[str, NOT_EMPTY, Mark("data")]
+ModelName = Annotated[str, NOT_EMPTY, Mark("model")]
+TokenizerName = Annotated[str, NOT_EMPTY, Mark("tokenizer")]
+Address = Annotated[str, NOT_EMPTY, Mark("server")]
+KeyName = Annotated[str, NOT_EMPTY, Mark("server")]  # of the environment variable that has a key
+Header = Annotated[str, NOT_EMPTY, Mark("server")]
+
+
+def mark_of(hint: Any) -> Mark | None:
+    """The mark in an annotation, also in one such as `Address | None` or `Mapping[str, Header]`."""
+    if isinstance(hint, Mark):
+        return hint
+    return next((mark for mark in map(mark_of, get_args(hint)) if mark), None)

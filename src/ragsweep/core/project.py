@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ragsweep.core.hydra_versions import register_resolver
+from omegaconf import OmegaConf
+
 from ragsweep.core.plugins import plugins
 
 PROJECT = "RAGSWEEP_PROJECT"  # in the environment, so that every worker of a sweep agrees on the project folder
@@ -16,6 +18,7 @@ SWEEP_ID = "RAGSWEEP_SWEEP_ID"  # in the environment, for the same reason
 PACKAGE = Path(__file__).resolve().parents[1]
 SHIPPED = PACKAGE if (PACKAGE / "conf").is_dir() else PACKAGE.parents[1]  # from a wheel, or from a clone
 CONF = SHIPPED / "conf"
+VERSION_BASE = "1.3"  # whose behaviour Hydra keeps
 DATA = "data"  # the folder of datasets, in a project and in what is shipped
 
 
@@ -52,12 +55,12 @@ def option_file(group: str, option: str) -> Path | None:
 
 
 def register_resolvers() -> None:
-    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}`, `${folder_name:PATH}` and `${choices:}`."""
-    register_resolver("project", lambda path: str(project() / path))
-    register_resolver("data", lambda path: str(placed(f"{DATA}/{path}")))
-    register_resolver("folder_name", lambda path: Path(path).resolve().name)
-    register_resolver("sweep_id", sweep_id)
-    register_resolver("choices", lambda: "")  # of the help, which `ragsweep run --help` fills in
+    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
+    register = partial(OmegaConf.register_new_resolver, replace=True)
+    register("project", lambda path: str(project() / path))
+    register("data", lambda path: str(placed(f"{DATA}/{path}")))
+    register("folder_name", lambda path: Path(path).resolve().name)
+    register("sweep_id", sweep_id)
 
 
 def sweep_id() -> str:

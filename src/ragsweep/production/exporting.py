@@ -14,8 +14,8 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep import tracking
-from ragsweep.config.components import components, target_of
-from ragsweep.config.used_settings import STORE
+from ragsweep.config.annotations import target_of
+from ragsweep.config.walk import STORE
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_json, from_yaml
@@ -225,8 +225,15 @@ def _classes_named(config: str) -> list[object]:
     except MalformedError:  # `trusted` says so
         return []
     parts = [recorded.get(name) for name in (COMPONENTS[-1], *OTHERS, *STAGES)] if isinstance(recorded, dict) else []
-    names = [str(node["_target_"]) for _, node in components("", parts)]
-    return [target_of(name) for name in names if is_ours(name)]
+    return [target_of(name) for name in _targets(parts) if is_ours(name)]
+
+
+def _targets(node: Any) -> Iterator[str]:
+    """The classes and functions that a node names."""
+    if isinstance(node, dict) and isinstance(node.get("_target_"), str):
+        yield node["_target_"]
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _targets(inner)
 
 
 def _expect_recorded(today: DictConfig, run_id: str, task: RankingTask, items: Dataset, ranking: Ranking) -> None:

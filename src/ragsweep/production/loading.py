@@ -10,12 +10,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-from omegaconf import OmegaConf
-
-from ragsweep.config.checking import build
-from ragsweep.config.components import check_component
+from ragsweep.config.walk import built
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import placed, project
 from ragsweep.datasets import Document, Passage
@@ -33,8 +29,7 @@ from ragsweep.production.export_folder import (
     settings_of,
 )
 from ragsweep.production.loaded_retriever import LoadedRetriever
-from ragsweep.replay.to_be_named import ToBeNamed
-from ragsweep.replay.trusted_record import check_node, placed_node, resolved_path, set_setting
+from ragsweep.replay.trusted_record import RecordCheck, placed_node, resolved_path, set_setting
 from ragsweep.retrieval import LearnsFromJudgments
 from ragsweep.retrieval.ingest.ingest import indexed, with_headings
 from ragsweep.retrieval.results import BringsPassages
@@ -46,8 +41,6 @@ from ragsweep.tasks.search import components_within, in_stages
 
 CORPUS_PATH = "corpus.path"
 WARM_UP = "What is this about?"  # is asked at loading, so that everything but the model of queries is there
-
-_stores: dict[str, Store] = {}  # of retrievers that are being built
 
 
 def load(
@@ -164,12 +157,10 @@ def _first_difference(was: tuple[str, ...], is_: tuple[str, ...]) -> str:
 
 def _check(nodes: Mapping[str, Any], given: Sequence[str], allow: Sequence[str]) -> None:
     """Raise `ConfigError` for what may not be built, before anything is."""
-    unnamed = ToBeNamed()
+    check = RecordCheck(given, allow)
     for name, node in nodes.items():
-        check_node(name, node, given, allow, unnamed)
-    unnamed.refuse()
-    for name, node in nodes.items():
-        check_component(name, node)
+        check.node(name, node)
+    check.unnamed.refuse()
 
 
 def _existing(path: str, folder: Path) -> Path:
@@ -188,18 +179,7 @@ def documents_of(node: Mapping[str, Any]) -> tuple[Document, ...]:
 
 def _with_store(node: Mapping[str, Any], name: str, store: Store) -> Any:
     """The component of a node, with this store wherever it has one."""
-    key = uuid4().hex
-    _stores[key] = store
-    try:
-        complete = placed_node(node, {"_target_": f"{__name__}.store_of", "key": key}, name)
-        return build(OmegaConf.create(complete), name)
-    finally:
-        del _stores[key]
-
-
-def store_of(key: str) -> Store:
-    """The store of the retriever that is being built."""
-    return _stores[key]
+    return built(name, placed_node(node), store)
 
 
 def _inside(folder: Path, path: str) -> Path | None:

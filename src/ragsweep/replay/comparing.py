@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from omegaconf import DictConfig
 
 from ragsweep import tracking
+from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.terminal import counted, say_once
-from ragsweep.experiment import checked
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, refuse_others
 from ragsweep.sweeps import (
     Decision,
@@ -25,7 +25,6 @@ from ragsweep.sweeps import (
     on_common_queries,
     side_by_side,
 )
-from ragsweep.sweeps.decision_settings import decision_of
 from ragsweep.tracking.fetching import LARGEST_SETTINGS_MB
 
 SHOWN_DIGITS = 12  # digits of a digest that a message shows
@@ -71,7 +70,7 @@ def compare_runs(request: CompareRequest) -> Decision:
         if other.facts.cutoff != outcomes[0].facts.cutoff:
             at = " and ".join(f"at a {each.facts.cutoff}" for each in (outcomes[0], other))
             raise ConfigError(f"{_on(outcomes[0])}, {_on(other)}: measured {at}, which cannot be compared")
-    settings, chosen = request.settings or decision_of(checked(today)), keys_of(request.overrides)
+    settings, chosen = request.settings or Walk(today).build("decision", DecisionSettings), keys_of(request.overrides)
     if request.settings is None and not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
         settings = replace(settings, metric=outcomes[0].facts.decided_by)
     one_sweep = len(asked) == 1 and all(outcome.swept for outcome in outcomes)  # a run on its own swept nothing

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
+from inspect import isclass, ismodule, isroutine
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import hydra
 import yaml
@@ -17,25 +19,26 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config.components import parameters_of, signature_of, target_of
+from ragsweep.config.annotations import (
+    inner_hint,
+    is_component,
+    optional,
+    settings_class,
+    signature_of,
+    target_of,
+)
 from ragsweep.config.ignored_input import refuse_repeated
-from ragsweep.config.options import named_components, referenced_groups
-from ragsweep.config.rules import is_component, is_group
-from ragsweep.config.used_settings import STORE
+from ragsweep.config.walk import PARTIAL, STORE, TARGET, WHOLE
 from ragsweep.core.errors import ConfigError, first_line
-from ragsweep.core.hydra_versions import VERSION_BASE
+from ragsweep.core.limits import Mark, mark_of
 from ragsweep.core.parsing import MalformedError, from_yaml
-from ragsweep.core.plugins import is_ours
-from ragsweep.core.project import CONF, conf_folders, placed, project, register_resolvers
+from ragsweep.core.project import CONF, VERSION_BASE, conf_folders, placed, project, register_resolvers
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.models.encoders.tokenizer import BY_WORDS
-from ragsweep.replay.marked_settings import check_marked, mark_of
 from ragsweep.replay.to_be_named import OUTSIDE, ToBeNamed
 
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
-PARTIAL = "_partial_"
-KEY = "api_key_env"  # the environment variable with the key of an endpoint
-HEADER_SETTINGS = ("headers", "headers_in_digest", "headers_env")  # of an endpoint: they may carry a key
+MOST_NODES = 100_000  # settings of a record, with each group as often as others refer to it
 OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 
 
@@ -62,7 +65,7 @@ def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]
         parsed = OverridesParser.create().parse_overrides(list(overrides))
         todays = (*TODAYS, "decision")
         here = [str(each.input_line) for each in parsed if each.key_or_group.partition(".")[0] in todays]
-        with hydra.initialize_config_dir(str(CONF), **VERSION_BASE):
+        with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
             added = [f"++{each}" if each.startswith("decision.") else each for each in here]  # `check` knows better
             today = hydra.compose("config", added)
         if OmegaConf.is_missing(today.tracking, "uri"):
@@ -102,43 +105,22 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         raise ConfigError(f"config.yaml of the run cannot be read ({error})") from error
     if not isinstance(recorded, dict):
         raise ConfigError("config.yaml of the run holds no settings")
-    names = [name for name in referenced_groups() if name in recorded and name not in TODAYS]
-    shared = [recorded[name] for name in names]
-    recorded = {name: _shared(value, shared) for name, value in recorded.items() if name not in TODAYS}
+    recorded = {name: value for name, value in recorded.items() if name not in TODAYS}
     for name, value in overrides.items():
         set_setting(recorded, name, value)
-    given = [value for value in overrides.values() if isinstance(value, str)]
-    task = recorded.get("task")
-    if not isinstance(task, dict) or not isinstance(task.get("_target_"), str):
+    task, decision = recorded.get("task"), recorded.get("decision")
+    if not isinstance(task, dict) or not isinstance(task.get(TARGET), str):
         raise ConfigError("task: config.yaml of the run has no such group of settings")
-    decision = recorded.get("decision")
     if not isinstance(decision, dict):
         raise ConfigError("decision: config.yaml of the run has no such group of settings")
-    unnamed = ToBeNamed()
-    check_node("task", task, given, modules, unnamed)  # first: what else is read depends on its class
-    taken = parameters_of(task, recorded)
-    recorded = {name: recorded[name] for name in ("task", *names, *taken) if name in recorded}
     recorded["decision"] = {**decision, "tokenizer": None}  # the task has it
-    for name, parameter in taken.items():
-        needed = name not in TODAYS and (is_component(parameter.hint) or is_group(parameter.hint))
-        if needed and not isinstance(recorded.get(name), dict):
-            raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
-    for name in recorded:
-        check_node(name, recorded[name], given, modules, unnamed)
-    unnamed.refuse()
-    recorded = placed_node(recorded, OmegaConf.to_container(today.store, resolve=True))
-    recorded |= {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS}
-    for each in named_components(recorded):  # an option of this machine need not be what was measured
-        raise ConfigError(f"{each.path}: found {each.name!r}, expected {each.expected}")
-    return DictConfig(recorded)
-
-
-def _shared(node: Any, shared: Sequence[object]) -> Any:
-    """The same configuration, in which equal copies of a shared group are one object again."""
-    if isinstance(node, dict):
-        inner = {key: _shared(value, shared) for key, value in node.items()}
-        return next((group for group in shared if group == node), inner)
-    return [_shared(value, shared) for value in node] if isinstance(node, list) else node
+    check = RecordCheck([value for value in overrides.values() if isinstance(value, str)], modules, recorded)
+    for name in ("task", "decision"):
+        check.group(name)
+    check.unnamed.refuse()
+    check.refuse_many()
+    kept = placed_node({name: recorded[name] for name in recorded if name in check.reached})
+    return DictConfig(kept | {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS})
 
 
 def set_setting(recorded: dict[str, Any], name: str, value: object) -> None:
@@ -147,95 +129,156 @@ def set_setting(recorded: dict[str, Any], name: str, value: object) -> None:
     node: Any = recorded
     for group in groups:
         node = node.get(group) if isinstance(node, dict) else None
+        if isinstance(node, str) and (whole := WHOLE.fullmatch(node)):
+            node = recorded.get(whole[1])
     if not isinstance(node, dict) or last not in node:
         raise ConfigError(f"{name}: the recorded configuration has no such setting")
     node[last] = value
 
 
-def check_node(name: str, node: object, given: Sequence[str], modules: Sequence[str], unnamed: ToBeNamed) -> None:
-    """Raise `ConfigError` for the first thing in a node of the record that is not allowed, whoever names it.
+@dataclass
+class RecordCheck:
+    """Checks what is read from a record, whoever has written it.
 
-    Args:
-        name: The dotted name of the node.
-        node: The node.
+    Attributes:
         given: Texts that the user has given, which are allowed.
         modules: Modules whose classes the user allows.
-        unnamed: Gets what is allowed only if the user names it.
+        recorded: The record, whose groups others may be made of; empty if there is none.
+        unnamed: What is allowed only if the user names it.
+        reached: The groups and settings that were checked, and that those refer to.
     """
-    if _is_store(name, node):  # it is replaced by this machine's store
-        return
-    if isinstance(node, dict):
-        free = isinstance(node.get("_target_"), str) and _within(node["_target_"], modules)
-        for key, value in sorted(node.items(), key=lambda pair: pair[0] != "_target_"):  # before its class is imported
-            inner = f"{name}.{key}"
+
+    given: Sequence[str]
+    modules: Sequence[str]
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    unnamed: ToBeNamed = field(default_factory=ToBeNamed)
+    reached: set[str] = field(default_factory=set)
+
+    def group(self, name: str, hint: Any = None, mark: Mark | None = None) -> None:
+        """Check a group of the record, and those that it refers to."""
+        if name not in self.reached:
+            self.reached.add(name)
+            self.node(name, self.recorded[name], hint, mark)
+
+    def node(self, name: str, node: object, hint: Any = None, mark: Mark | None = None) -> None:
+        """Raise `ConfigError` for the first thing in a node that is not allowed by the annotation of its place."""
+        if node == "${store}" or _is_store(name, node):  # it is replaced by this machine's store
+            return
+        if isinstance(node, str) and (whole := WHOLE.fullmatch(node)) and whole[1] in self.recorded:
+            self._reference(name, whole[1], hint, mark)
+        elif is_component(optional(hint)) and not isinstance(node, dict if is_component(hint) else dict | None):
+            kind = optional(hint).__name__  # an option of this machine, given by name, need not be what was measured
+            raise ConfigError(f"{name}: found {node!r}, expected a {kind}: _target_ and its arguments")
+        elif isinstance(node, dict):
+            self._settings(name, node, hint, mark)
+        elif isinstance(node, list):
+            for number, value in enumerate(node):
+                self.node(f"{name}.{number}", value, inner_hint(hint), mark)
+        elif isinstance(node, str):
+            if node not in self.given:
+                self._text(name, node, mark)
+        elif not isinstance(node, bool | int | float | None):
+            raise ConfigError(f"{name}: found {node!r}, expected a plain value")
+
+    def _reference(self, name: str, group: str, hint: Any, mark: Mark | None) -> None:
+        """Check a reference to a group or setting of the record as what would stand here in its place."""
+        value = self.recorded.get(group)
+        if isinstance(value, dict) and isinstance(value.get(TARGET), str):
+            self.group(group, hint)
+            self._check_argument_of_hydra(f"{name}.{TARGET}", value[TARGET])
+        elif isinstance(value, dict | list):
+            if name != f"task.{group}":
+                raise ConfigError(f"{name}: found ${{{group}}}, which is no component")
+            self.group(group, hint, mark)
+        else:
+            self.reached.add(group)
+            if isinstance(value, str) and "${" in value:
+                raise ConfigError(f"{group}: found {value!r}, an interpolation of what is one itself")
+            self.node(group, value, hint, mark)
+
+    def _settings(self, name: str, node: Mapping[Any, object], hint: Any, mark: Mark | None) -> None:
+        target = node.get(TARGET)
+        free = isinstance(target, str) and _within(target, self.modules)
+        for key in node:
             if not isinstance(key, str):
-                raise ConfigError(f"{inner}: found {key!r} as a setting's name, expected a string")
-            _note_path(inner, key, unnamed)
+                raise ConfigError(f"{name}.{key}: found {key!r} as a setting's name, expected a string")
+            self._path(f"{name}.{key}", key)
             if key.startswith("_") and not free:
-                _check_argument_of_hydra(inner, value)
-            if isinstance(value, str) and value not in given and (mark := mark_of(node, key)):
-                check_marked(mark, inner, value, modules, unnamed)
+                self._check_argument_of_hydra(f"{name}.{key}", node[key])
+        made_by = target_of(target) if isinstance(target, str) else settings_class(hint)
+        parameters = signature_of(made_by).parameters if made_by else {}
+        for key, value in node.items():
+            if key == TARGET:
                 continue
-            allowed = [*given, value] if key in ("model", KEY) and value in _choices(node, key) else given
-            check_node(inner, value, allowed, modules, unnamed)
-    elif isinstance(node, list):
-        for number, value in enumerate(node):
-            check_node(f"{name}.{number}", value, given, modules, unnamed)
-    elif isinstance(node, str):
-        if node not in given:
-            _note_text(name, node, unnamed)
-    elif not isinstance(node, bool | int | float | None):
-        raise ConfigError(f"{name}: found {node!r}, expected a plain value")
+            parameter = parameters.get(key)
+            inner = parameter.hint if parameter else inner_hint(hint)
+            if parameter and isinstance(value, str) and value == parameter.default:
+                continue  # whoever reads the record would get it without the record
+            self.node(f"{name}.{key}", value, inner, mark_of(inner) or mark)
 
+    def _text(self, name: str, value: str, mark: Mark | None) -> None:
+        names = mark.names if mark else ""
+        if names == "code":
+            _check_code(name, value, self.modules)
+            return
+        if names == "data":
+            self.unnamed.note(name, value, "a record names nothing of yours", value)
+            return
+        self._path(name, value)
+        if name in self.unnamed.found:
+            return
+        bundled = {"model": (MINILM, BY_WORDS), "tokenizer": (MINILM, BY_WORDS, WORDLLAMA)}
+        if names in bundled and value not in bundled[names]:
+            self.unnamed.note(name, value, f"a record loads no model but {MINILM}", "MODEL")
+        elif names == "server" or "://" in value:
+            self.unnamed.note(name, value, "a record names no server and no key", value)
 
-def _choices(node: Mapping[str, object], setting: str) -> tuple[object, ...]:
-    """The values that a class of ours lists for a setting, or the variable whose key it sends by default."""
-    target = node.get("_target_")
-    if not isinstance(target, str) or not is_ours(target):
-        return ()
-    parameter = signature_of(target_of(target)).parameters.get(setting)
-    if setting == KEY:
-        return (parameter.default,) if parameter else ()
-    hint = parameter and parameter.hint
-    return get_args(hint) if get_origin(hint) is Literal else ()
+    def _path(self, name: str, value: str) -> None:
+        """Note a text that is a path outside the project. Raises `ConfigError` for an interpolation."""
+        if "${" in value:
+            raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
+        try:
+            inside = (project() / value).resolve().is_relative_to(project())
+        except (OSError, ValueError):  # no file can have such a path
+            inside = False
+        if not inside or value.startswith("~") or ".." in Path(value).parts:
+            self.unnamed.note(name, value, OUTSIDE, "PATH")
 
+    def _check_argument_of_hydra(self, name: str, value: object) -> None:
+        """Raise `ConfigError` unless our own configuration has this in the same group: a `_target_`, or `_partial_`."""
+        if isinstance(value, str) and name.endswith(TARGET) and _within(value, self.modules):
+            return
+        *parents, key = name.split(".")
+        groups = (OTHER_NAMES.get(parent, parent) for parent in reversed(parents))
+        ours = next((found for found in map(targets, groups) if found), frozenset())
+        if key == TARGET and isinstance(value, str) and value in ours:
+            return
+        if key == PARTIAL and value is True and PARTIAL in ours:
+            return
+        if key == TARGET:
+            raise ConfigError(
+                f"{name}: {value} may not be built from a record; --allow MODULE permits a module of yours"
+            )
+        raise ConfigError(f"{name}: found {value!r}; a recorded configuration of ours has no {key} here")
 
-def _note_text(name: str, value: str, unnamed: ToBeNamed) -> None:
-    _note_path(name, value, unnamed)
-    if name in unnamed.found:
-        return
-    counts = name.endswith((".tokenizer", ".tokenizer.model")) and value == WORDLLAMA
-    if name.endswith((".model", ".tokenizer")) and value not in (MINILM, BY_WORDS) and not counts:
-        unnamed.note(name, value, f"a record loads no model but {MINILM}", "MODEL")
-    in_header = any(f".{setting}." in name for setting in HEADER_SETTINGS)
-    if "://" in value or in_header or name.endswith(f".{KEY}"):
-        unnamed.note(name, value, "a record names no server and no key", value)
+    def refuse_many(self) -> None:
+        """Raise `ConfigError` if references make so many components that building them would not end."""
+        sizes: dict[str, int] = {}
 
+        def size(node: object, within: frozenset[str]) -> int:
+            if isinstance(node, dict | list):
+                return 1 + sum(size(inner, within) for inner in (node.values() if isinstance(node, dict) else node))
+            whole = WHOLE.fullmatch(node) if isinstance(node, str) else None
+            if whole is None or whole[1] not in self.recorded:
+                return 1
+            if whole[1] in within:
+                raise ConfigError(f"{whole[1]}: refers to itself")
+            if whole[1] not in sizes:
+                sizes[whole[1]] = size(self.recorded[whole[1]], within | {whole[1]})
+            return sizes[whole[1]]
 
-def _note_path(name: str, value: str, unnamed: ToBeNamed) -> None:
-    """Note a text that is a path outside the project. Raises `ConfigError` for an interpolation."""
-    if "${" in value:
-        raise ConfigError(f"{name}: found {value!r}, an interpolation; a recorded configuration holds plain values")
-    try:
-        inside = (project() / value).resolve().is_relative_to(project())
-    except (OSError, ValueError):  # no file can have such a path
-        inside = False
-    if not inside or value.startswith("~") or ".." in Path(value).parts:
-        unnamed.note(name, value, OUTSIDE, "PATH")
-
-
-def _check_argument_of_hydra(name: str, value: object) -> None:
-    """Raise `ConfigError` unless our own configuration has this in the same group: a `_target_`, or `_partial_`."""
-    *parents, key = name.split(".")
-    groups = (OTHER_NAMES.get(each, each) for each in reversed(parents))
-    ours = next((found for found in map(targets, groups) if found), frozenset())
-    if key == "_target_" and isinstance(value, str) and value in ours:
-        return
-    if key == "_partial_" and value is True and PARTIAL in ours:
-        return
-    if key == "_target_":
-        raise ConfigError(f"{name}: {value} may not be built from a record; --allow MODULE permits a module of yours")
-    raise ConfigError(f"{name}: found {value!r}; a recorded configuration of ours has no {key} here")
+        if size(self.recorded["task"], frozenset({"task"})) > MOST_NODES:
+            raise ConfigError(f"task: refers to more than {MOST_NODES:,} settings")
 
 
 @cache
@@ -255,8 +298,8 @@ def _named_in(node: Any) -> set[str]:
         return set().union(*map(_named_in, node))
     if not isinstance(node, dict):
         return set()
-    own = {node["_target_"]} if isinstance(node.get("_target_"), str) else set()
-    return own.union({PARTIAL} if node.get("_partial_") is True else set(), *map(_named_in, node.values()))
+    own = {node[TARGET]} if isinstance(node.get(TARGET), str) else set()
+    return own.union({PARTIAL} if node.get(PARTIAL) is True else set(), *map(_named_in, node.values()))
 
 
 def _within(target: str, modules: Sequence[str]) -> bool:
@@ -271,18 +314,36 @@ def _within(target: str, modules: Sequence[str]) -> bool:
     return callable(found) and any(home == allowed or home.startswith(f"{allowed}.") for allowed in modules)
 
 
+def _check_code(name: str, value: str, modules: Sequence[str]) -> None:
+    """Raise `ConfigError` unless what is named stands in an allowed module: `mine:os.system` does not."""
+    module, _, path = value.partition(":")
+    if not any(module == allowed or module.startswith(f"{allowed}.") for allowed in modules):
+        raise ConfigError(f"{name}: {value} may not be called by a record; --allow {module} permits it")
+    try:
+        found = resolve_name(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+            home = getattr(found, "__module__", None) if isroutine(found) or isclass(found) else module
+            if ismodule(found) or str(home).partition(".")[0] != module.partition(".")[0]:
+                raise ConfigError(f"{name}: {value} is not defined in {module}")
+    except ConfigError:
+        raise
+    except Exception as error:  # importing a module can raise anything
+        raise ConfigError(f"{name}: {value} cannot be imported ({first_line(error)})") from error
+
+
 def _is_store(name: str, node: object) -> bool:
-    return name.endswith((".store", ".embeddings")) and isinstance(node, dict) and node.get("_target_") == STORE
+    return name.endswith((".store", ".embeddings")) and isinstance(node, dict) and node.get(TARGET) == STORE
 
 
-def placed_node(node: Any, store: Any, name: str = "") -> Any:
+def placed_node(node: Any, name: str = "") -> Any:
     """The record with this machine's store, and with absolute paths to files inside the project."""
     if _is_store(name, node):
-        return store
+        return "${store}"
     if isinstance(node, dict):
-        return {key: placed_node(value, store, f"{name}.{key}") for key, value in node.items()}
+        return {key: placed_node(value, f"{name}.{key}") for key, value in node.items()}
     if isinstance(node, list):
-        return [placed_node(value, store) for value in node]
+        return [placed_node(value) for value in node]
     if isinstance(node, str) and "/" in node and placed(node).exists():
         return str(placed(node))
     return node

@@ -1,4 +1,4 @@
-"""The key of a component's stored results: its code, settings and libraries."""
+"""The identity of a component, which makes the digest of a run and the keys of stored results."""
 
 from __future__ import annotations
 
@@ -7,31 +7,40 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ragsweep.core.digest import version
 from ragsweep.core.hardware import cpu_abilities
-from ragsweep.store.code import code_of
+from ragsweep.core.project import portable
+from ragsweep.store.code import code_of, digest_of_module
 from ragsweep.store.key_capabilities import CountsBesideFingerprint, HasFingerprint, IgnoresSettings, UsesLibraries
 from ragsweep.store.stage_store import Store
 
 # a component that is no dataclass has one of these
 STAGE_METHODS = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets", "index_texts")
+PLAIN = (bool, int, float, str, type(None))
+Given = Mapping[int, Mapping[str, Any]]  # by the ids of components, what each was built with
 
 
-def identity(component: object) -> list[object]:
+def identity(component: object, given: Given | None = None, without: frozenset[str] = frozenset()) -> list[object]:
     """The code, the settings and the libraries of a component.
 
     Settings that are components count by their own identity. A store does not count, nor what the component lists as
-    `without_effect`. `libraries` names installed packages whose versions count. A `fingerprint` stands for the settings
-    of the class that defines it; settings that a subclass adds are counted, too, and so are those that
-    `beside_fingerprint` names.
+    `without_effect`. `libraries` names installed packages whose versions count. A `fingerprint` stands for the content
+    of files.
 
-    For a component with a fingerprint, such as an encoder, the abilities of the CPU count, too. CPUs of different
-    abilities differ in the last bits of what they compute, and workers on such CPUs may share a store, which must not
-    mix their embeddings. The fingerprint itself does not know the CPU, because it is part of a run's digest: a run that
-    one CPU has finished is finished for all, or resuming a sweep on a mixed cluster would measure everything again.
+    In the key of a stored result, a fingerprint stands for the settings of the class that defines it, too; settings
+    that a subclass adds are counted, and so are those that `beside_fingerprint` names. There, the abilities of the CPU
+    count for a component with a fingerprint, such as an encoder: CPUs of different abilities differ in the last bits of
+    what they compute, and workers on such CPUs may share a store, which must not mix their embeddings. They are no part
+    of a run's digest: a run that one CPU has finished is finished for all, or resuming a sweep on a mixed cluster would
+    measure everything again.
+
+    Args:
+        component: The component.
+        given: What the components of a run were built with, for the digest of the run; None for the key of a result.
+        without: Settings that whoever holds the component says to have no effect; `controls.names` is one of a part.
 
     Returns:
         A value for `digest`. If a setting is neither a plain value nor a component, it is a new one at each call, so
@@ -39,55 +48,92 @@ def identity(component: object) -> list[object]:
     """
     used = component.libraries if isinstance(component, UsesLibraries) else ()
     libraries = {name: version(name) for name in used}
-    if not isinstance(component, HasFingerprint):
-        return [code_of(component), _identities(_settings(component)), libraries]
+    settings = _settings(component, given)
+    ignored = {*without, *(component.without_effect if isinstance(component, IgnoresSettings) else ())}
+    fingerprint = component.fingerprint if isinstance(component, HasFingerprint) else None
+    if fingerprint is None or given is not None:
+        return [code_of(component), fingerprint, _identities(settings, given, frozenset(ignored)), libraries]
     by = _first_with("fingerprint", type(component)) or _first_with("__init__", type(component)) or type(component)
     named = component.beside_fingerprint if isinstance(component, CountsBesideFingerprint) else ()
-    besides = {name: value for name, value in _settings(component).items() if name in named}
-    settings = [own_settings(component, by), _identities(besides)]
-    return [code_of(component), component.fingerprint, *settings, libraries, cpu_abilities()]
+    besides = {name: value for name, value in settings.items() if name in named}
+    own = [own_settings(component, by), _identities(besides, None, frozenset(ignored))]
+    return [code_of(component), fingerprint, *own, libraries, cpu_abilities()]
 
 
 def own_settings(thing: object, base: type) -> object:
     """The identities of the settings that a subclass adds to those of `base`."""
+    ignored = frozenset(thing.without_effect if isinstance(thing, IgnoresSettings) else ())
     if is_dataclass(base):
         theirs = {field.name for field in fields(base)}
-        return _identities({name: value for name, value in _settings(thing).items() if name not in theirs})
+        settings = {name: value for name, value in _settings(thing, None).items() if name not in theirs}
+        return _identities(settings, None, ignored)
     if type(thing) is base:
         return {}
     added = {*inspect.signature(type(thing)).parameters} - {*inspect.signature(base).parameters}
     unknown = object()  # nothing stored is found for a setting that the object does not keep
-    return _identities({name: getattr(thing, name, getattr(thing, f"_{name}", unknown)) for name in sorted(added)})
+    settings = {name: getattr(thing, name, getattr(thing, f"_{name}", unknown)) for name in sorted(added)}
+    return _identities(settings, None, ignored)
+
+
+def kept(part: object, key: str, given: Any) -> Any:
+    """The value of a setting in the object that was built with it; plain attributes of its class do not count."""
+    if isinstance(part, Mapping):
+        return part.get(key, given)
+    if isinstance(part, list | tuple):
+        return part[int(key)] if int(key) < len(part) else given
+    in_class = inspect.getattr_static(type(part), key, None)
+    computed = inspect.isdatadescriptor(in_class) or isinstance(in_class, cached_property)
+    return getattr(part, key, given) if computed or key in getattr(part, "__dict__", ()) else given
 
 
 def _first_with(name: str, kind: type) -> type | None:
     """The class that defines an attribute, of a class and those that it inherits from."""
-    return next((each for each in kind.__mro__ if name in vars(each)), None)
+    return next((base for base in kind.__mro__ if name in vars(base)), None)
 
 
-def _settings(thing: object) -> dict[str, Any]:
-    """What an object was made with: its fields, slots and attributes, but not what it computes or where it stores."""
+def _settings(thing: object, given: Given | None) -> dict[str, Any]:
+    """What an object was built with, or else its fields, slots and attributes, but not what it computes."""
+    if (built_with := (given or {}).get(id(thing))) is not None:
+        return {name: _counted(kept(thing, name, value), value) for name, value in built_with.items()}
     names = {field.name for field in fields(thing)} if is_dataclass(thing) else set()
-    for each in type(thing).__mro__:
-        slots = vars(each).get("__slots__", ())
+    for base in type(thing).__mro__:
+        slots = vars(base).get("__slots__", ())
         names |= {slots} if isinstance(slots, str) else {*slots}
     with suppress(TypeError):  # an object with slots alone
         names |= vars(thing).keys()
-    names -= {"__dict__", "__weakref__", *(thing.without_effect if isinstance(thing, IgnoresSettings) else ())}
-    given = {name: getattr(thing, name) for name in sorted(names) if hasattr(thing, name)}
-    computed = {name for name in given if isinstance(inspect.getattr_static(type(thing), name, None), cached_property)}
-    return {name: value for name, value in given.items() if name not in computed and not isinstance(value, Store)}
+    values = {
+        name: getattr(thing, name) for name in sorted(names - {"__dict__", "__weakref__"}) if hasattr(thing, name)
+    }
+    computed = {name for name in values if isinstance(inspect.getattr_static(type(thing), name, None), cached_property)}
+    return {name: value for name, value in values.items() if name not in computed}
 
 
-def _identities(value: object) -> object:
+def _counted(value: Any, given: Any) -> Any:
+    """The value that an object has made of a plain setting, where that is plain, too."""
+    if isinstance(given, Mapping):
+        return value if isinstance(value, Mapping) else given
+    return given if isinstance(given, (*PLAIN, list)) and not isinstance(value, PLAIN) else value
+
+
+def _identities(value: object, given: Given | None, without: frozenset[str] = frozenset()) -> object:
     """A setting, with the identity of each component in it."""
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _identities(inner) for key, inner in value.items()}
+        counted = {key: inner for key, inner in value.items() if key not in without and not isinstance(inner, Store)}
+        return {key: _identities(inner, given, _within(key, without)) for key, inner in counted.items()}
     if isinstance(value, list | tuple):
-        return [_identities(inner) for inner in value]
-    if isinstance(value, bool | int | float | str | None):
-        return value
-    if inspect.isclass(value):
-        return uuid.uuid4().hex
+        return [_identities(inner, given) for inner in value]
+    if isinstance(value, PLAIN):
+        return portable(value)
+    if isinstance(value, partial):
+        return [_identities(value.func, given), _identities(value.args, given), _identities(value.keywords, given)]
+    name = value.__qualname__ if inspect.isfunction(value) or inspect.isclass(value) else ""
+    if name and "<" not in name:  # a function within another one may hold anything
+        return [value.__module__, name, digest_of_module(value.__module__)]
     is_stage = any(callable(getattr(value, stage, None)) for stage in STAGE_METHODS)
-    return identity(value) if is_stage or is_dataclass(value) else uuid.uuid4().hex
+    known = is_stage or is_dataclass(value) or id(value) in (given or {})
+    return identity(value, given, without) if known else uuid.uuid4().hex
+
+
+def _within(key: str, names: frozenset[str]) -> frozenset[str]:
+    """The names of settings of a part, of those like `controls.names`."""
+    return frozenset(name.removeprefix(f"{key}.") for name in names if name.startswith(f"{key}."))

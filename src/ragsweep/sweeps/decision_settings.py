@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.config.components import nearest
+from ragsweep.config.annotations import nearest
 from ragsweep.config.run_settings import Budget
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.limits import Between, Text
+from ragsweep.core.limits import Between, Text, TokenizerName
 from ragsweep.tasks.metric import Metric
 
 SMALLEST_MARGIN = 1e-6
@@ -42,7 +42,7 @@ class DecisionSettings:
     target: Mapping[str, Annotated[float, Between(0, 1)]] | None = None
     gains: Sequence[Text] = ()
     costs: Sequence[Text] = ()
-    tokenizer: Text | None = None
+    tokenizer: TokenizerName | None = None
 
 
 RECORDED = DecisionSettings("")  # by the metric that the runs name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ragsweep.config.options import option_of_class
+from ragsweep.config.groups import option_of_class
 from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.configuration_names import as_number, as_text, short, short_names, told_apart
 from ragsweep.sweeps.decision_settings import DecisionSettings

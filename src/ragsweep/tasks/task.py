@@ -258,8 +258,8 @@ class Items(Protocol):
 class Task(Protocol):
     """What a run measures. To add a task, write a class with these methods.
 
-    Its constructor parameters are settings. Each is taken from the group `task` or, if it is not there, from the
-    setting or group of the same name, such as `k` and `retriever`. The task keeps each as an attribute of that name.
+    Its constructor parameters are the settings of the group `task`. Its YAML refers to what it takes of others, as
+    `k: ${k}` and `retriever: ${retriever}` do. The task keeps each as an attribute of its name.
 
     What it may offer besides are the capabilities of `task_capabilities.py`. Settings and components that do not change
     the results are listed in `without_effect`, as for any component.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ragsweep.config.components import signature_of
+from ragsweep.config.annotations import signature_of
 from ragsweep.core.capability import misspelt
 from ragsweep.store.stage_store import Store
 

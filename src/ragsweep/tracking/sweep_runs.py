@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from pydantic import PlainValidator
 
-from ragsweep.config.rules import rule_of
+from ragsweep.config.annotations import expected
 from ragsweep.config.run_settings import Cutoff, Resamples, Seed
 from ragsweep.core.csv_files import read_numbers, read_per_query
 from ragsweep.core.errors import TrackingError, first_line
@@ -30,7 +30,7 @@ from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, searc
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
 LONGEST_JOB_NUMBER = 9  # digits of a job's number
-NUMBERS = {"evaluation.resamples": rule_of(Resamples), "k": rule_of(Cutoff), "seed": rule_of(Seed)}
+NUMBERS = {"evaluation.resamples": Resamples, "k": Cutoff, "seed": Seed}
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
 JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
@@ -96,10 +96,10 @@ class JobResult(NamedTuple):
     def _read(self, file: Callable[[str], Path]) -> Outcome:
         if self.damage:
             raise MalformedError(self.damage)
-        for name, rule in NUMBERS.items():
+        for name, hint in NUMBERS.items():
             found = self.settings.get(name, "")[:40]
-            if name in self.settings and rule and not (found.isdecimal() and rule.accepts(int(found))):
-                raise MalformedError(f"{name}: found {found!r}, expected {rule.expected}")
+            if name in self.settings and (words := expected(hint, int(found) if found.isdecimal() else found)):
+                raise MalformedError(f"{name}: found {found!r}, expected {words}")
         measured, facts = read_per_query(file(PER_QUERY)), read_facts(file(FACTS))
         means = facts.metrics.keys() - facts.aggregates.keys()
         if missing := means - set(measured.select_dtypes("number").columns):

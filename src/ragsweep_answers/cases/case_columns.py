@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from ragsweep.config.rules import as_configured
+from ragsweep.config.annotations import as_configured
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MalformedError, from_json

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from ragsweep.config.rules import Group
 from ragsweep.config.run_settings import Resamples
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.limits import Between, Text
@@ -23,7 +22,7 @@ Probability = Annotated[float, Between(0, 1)]
 
 
 @dataclass(frozen=True)
-class AnswerSettings(Group):
+class AnswerSettings:
     """How answers are measured.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import TokenizerName
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
@@ -97,7 +97,7 @@ class AnswersTask:
     seed: Seed
     store: Store
     evidence: Source = "retrieved"
-    tokenizer: Text = BY_WORDS
+    tokenizer: TokenizerName = BY_WORDS
     ingest: Ingest | None = None
     query: Rewriter | None = None
     reranker: Reranker | None = None

@@ -48,17 +48,16 @@ def main() -> int:
 
 def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
     """The task that the overrides describe, for which nothing but its settings is checked, and its audit."""
-    from ragsweep.config.checking import build, build_around
+    from ragsweep.config.walk import Walk
     from ragsweep.core.errors import ConfigError
-    from ragsweep.experiment import checked
     from ragsweep.tasks.search import Retrieves
     from ragsweep_audit.check import DatasetAudit
 
-    config = checked(composed(overrides))
-    task = build_around(config, "task")
+    walk = Walk(composed(overrides))
+    task = walk.build("task")
     if not isinstance(task, Retrieves):
-        raise ConfigError(f"task: {config.task._target_} has no audit; expected task=ranking or task=answers")
-    return task, build(config.audit, "audit", DatasetAudit)
+        raise ConfigError(f"task: {walk.config.task._target_} has no audit; expected task=ranking or task=answers")
+    return task, walk.build("audit", DatasetAudit)
 
 
 def _lines(items: Dataset, audited: Audit) -> Iterator[str]:

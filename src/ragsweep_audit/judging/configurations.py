@@ -12,14 +12,14 @@ from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.app.commands import composed
-from ragsweep.app.naming import name_and_settings, values_shown
-from ragsweep.app.plan import jobs_of, with_own_settings
-from ragsweep.config.checking import build_around
+from ragsweep.app.naming import name_and_settings
+from ragsweep.app.plan import jobs_of
 from ragsweep.config.ignored_input import refuse_repeated
+from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
 from ragsweep.datasets import Dataset
-from ragsweep.experiment import Experiment, checked
+from ragsweep.experiment import Experiment
 from ragsweep.replay.comparing import CompareRequest, compare_runs
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.retrieval.ingest.ingest import dataset_of
@@ -51,16 +51,15 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
         raise ConfigError("k: found several values; judging decides at one cutoff, such as k=10")
     if len(jobs) < 2:
         raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
-    swept = with_own_settings(jobs, swept)
-    shown = values_shown(of_jobs, swept)
-    labels = [name_and_settings(each, swept, shown)[0] for each in of_jobs]
+    names = [name_and_settings(each, swept)[0] for each in of_jobs]
+    labels = [f"{name} (job {place})" if names.count(name) > 1 else name for place, name in enumerate(names, start=1)]
     first = composed(jobs[0])
     return int(first.k), _ranked(chain([first], map(composed, jobs[1:])), labels)
 
 
 def _ranked(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iterator[Ranked]:
     for configuration, label in zip(configurations, labels, strict=True):
-        task = _expect_ranking(build_around(checked(configuration), "task"), label)
+        task = _expect_ranking(Walk(configuration).build("task"), label)
         items = dataset_of(task.dataset, task.chunker, task.ingest, task.store, may_lack_judgments=True)
         yield Ranked(label, task.dataset, items, task.rank(items).passages[:, : task.k])
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ragsweep.app.commands import composed
-from ragsweep.config.checking import checked_and_built
-from ragsweep.config.used_settings import effective_settings
+from ragsweep.config.walk import Walk
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError
@@ -49,8 +48,9 @@ def model_of(overrides: Sequence[str]) -> tuple[Model, str]:
     """The language model that overrides choose, and a digest of its settings. Raises `ConfigError`."""
     stores = [each for each in overrides if keys_of([each]).pop().partition(".")[0] == "store"]
     config = composed([*stores, *about_model(overrides)])
-    model: Model = checked_and_built(GROUP, config[GROUP])
-    return model, digest(effective_settings(config, {GROUP: model}))
+    walk = Walk(config)
+    model: Model = walk.build(GROUP)
+    return model, digest(walk.settings_of(GROUP))
 
 
 def grade_in(text: str, highest: int) -> int | None:

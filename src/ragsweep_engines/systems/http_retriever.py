@@ -13,7 +13,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import Address, Header, KeyName, Text
 from ragsweep.core.terminal import some_of
 from ragsweep.models.language.endpoint_access import access_of, check_access, check_headers
 from ragsweep.models.language.likely_keys import likely_key, texts_in
@@ -60,14 +60,14 @@ class HttpRetriever(RunningRetriever):
 
     without_effect: ClassVar[tuple[str, ...]] = (*RunningRetriever.without_effect, "api_key_env", "headers_env")
 
-    url: Text
+    url: Address
     verb: Literal["GET", "POST"] = "POST"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     hits: Text | None = None
-    api_key_env: Text | None = None
-    headers: Mapping[str, Text] = field(default_factory=dict)
-    headers_env: Mapping[str, Text] = field(default_factory=dict)
+    api_key_env: KeyName | None = None
+    headers: Mapping[str, Header] = field(default_factory=dict)
+    headers_env: Mapping[str, KeyName] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,7 +12,7 @@ import numpy as np
 from ragsweep import tracking
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import RetrieverError
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import Address, Text
 from ragsweep.core.terminal import counted
 from ragsweep.retrieval.method import Method
 from ragsweep.retrieval.results import Answers
@@ -44,7 +44,7 @@ class TracesRetriever(ReadsResults):
     without_effect: ClassVar[tuple[str, ...]] = ("experiment", "uri")  # the fingerprint stands for the content
 
     experiment: Text
-    uri: Text
+    uri: Address
     span_name: Text | None = None
     question: Text | None = None
 

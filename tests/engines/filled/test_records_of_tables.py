@@ -5,6 +5,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+from ragsweep.config.walk import as_recorded
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
 from ragsweep.replay.trusted_record import trusted
@@ -27,7 +28,7 @@ def composed(*overrides):
 def test_a_record_reads_nothing_that_the_user_does_not_name(choice, name):
     today = composed()
     recorded = composed(choice, f"{name}=customers")
-    text = yaml.safe_dump(portable(OmegaConf.to_container(recorded, resolve=True)))
+    text = yaml.safe_dump(portable(as_recorded(recorded)))
     with pytest.raises(ConfigError, match=rf"{name}: found 'customers'; a record names nothing of yours"):
         trusted(text, today, {}, ())
     assert OmegaConf.select(trusted(text, today, {name: "customers"}, ()), name) == "customers"

@@ -9,7 +9,7 @@ from hydra import compose, initialize_config_dir
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.project import register_resolvers
-from ragsweep.experiment import Experiment, checked
+from ragsweep.experiment import Experiment
 from ragsweep.store.stage_store import Store
 from ragsweep_engines.systems import CallableRetriever
 
@@ -86,7 +86,7 @@ def test_spans_are_measured_by_the_texts_that_came_back(tmp_path):
 
     def experiment(*choice):
         with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
-            return Experiment.of(checked(compose("config", [*data, "store.enabled=false", *choice])))
+            return Experiment.of(compose("config", [*data, "store.enabled=false", *choice]))
 
     ours = experiment("retriever=sparse", "chunker.size=60", "chunker.overlap=30")
     rows = ours.task.rank(ours.items).passages.tolist()

@@ -59,7 +59,7 @@ def asked(system):
 def swept(shared_application, dataset, system, tmp_path_factory):
     """A sweep over a setting of the system, on a store of its own."""
     store = f"store.path={tmp_path_factory.mktemp('store')}"
-    settings = ["retriever=callable", "retriever.call=mine:Words", "retriever.settings.letters=1,9", "k=2", store]
+    settings = ["retriever=callable", "retriever.call=mine:Words", "+retriever.settings.letters=1,9", "k=2", store]
     process = shared_application.run("-m", *dataset, *settings, PYTHONPATH=str(system))
     assert process.returncode == 0, process.stderr
     return process, [*dataset, *settings]
@@ -182,7 +182,7 @@ def test_questions_and_judged_ids_are_enough(application, system, tmp_path):
 
 
 def test_pages_from_0_are_said(application, dataset, system):
-    settings = ["retriever=callable", "retriever.call=mine:Words", "retriever.settings={first_page:0,letters:5}"]
+    settings = ["retriever=callable", "retriever.call=mine:Words", "+retriever.settings={first_page:0,letters:5}"]
     process = application.run(*dataset, *settings, PYTHONPATH=str(system))
     assert "set retriever.first_page=0" in process.stdout + process.stderr
     right = application.run(*dataset, *settings, "retriever.first_page=0", PYTHONPATH=str(system))

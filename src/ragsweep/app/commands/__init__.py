@@ -34,14 +34,13 @@ def composed(overrides: Sequence[str], primary: str = "config") -> DictConfig:
 
     from ragsweep.app.messages import in_one_line
     from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
-    from ragsweep.core.hydra_versions import VERSION_BASE
-    from ragsweep.core.project import CONF, register_resolvers
+    from ragsweep.core.project import CONF, VERSION_BASE, register_resolvers
 
     register_resolvers()
     refuse_repeated(overrides)
     refuse_unread(overrides, primary)
     try:
-        with hydra.initialize_config_dir(str(CONF), **VERSION_BASE):
+        with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
             return hydra.compose(primary, list(overrides))
     except (HydraException, OmegaConfBaseException, OSError, TypeError, ValueError) as error:
         raise ConfigError(in_one_line(error, primary)) from error

@@ -29,16 +29,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the new folder")
     arguments = parser.parse_intermixed_args()
 
-    from ragsweep.config.checking import build
+    from ragsweep.config.walk import Walk
     from ragsweep.core.quoting import typed
     from ragsweep.core.terminal import counted
     from ragsweep.datasets.formats.conversion import convert
     from ragsweep.datasets.model.collection_checks import check
-    from ragsweep.experiment import checked
 
     chosen = composed(arguments.overrides)
-    config = checked(composed(arguments.overrides))
-    collection = build(config.dataset, "dataset").load()
+    collection = Walk(composed(arguments.overrides)).build("dataset").load()
     check(collection)
     written = convert(collection, arguments.out)
     for sentence in written.lost:
@@ -80,7 +78,7 @@ def _flat(settings: Any) -> dict[str, Any]:
 
 
 def _typed(name: str, value: object) -> str:
-    from ragsweep.config.rules import as_configured
+    from ragsweep.config.annotations import as_configured
     from ragsweep.core.quoting import typed
 
     return typed(name, value) if isinstance(value, str) else shlex.quote(f"{name}={as_configured(value)}")

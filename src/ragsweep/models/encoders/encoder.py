@@ -16,7 +16,7 @@ from ragsweep.core.capability import Capability
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import ModelName
 from ragsweep.core.progress import progress
 from ragsweep.models.encoders.model_files import MINILM, digest_of_model, prompts_of, similarity_of
 from ragsweep.models.encoders.model_running import LIBRARIES, in_bf16, loaded
@@ -71,7 +71,7 @@ class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
             takes what the model's files say, and cosine if they say nothing.
     """
 
-    model: Text = MINILM
+    model: ModelName = MINILM
     backend: Backend = "torch"
     precision: Literal["fp32", "bf16"] = "fp32"
     similarity: Similarity | None = None

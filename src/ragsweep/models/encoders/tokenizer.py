@@ -14,7 +14,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import TokenizerName
 from ragsweep.core.parsing import from_json
 from ragsweep.models.encoders.model_files import (
     MINILM,
@@ -43,7 +43,7 @@ class ModelTokenizer:
         model: A model, by its folder or its name on the Hugging Face hub; or `words`, which takes words as tokens.
     """
 
-    model: Text = MINILM
+    model: TokenizerName = MINILM
 
     @cached_property
     def file(self) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.hardware import fastest_device
-from ragsweep.core.limits import Between, Text
+from ragsweep.core.limits import Between, ModelName, Text
 from ragsweep.models.encoders.model_files import model_folder, tokenizer_in, window_of
 from ragsweep.models.encoders.model_running import (
     GROUP,
@@ -40,7 +40,7 @@ class TorchModel:
     group: ClassVar[str] = "encoder"
     window_unit: ClassVar[str] = "tokens"
 
-    model: Text
+    model: ModelName
     device: Text | None = field(default=None, kw_only=True)
     batch_size: Annotated[int, Between(1)] = field(default=32, kw_only=True)
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.errors import ConfigError, ModelError, UnusableError
-from ragsweep.core.limits import Between, Text
+from ragsweep.core.limits import Address, Between, Header, KeyName, ModelName, Text
 from ragsweep.core.progress import advance
 from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
@@ -55,12 +55,12 @@ class EndpointUser:
 
     group: ClassVar[str]
 
-    model: Text
-    base_url: Text | None = None
-    api_key_env: Text | None = "OPENAI_API_KEY"
-    headers: Mapping[str, Text] = field(default_factory=dict)
-    headers_in_digest: Mapping[str, Text] = field(default_factory=dict)
-    headers_env: Mapping[str, Text] = field(default_factory=dict)
+    model: ModelName
+    base_url: Address | None = None
+    api_key_env: KeyName | None = "OPENAI_API_KEY"
+    headers: Mapping[str, Header] = field(default_factory=dict)
+    headers_in_digest: Mapping[str, Header] = field(default_factory=dict)
+    headers_env: Mapping[str, KeyName] = field(default_factory=dict)
     api_version: Text | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     max_tokens_total: Annotated[int, Between(1)] | None = None

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from ragsweep.config.rules import Group
 from ragsweep.config.run_settings import Resamples
 from ragsweep.core.limits import Between
 from ragsweep.core.project import started
@@ -19,7 +18,7 @@ from ragsweep.tasks.ranking.spans.token_metrics import SpanOverlap
 
 
 @dataclass(frozen=True)
-class EvaluationSettings(Group):
+class EvaluationSettings:
     """Which metrics are measured, and how repeated units and grades count.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ragsweep.config.run_settings import Budget, Cutoff, Repeats, Seed
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import TokenizerName
 from ragsweep.core.timing import noting
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
@@ -79,7 +79,7 @@ class RankingTask:
     k: Cutoff
     seed: Seed
     store: Store
-    tokenizer: Text = BY_WORDS
+    tokenizer: TokenizerName = BY_WORDS
     ingest: Ingest | None = None
     query: Rewriter | None = None
     reranker: Reranker | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from ragsweep.config.rules import Group
 from ragsweep.constraints import Between
 from ragsweep.core.errors import NotAcceptedError
 from ragsweep.datasets import Dataset
@@ -14,7 +13,7 @@ from ragsweep.tasks.run_check import Checked
 
 
 @dataclass(frozen=True)
-class VowelCheck(Group):
+class VowelCheck:
     """Refuses datasets whose questions have fewer vowels than `least`, as a share of their characters."""
 
     least: Annotated[float, Between(0, 1)]

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
-from ragsweep.config.rules import as_configured
+from ragsweep.config.annotations import as_configured
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text

@@ -1,0 +1,385 @@
+"""One walk over a configuration: checks every setting that is used, builds the objects, and records what was used.
+
+What refers to a group or setting as a whole, as `encoder: ${encoder}` does, is built once, and its settings have the
+names under which they are written: `encoder.device`, whoever uses the encoder.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pkgutil import resolve_name
+from typing import Any, NamedTuple, get_origin
+
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from yaml import YAMLError
+
+from ragsweep.config.annotations import (
+    REQUIRED,
+    Parameter,
+    as_configured,
+    inner_hint,
+    is_component,
+    nearest,
+    optional,
+    settings_class,
+    signature_of,
+    target_of,
+)
+from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
+from ragsweep.core.project import option_file, options_of, portable
+from ragsweep.store.code import kind_of, name_of
+from ragsweep.store.identity import PLAIN, kept
+from ragsweep.store.key_capabilities import HasFingerprint, LimitsSettings
+from ragsweep.store.stage_store import Store
+
+TARGET, PARTIAL = "_target_", "_partial_"
+HYDRA_KEYS = (TARGET, PARTIAL, "_convert_")
+STORE = "ragsweep.store.stage_store.Store"
+WHOLE = re.compile(r"\$\{(\w+)\}")  # a reference to a group, or to a setting that is in none
+MENTIONED = re.compile(r"\$\{(\w+)[.}]")
+REPEATABLE = (tuple, list, set, frozenset)
+
+
+class Node(NamedTuple):
+    """A part of a configuration that was built.
+
+    Attributes:
+        path: Where it is written.
+        target: The class or function that made it; empty for mappings, lists and plain values.
+        value: What it became.
+        children: Its settings by name, those of a list by number.
+    """
+
+    path: str
+    target: str
+    value: Any
+    children: Mapping[str, Node] = {}
+
+
+class Walk:
+    """Builds parts of a configuration, each once. Names of options are replaced by their settings in it.
+
+    Attributes:
+        nodes: What was built, by path.
+        mentioned: The groups and settings that were used, or that a used setting is made of.
+    """
+
+    def __init__(self, config: DictConfig, store: Store | None = None) -> None:
+        """Begin a walk; a store replaces every one that the configuration describes."""
+        self.config, self.store = config, store
+        self.nodes: dict[str, Node] = {}
+        self.mentioned: set[str] = set()
+        self._open: set[str] = set()
+
+    def build(self, name: str, kind: Callable[..., Any] | None = None) -> Any:
+        """Build a group, and whatever it refers to.
+
+        Args:
+            name: Of the group.
+            kind: The class of its settings, if it has no `_target_`.
+
+        Raises:
+            ConfigError: For the first setting that is missing, unknown or invalid, by its path.
+        """
+        return self._at(self.config, "", name, kind).value
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that the task uses, flat, by the paths where they are written."""
+        settings = self.settings_of("task")
+        return {path: value for path, value in settings.items() if path != "task"}
+
+    def settings_of(self, name: str) -> dict[str, Any]:
+        """The settings that a group uses, its own classes among them."""
+        node = self.nodes[name]
+        within_others = {path for path in declared(node.value, "without_effect", REPEATABLE, ()) if "." in str(path)}
+        settings = dict(_used(node, node.value))
+        return {path: settings[path] for path in sorted(settings.keys() - within_others)}
+
+    @property
+    def parts(self) -> dict[str, object]:
+        """The components that the task uses, by the paths where they are written."""
+        task = self.nodes["task"]
+        return dict(_parts(task, task.value))
+
+    @property
+    def given(self) -> dict[int, dict[str, Any]]:
+        """What each component was built with, by the id of the component."""
+        made = [node for node in self.nodes.values() if not isinstance(node.value, (*PLAIN, list, dict, partial))]
+        return {id(node.value): {key: child.value for key, child in node.children.items()} for node in made}
+
+    def _at(self, parent: Any, place: str, key: Any, hint: Any) -> Node:
+        """The node of a key in a mapping or list; `hint` is the annotation of what takes it."""
+        path = f"{place}.{key}" if place else str(key)
+        if not isinstance(key, int | str) or (isinstance(parent, DictConfig) and not isinstance(key, str)):
+            raise ConfigError(f"{path}: found {key!r} as a name, expected a string; put it in quotes")
+        self.mentioned.add(path.partition(".")[0])
+        if path in self.nodes:
+            return self.nodes[path]
+        if path in self._open:
+            raise ConfigError(f"{path}: refers to itself")
+        self._open.add(path)
+        node = self._shared(parent, path, key, hint) or self._own(parent, path, key, hint)
+        self._open.discard(path)
+        self.nodes[node.path] = node
+        return node
+
+    def _shared(self, parent: Any, path: str, key: Any, hint: Any) -> Node | None:
+        """The node of the group or setting that stands here by reference; None where none does."""
+        if not OmegaConf.is_interpolation(parent, key):
+            return None
+        container: Any = OmegaConf.to_container(parent, resolve=False)
+        self.mentioned.update(MENTIONED.findall(str(container[key])))
+        if (whole := WHOLE.fullmatch(str(container[key]))) is None:
+            return None
+        name = whole[1]
+        if name not in self.config:
+            if options := options_of(name):
+                raise ConfigError(f"{name}: nothing is chosen; expected one of {', '.join(options)}")
+            raise ConfigError(f"{name}: no value; set it with +{name}=VALUE, as {path} refers to it")
+        return self._at(self.config, "", name, hint)
+
+    def _own(self, parent: Any, path: str, key: Any, hint: Any) -> Node:
+        """The node of what is written here."""
+        value = _value(parent, key, path)
+        if isinstance(value, str) and is_component(optional(hint)) and options_of(str(key)):
+            value = self._option(parent, path, key, value)
+            if isinstance(value, DictConfig) and value == self.config.get(key) and path != key:
+                parent[key] = f"${{{key}}}"
+                return self._at(self.config, "", key, hint)
+        if isinstance(value, DictConfig):
+            return self._mapping(path, value, hint)
+        if isinstance(value, ListConfig):
+            children = {str(number): self._at(value, path, number, inner_hint(hint)) for number in range(len(value))}
+            return Node(path, "", [child.value for child in children.values()], children)
+        return Node(path, "", value)
+
+    def _option(self, parent: Any, path: str, key: Any, name: str) -> Any:
+        """Put the settings of an option where a component is given by its name: `reranker.encoder=minilm`."""
+        file = option_file(key, name)
+        if file is None:
+            about = "or a component: _target_ and its arguments"
+            raise ConfigError(f"{path}: found {name!r}, expected one of {', '.join(options_of(key))}, {about}")
+        try:
+            content: Any = OmegaConf.load(file)
+        except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
+            raise ConfigError(f"{file}: {first_line(error)}") from error
+        if "defaults" in content:
+            raise ConfigError(f"{path}: {key}={name} is composed of other options, so its name cannot stand here")
+        with open_dict(parent):
+            parent[key] = content if TARGET in content else content.get(key)  # null in an option such as `none`
+        return parent[key]
+
+    def _mapping(self, path: str, node: DictConfig, hint: Any) -> Node:
+        keys = list(node)
+        target: Any = settings_class(hint)
+        name = ""
+        if TARGET in keys:
+            name = str(node[TARGET]) if isinstance(node[TARGET], str) else ""
+            target = _target(path, node[TARGET])
+            if self.store is not None and name == STORE:
+                return Node(path, name, self.store)
+        if target is None:
+            children = {str(key): self._at(node, path, key, inner_hint(hint)) for key in keys}
+            return Node(path, "", {key: child.value for key, child in children.items()}, children)
+        children = self._arguments(path, node, target)
+        values = {key: child.value for key, child in children.items()}
+        if node.get(PARTIAL) is True:
+            return Node(path, name, partial(target, **values), children)
+        return Node(path, name, _made(path, name or target.__qualname__, target, values), children)
+
+    def _arguments(self, path: str, node: DictConfig, target: Any) -> dict[str, Node]:
+        """The arguments of a component, plain ones checked before any other is built."""
+        parameters, takes_others = signature_of(target)
+        keys = [key for key in node if key not in HYDRA_KEYS]
+        for given in map(str, keys):
+            if given not in parameters and not takes_others:
+                near = nearest(f"{path}.{given}", [f"{path}.{name}" for name in parameters])
+                raise ConfigError(f"{path}.{given}: no such setting{near}")
+        written: Any = OmegaConf.to_container(node, resolve=False)
+        children: dict[str, Node] = {}
+        for key in sorted(keys, key=lambda key: isinstance(written[key], dict | list) or "${" in str(written[key])):
+            parameter = parameters.get(str(key), Parameter(None, REQUIRED))
+            child = self._at(node, path, key, parameter.hint)
+            _check(child, parameter)
+            children[str(key)] = child
+        if node.get(PARTIAL) is not True:
+            for name, needed in parameters.items():
+                if needed.default is REQUIRED and name not in keys:
+                    raise ConfigError(f"{path}.{name}: no value; set it with +{path}.{name}=VALUE")
+        return {str(key): children[str(key)] for key in keys}
+
+
+def _value(parent: Any, key: Any, path: str) -> Any:
+    """A value with its references filled in."""
+    try:
+        return parent[key]
+    except MissingMandatoryValue as error:
+        missing = error.full_key or path
+        raise ConfigError(f"{missing}: no value; set it with {missing}=VALUE") from error
+    except OmegaConfBaseException as error:
+        if missing_at := re.search(r"[Mm]issing mandatory value: (\S+)", str(error)):
+            raise ConfigError(f"{missing_at[1]}: no value; set it with {missing_at[1]}=VALUE") from error
+        raise ConfigError(f"{path}: {first_line(error)}") from error
+    except Exception as error:  # of a resolver
+        raise ConfigError(f"{path}: {first_line(error)}") from error
+
+
+def _check(child: Node, parameter: Parameter) -> None:
+    """Raise `ConfigError` unless the annotation of a parameter accepts what is there, and all within it."""
+    if words := parameter.expected(child.value):
+        hint = inner_hint(parameter.hint)
+        is_mapping = get_origin(optional(parameter.hint)) in (Mapping, dict)
+        if hint is not None and isinstance(child.value, dict if is_mapping else list):  # an item may be what is wrong
+            for inner in child.children.values():
+                _check(inner, Parameter(hint, REQUIRED))
+        raise ConfigError(f"{child.path}: found {as_configured(child.value)}, expected {words}")
+
+
+def _target(path: str, name: object) -> Callable[..., Any]:
+    if not isinstance(name, str):
+        raise ConfigError(f"{path}.{TARGET}: found {as_configured(name)}, expected the name of a class or function")
+    if (target := target_of(name)) is not None:
+        return target
+    try:
+        resolve_name(name)
+        reason = "is None"
+    except (Exception, SystemExit) as error:
+        module, _, last = name.rpartition(".")
+        public = [each for each in dir(sys.modules.get(module)) if module in sys.modules and not each.startswith("_")]
+        close = difflib.get_close_matches(last, public, n=1)
+        meant = f"; did you mean {module}.{close[0]}?" if close else ""
+        reason = f"{type(error).__name__}: {first_line(error)}{meant}"
+    raise ConfigError(f"{path}: {name} cannot be built ({reason})")
+
+
+def _made(path: str, name: str, target: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    try:
+        return target(**values)
+    except RagsweepError:
+        raise
+    except SystemExit as error:  # a user's code must not end a run as if it had succeeded
+        if isinstance(error, Terminated):
+            raise
+        raise ConfigError(f"{path}: {name} called sys.exit({error.code})") from error
+    except Exception as error:
+        raise ConfigError(f"{path}: {name} cannot be built ({' '.join(str(error).split())})") from error
+
+
+def _effective(node: Node, part: object) -> Iterator[tuple[str, Node, Any]]:
+    """The settings of a part that have an effect: name, node, and the value as the part has it."""
+    without_effect = declared(part, "without_effect", REPEATABLE, ())
+    for key, child in node.children.items():
+        if key not in without_effect and not isinstance(child.value, Store):
+            yield key, child, kept(part, key, child.value)
+
+
+def _used(node: Node, part: object) -> Iterator[tuple[str, Any]]:
+    """The settings of a part by their paths."""
+    if isinstance(node.value, partial):
+        arguments = ", ".join(f"{key}={_quoted(child.value)}" for key, child in node.children.items())
+        yield node.path, f"{node.target}({arguments})"
+        return
+    if node.target:
+        yield node.path, node.target if isinstance(part, dict | list) else name_of(part)
+    if isinstance(part, HasFingerprint):
+        yield f"{node.path}.fingerprint", part.fingerprint
+    for _, child, value in _effective(node, part):
+        if _has_parts(child):
+            yield from _used(child, value)
+        else:
+            yield child.path, portable(value if isinstance(value, PLAIN) else child.value)
+
+
+def _parts(node: Node, part: object) -> Iterator[tuple[str, object]]:
+    """The components and groups in a part by their paths, itself first."""
+    if not isinstance(node.value, list):
+        yield node.path, part
+    if not isinstance(node.value, partial):
+        for _, child, value in _effective(node, part):
+            if _has_parts(child):
+                yield from _parts(child, value)
+
+
+def _has_parts(node: Node) -> bool:
+    """Whether something is a component or a group of settings, or a list that has some."""
+    if isinstance(node.value, list):
+        return any(map(_has_parts, node.children.values()))
+    return bool(node.target) or not isinstance(node.value, PLAIN)
+
+
+def declared(part: object, name: str, kinds: tuple[type, ...], default: Any) -> Any:
+    """What a component says of itself in an attribute, which a user's class may have got wrong.
+
+    Args:
+        part: The component.
+        name: The attribute.
+        kinds: The types that it may have.
+        default: Its value for a component without it.
+
+    Raises:
+        ConfigError: It cannot be read, or has another type: names the class and the attribute.
+    """
+    try:
+        value = getattr(part, name, default)
+    except Exception as error:  # it may be a property, which can raise anything
+        raise ConfigError(f"{kind_of(part)}.{name}: cannot be read ({first_line(error)})") from error
+    if not isinstance(value, kinds):
+        words = " or ".join(kind.__name__ for kind in kinds)
+        raise ConfigError(f"{kind_of(part)}.{name}: found a {type(value).__name__}, expected a {words}")
+    return value
+
+
+def check_limits(settings: Mapping[str, Any], parts: Mapping[str, object]) -> None:
+    """Raise `ConfigError` for a setting that is smaller than the one that limits it."""
+    for path, part in parts.items():
+        limits = declared(part, "at_least", (dict,), {}) if isinstance(part, LimitsSettings) else {}
+        for name, other in limits.items():
+            value, least = settings.get(f"{path}.{name}"), settings.get(other)
+            if isinstance(value, int) and isinstance(least, int) and value < least:
+                raise ConfigError(f"{path}.{name}: found {value}, expected at least {other} ({least})")
+
+
+def _quoted(value: Any) -> str:
+    """An argument as text, in quotes where it could be read as another value or as several."""
+    if not isinstance(value, str):
+        return str(value)
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        ast.literal_eval(value)
+        return repr(value)
+    return value if re.fullmatch(r"[\w.\-/ ]*", value) else repr(value)
+
+
+def built(name: str, node: Any, store: Store | None = None) -> Any:
+    """Check and build a component that stands alone; a store takes the place of every one in it."""
+    alone = {name: node} if store is None else {"store": {TARGET: STORE}, name: node}
+    return Walk(OmegaConf.create(alone), store).build(name)
+
+
+def filled_in(value: Any) -> Any:
+    """A value of a configuration as plain mappings, lists and values, with all references filled in."""
+    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+
+
+def as_recorded(config: DictConfig) -> dict[str, Any]:
+    """A configuration with all references filled in, but for those to whole groups, as plain values."""
+    written: Any = OmegaConf.to_container(config, resolve=False)
+
+    def recorded(parent: Any, key: Any, value: Any) -> Any:
+        if isinstance(value, str) and "${" in value:
+            whole = WHOLE.fullmatch(value)
+            return value if whole and whole[1] in written else filled_in(parent[key])
+        if isinstance(value, dict):
+            return {name: recorded(parent[key], name, inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [recorded(parent[key], number, inner) for number, inner in enumerate(value)]
+        return value
+
+    return {name: recorded(config, name, value) for name, value in written.items()}
