@@ -60,43 +60,6 @@ def against_guessing(*p, means=(0.3, 0.7, 0.3), chance=0.25):
     return as_guesses(over(noisy(means)), chance, p)
 
 
-# Wrong judgments
-
-
-def about_judgments(decision):
-    return [sentence for sentence in evidence(decision) if "judgments" in sentence]
-
-
-def test_wrong_judgments_that_would_make_another_one_better_are_counted():
-    """It leads by 1 on ten of 40 queries. A wrong one of these takes 2 off the lead of 10, another one takes 1.
-
-    So six of them are needed. Of nine drawn ones, two or more are among the ten in 73 % of draws; of eight, three or
-    more in 29 %.
-    """
-    behind = np.repeat([0.0, 1.0], [10, 30])
-    assert about_judgments(over([np.ones(40), behind], (0, 1))) == [
-        "alpha 1 would measure better than alpha 0 at k 5 if the judgments of 6 of 40 questions (15.0 %) were wrong in "
-        "the worst way, or of 9 (22.5 %) drawn at random."
-    ]
-    record = as_record(over([np.ones(40), behind], (0, 1)), "")["choices"][0]["wrong_judgments"]
-    assert record == {"better_then": "alpha 1", "worst_case": 6, "at_random": 9, "items": 40}
-
-
-def test_wrong_judgments_are_counted_for_what_is_not_tied():
-    behind = np.repeat([0.0, 1.0], [10, 30])
-    [sentence] = about_judgments(over([np.ones(40), np.repeat([1.0, 0.9], [39, 1]), behind]))
-    assert sentence.startswith("alpha 1 would measure better")
-    assert sentence.endswith("Fewer can change which of the tied ones measures best.")
-
-
-def test_tied_configurations_need_no_wrong_judgments():
-    tied = over(noisy((0.5, 0.5, 0.5)))
-    assert about_judgments(tied) == [
-        "The configurations are tied already: a few wrong judgments can change which of them measures best."
-    ]
-    assert as_record(tied, "")["choices"][0]["wrong_judgments"] is None
-
-
 # Guessing
 
 

@@ -207,13 +207,6 @@ def test_one_configuration_for_every_k_is_compared_with_what_each_k_allows():
     assert not found.serves
 
 
-def test_a_wrong_judgment_can_move_a_value_only_as_far_as_values_lie_in_the_sweep():
-    """The lead is .04 on each of 40 queries, 1.6 in all; values are between .1 and .3, so a wrong one takes .24 off."""
-    sweep = over_alpha([np.tile([0.14, 0.3], 20), np.tile([0.1, 0.26], 20)], (0, 1))
-    [choice] = decide(sweep).choices.values()
-    assert choice.bearable.found.worst == 7
-
-
 def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():
     """20 queries cannot show a margin of .05 of a range of 1, and signs can."""
     scores = noisy(1, 0.5, 20)

@@ -53,7 +53,6 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     yield from _cheap_baseline(decision)
     yield from _against_baseline(decision)
     yield from _query_types(decision)
-    yield from _wrong_judgments(decision)
     if said := power(decision.headline.allowed):
         yield said
 
@@ -236,24 +235,3 @@ def _query_types(decision: Decision) -> Iterator[str]:
             f"A configuration for each query type {verdict}: {found.by_type.gain:+.3f} {decision.sweep.metric_title} "
             f"on held-out queries (p {p_value(found.by_type.p)})."
         )
-
-
-def _wrong_judgments(decision: Decision) -> Iterator[str]:
-    """How many judgments must be wrong for another configuration to be better."""
-    choice = decision.headline
-    if choice.distinct < 2 or not choice.allowed.is_mean(choice.allowed.decided_by):
-        return
-    if not choice.worse:
-        yield "The configurations are tied already: a few wrong judgments can change which of them measures best."
-        return
-    if choice.bearable is None:
-        return
-    sweep, (rival, found) = choice.allowed, choice.bearable
-    worst, drawn = (f"{100 * number / found.items:.1f} %" for number in (found.worst, found.at_random))
-    questions = "groups of questions" if sweep.groups.in_use else "questions"
-    tied = " Fewer can change which of the tied ones measures best." if len(choice.tied) > 1 else ""
-    yield (
-        f"{sweep.label(rival)} would measure better than {sweep.label(choice.best)}{at(sweep, choice)} if the "
-        f"judgments of {found.worst} of {found.items} {questions} ({worst}) were wrong in the worst way, or of "
-        f"{found.at_random} ({drawn}) drawn at random.{tied}"
-    )

@@ -111,21 +111,6 @@ def _choice(decision: Decision, choice: Choice) -> dict[str, Any]:
         "worse_for_any_spread": [sweep.label(outcome) for outcome in choice.worse_for_any_spread],
         "left_out": dict(choice.excluded),
         "expected": choice.expected,
-        "wrong_judgments": _wrong_judgments(choice),
-    }
-
-
-def _wrong_judgments(choice: Choice) -> dict[str, Any] | None:
-    """How many items with wrong judgments would make another configuration better."""
-    bearable = choice.bearable
-    if bearable is None:
-        return None
-    found = bearable.found
-    return {
-        "better_then": choice.allowed.label(bearable.rival),
-        "worst_case": found.worst,
-        "at_random": found.at_random,
-        "items": found.items,
     }
 
 

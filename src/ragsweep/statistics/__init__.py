@@ -9,7 +9,6 @@ from ragsweep.statistics.best import (
     worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
-from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
 from ragsweep.statistics.front import pareto_front, shown_to_beat
@@ -51,7 +50,6 @@ __all__ = [
     "STATISTICS",
     "WORTHWHILE",
     "AgainstBaseline",
-    "Breakdown",
     "Certificate",
     "Comparison",
     "ComparisonWithBest",
@@ -65,7 +63,6 @@ __all__ = [
     "Transfer",
     "affordable_resamples",
     "against_baseline",
-    "breakdown",
     "certify",
     "compare_aggregates_with_best",
     "compare_with_best",
