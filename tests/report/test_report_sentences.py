@@ -409,7 +409,6 @@ def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named()
     )
     assert headline(decision)[0] == "At every k: alpha 0.5. At k 5 and 10, others cannot be told apart from it."
     assert [choice.named.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5, 0.5, 0.5]
-    assert decision.for_all.loss == [0, 0, 0]
     assert not any(", of alpha" in sentence for sentence in headline(decision))
 
 
@@ -456,14 +455,6 @@ def test_the_table_has_a_row_per_cutoff():
         ["5", "alpha 0.5", "none", "500", "20 ms"],
         ["10", "alpha 0.5", "none", "1,000", "20 ms"],
     ]
-
-
-def test_the_loss_of_one_configuration_for_all_is_said():
-    [same] = [line for line in evidence(over_k([0.3, 0.4, 0.5], [0.6, 0.7, 0.8])) if "every k" in line]
-    assert same == "One configuration for every k, instead of the best for each, loses nothing (held out)."
-    [other] = [line for line in evidence(over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5])) if "every k" in line]
-    assert "loses at most 0.29" in other
-    assert "at k 10" in other
 
 
 # Warnings
@@ -664,16 +655,6 @@ def test_the_only_configuration_that_meets_the_requirements_is_named_as_such():
     small = decided(*[run for run in decision.sweep.outcomes if run.cutoff < 10], settings=fast)
     assert headline(small)[0] == "At k 3 and 5: alpha 0.7. Nothing else meets the requirements."
     assert not small.at_edge
-
-
-def test_the_loss_of_one_configuration_for_all_is_its_own():
-    decision = over_k_and_cost(replace(SETTINGS, require={"latency/mean_ms": 45}))
-    assert decision.for_all.label == "alpha 0.5"
-    dearer = over_k([0.6, 0.6, 0.6], [0.7, 0.7, 0.7])
-    margin = replace(dearer.sweep, settings=replace(SETTINGS, prefer="recall", margin=0.5))
-    chosen = decide(margin).for_all
-    assert chosen.label == "alpha 0.5"
-    assert max(chosen.loss) == pytest.approx(0, abs=0.01)
 
 
 def test_a_cost_that_is_nearly_the_smallest_does_not_decide():

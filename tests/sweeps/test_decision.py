@@ -106,9 +106,8 @@ def test_a_front_of_a_cost_that_grows_with_the_cutoff_compares_all_cutoffs(decis
 
 
 def test_one_configuration_for_all_cutoffs_is_the_best_at_each(decision):
-    found = decision.for_all
-    assert (found.label, found.serves) == ("alpha 0.5", True)
-    assert max(map(abs, found.loss)) < 1e-9
+    assert [choice.everywhere for choice in decision.choices.values()] == [*decision.everywhere["alpha 0.5"]]
+    assert all(choice.everywhere is choice.best for choice in decision.choices.values())
 
 
 def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
@@ -123,7 +122,7 @@ def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
 
 def test_runs_that_no_cutoff_connects_have_no_configuration_for_all():
     found = decided(run(0, 3, noisy(1, 0.5)), run(0.5, 5, noisy(2, 0.5)))
-    assert found.for_all is None
+    assert not found.everywhere
     assert all(choice.distinct == 1 for choice in found.choices.values())
 
 
@@ -145,14 +144,12 @@ def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
     assert record["choice"]["settings"] == {"retriever.alpha": 0.5, "k": 5}
     assert record["choice"]["measured"]["context/tokens"] == 500
     assert [choice["cutoff"] for choice in record["choices"]] == [3, 5, 10]
-    assert record["one_for_all"]["label"] == "alpha 0.5"
     assert record["fronts"][0]["members"][0]["name"].endswith("k=3")
 
 
 def test_a_single_run_is_a_decision_too():
     found = decided(alpha_k(0.5, 5, 0.4))
     assert found.named.name == "alpha=0.5 k=5"
-    assert found.for_all is None
     assert json.dumps(as_record(found, ""))
 
 
@@ -189,22 +186,6 @@ def test_pairs_are_tested_only_if_the_metric_is_a_share():
     for pair in pairs.itertuples():
         first, second = (right[names.index(name)] for name in (pair.first, pair.second))
         assert (pair.only_first, pair.only_second) == ((first > second).sum(), (first < second).sum())
-
-
-def test_one_configuration_for_every_k_is_compared_with_what_each_k_allows():
-    """At k = 3, a configuration is allowed that a requirement excludes at 10; it is .3 better there."""
-    level = np.linspace(-0.05, 0.05, 40)
-
-    def run(alpha, k, f1, recall):
-        settings = {"retriever.alpha": str(alpha), "k": str(k)}
-        swept = {"retriever.alpha": alpha, "k": k}
-        return of_scores(f"{alpha} {k}", f1 + level, swept, recall=recall + level, **settings)
-
-    runs = [run(0, 3, 0.4, 0.9), run(0.5, 3, 0.3, 0.9), run(1, 3, 0.7, 0.9)]
-    runs += [run(0, 10, 0.4, 0.9), run(0.5, 10, 0.3, 0.9), run(1, 10, 0.7, 0.2)]
-    found = decided(*runs, settings=replace(SETTINGS, require={"recall": 0.5})).for_all
-    assert found.loss == pytest.approx([0.3, 0.0])
-    assert not found.serves
 
 
 def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():

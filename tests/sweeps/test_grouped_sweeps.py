@@ -27,7 +27,7 @@ def sweep(scores, groups=None, facts=(), **changed):
 def numbers(decision):
     """What is decided, without what names queries."""
     found, choice = as_record(decision, ""), decision.headline
-    kept = ("not_shipped", "one_for_all", "fronts")
+    kept = ("not_shipped", "fronts")
     level = choice.allowed.standings
     return {
         **{name: found[name] for name in kept},

@@ -20,7 +20,6 @@ from ragsweep.tasks.repeating import what_pays
 
 MOST_TWINS = 3  # sentences about configurations that measure the same
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
-LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
 
 
 def evidence(decision: Decision) -> list[str]:
@@ -48,7 +47,6 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     if undecided(decision) == "same values":
         return
     yield from _rule(decision)
-    yield from _one_for_all(decision)
     yield from _edges(decision)
     yield from _cheap_baseline(decision)
     yield from _against_baseline(decision)
@@ -167,16 +165,6 @@ def _twins(decision: Decision) -> Iterator[str]:
     for labels in same[:MOST_TWINS] if len(alike) > 1 else ():
         names = " and ".join(labels) if len(labels) == 2 else listed(labels)
         yield f"{names} have the same number in every metric."
-
-
-def _one_for_all(decision: Decision) -> Iterator[str]:
-    found, sweep = decision.for_all, decision.sweep
-    if found:
-        lost, loss = "nothing", max(found.loss)
-        if loss >= LEAST_LOSS:
-            worst = list(decision.choices)[found.loss.index(loss)]
-            lost = f"at most {loss:.3f} {sweep.metric_title}, at {cutoffs_in_words(sweep, worst)}"
-        yield f"One configuration for every {sweep.cutoff}, instead of the best for each, loses {lost} (held out)."
 
 
 def _edges(decision: Decision) -> Iterator[str]:

@@ -55,7 +55,6 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "not_shipped": not_shipped(decision),
         "choice": _configuration(decision, decision.named),
         "choices": [_choice(decision, choice) for choice in decision.choices.values()],
-        "one_for_all": _one_for_all(decision),
         "fronts": [_front(decision, front) for front in decision.fronts],
         "promises": [_promise(promise) for promise in decision.promises],
         **({"threshold": threshold_record(promise)} if (promise := threshold_promise(decision)) else {}),
@@ -136,14 +135,6 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
             for each in found.recounts
         ],
     }
-
-
-def _one_for_all(decision: Decision) -> dict[str, Any] | None:
-    found = decision.for_all
-    if found is None:
-        return None
-    loss = dict(zip(map(str, decision.choices), found.loss, strict=True))
-    return {"label": found.label, "serves_every_cutoff": found.serves, "loss": loss}
 
 
 def _front(decision: Decision, front: CostFront) -> dict[str, Any]:

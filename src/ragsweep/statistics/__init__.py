@@ -26,10 +26,8 @@ from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
     Selection,
     SelectionByType,
-    SelectionForAll,
     select,
     select_by_type,
-    select_for_all,
 )
 from ragsweep.statistics.several_datasets import (
     Regrets,
@@ -58,7 +56,6 @@ __all__ = [
     "Regrets",
     "Selection",
     "SelectionByType",
-    "SelectionForAll",
     "Standings",
     "Transfer",
     "affordable_resamples",
@@ -89,7 +86,6 @@ __all__ = [
     "regrets",
     "select",
     "select_by_type",
-    "select_for_all",
     "shown_to_beat",
     "spread",
     "standings",
