@@ -30,7 +30,6 @@ DIGITS = 4  # of a mean, as the field prints it
 TESTS: Mapping[PairTest, str] = {"randomisation": "paired randomisation test", "t": "Student's paired t test"}
 CORRECTIONS: Mapping[Correction, str] = {
     "holm": "Holm's correction",
-    "max_t": "the step-down max-T correction",
     "benjamini_hochberg": "Benjamini and Hochberg's correction",
 }
 IN_LATEX = {**{each: f"\\{each}" for each in "&%$#_{}"}, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
