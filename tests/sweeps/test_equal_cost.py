@@ -238,14 +238,6 @@ def test_a_metric_that_a_shorter_list_can_win_is_doubted():
     assert "compares what is found" not in " ".join(by_gain)
 
 
-def test_one_configuration_that_is_best_at_every_budget_loses_nothing():
-    scores = {200: [0.8, 0.9] * 20, 800: [0.1, 0.2] * 20}
-    runs = [run(size, k, its) for size, its in scores.items() for k in (2, 4, 8)]
-    settings = DecisionSettings("f1", budgets=[400, 800], costs=[TOKENS])
-    said = " ".join(evidence(decide(Sweep(runs, {}, settings))))
-    assert "loses nothing (held out)" in said
-
-
 def test_a_budget_that_was_not_spent_is_no_budget_that_buys_nothing():
     scores = {200: [0.8, 0.9] * 20, 800: [0.1, 0.2] * 20}
     runs = [run(size, k, its) for size, its in scores.items() for k in (2, 4, 8)]

@@ -16,7 +16,7 @@ from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, p_value, queries_in_words
 from ragsweep.sweeps import Choice, Decision, asked_once, split, undecided
 from ragsweep.sweeps.choice import EQUAL_COST
-from ragsweep.tasks.repeating import what_pays
+from ragsweep.tasks.repeating import shift_in_words, what_pays
 
 MOST_TWINS = 3  # sentences about configurations that measure the same
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
@@ -60,8 +60,8 @@ def _repeats(decision: Decision) -> Iterator[str]:
     sweep, named = decision.sweep, decision.named
     if once := asked_once(sweep):
         yield (
-            f"Asked once: {listed(once)}. Their answers vary, and their intervals and tests lack what another asking "
-            "would change; repeats=5 measures it."
+            f"Asked once: {listed(once)}. Their answers vary, and another asking gives other numbers; repeats=5 shows "
+            "how far."
         )
     if parts := split(decision.headline.allowed):
         shares = [f"{100 * part / sum(parts):.0f} %" for part in parts] if sum(parts) else ["0 %"] * len(parts)
@@ -73,6 +73,7 @@ def _repeats(decision: Decision) -> Iterator[str]:
     fact = named.facts.repeated.get(sweep.decided_by)
     if fact and fact.question is not None:
         yield f"{sweep.label(named)}: {what_pays(fact.asked_once, sweep.groups, named.facts.repeats)}"
+        yield from shift_in_words(fact.question, fact.repeat, fact.residual)
 
 
 def _cautions(decision: Decision) -> Iterator[str]:

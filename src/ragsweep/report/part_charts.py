@@ -10,7 +10,6 @@ from ragsweep.core.style import BEST, BLUE, INTERVALS, dress, figure, shown
 from ragsweep.report.settings_charts import WIDE
 from ragsweep.report.value_words import at
 from ragsweep.statistics import confidence_intervals
-from ragsweep.statistics.repeats import widened
 from ragsweep.sweeps import Ablation, Decision, Sweep, ablation
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ def what_parts_add(level: Sweep, found: Ablation) -> list[Added]:
     full = found.full.per_query[metric].to_numpy(dtype=float)
     differences = np.array([sign * (full - other.per_query[metric].to_numpy()) for other in found.without.values()])
     low, high = confidence_intervals(differences, groups=level.groups, resamples=level.resamples, seed=level.seed)
-    noise = [found.full.added_by_repeats(metric) + other.added_by_repeats(metric) for other in found.without.values()]
-    low, high = widened(differences.mean(axis=1), low, high, np.array(noise))
     columns = zip(found.without.items(), differences.mean(axis=1), low, high, strict=True)
     added = [Added(part, other.name, *map(float, numbers)) for (part, other), *numbers in columns]
     return sorted(added, key=lambda each: -each.mean)

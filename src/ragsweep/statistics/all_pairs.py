@@ -41,7 +41,6 @@ def compare_all_pairs(
     scores: Array,
     *,
     groups: Groups | None = None,
-    between: Array | None = None,
     test: PairTest = "randomisation",
     correction: Correction = "holm",
     resamples: int = 10_000,
@@ -52,7 +51,6 @@ def compare_all_pairs(
     Args:
         scores: One metric of every configuration, shape [configurations, queries]; at least two configurations.
         groups: Those of the queries; tests are then of the sums of groups, and intervals those of groups.
-        between: What repeats add to the variance of each mean, shape [configurations]; None without repeats.
         test: The paired randomisation test, or Student's paired t test (`scipy.stats.ttest_rel`).
         correction: Holm's (1979) keeps the probability of any false claim at the level. Benjamini and Hochberg (1995)
             keep the expected share of false claims at it.
@@ -61,11 +59,10 @@ def compare_all_pairs(
     """
     first, second = np.triu_indices(len(scores), 1)
     differences = scores[first] - scores[second]
-    noise = None if between is None else between[first] + between[second]
-    found = paired(differences, groups, resamples, seed, noise)
+    found = paired(differences, groups, resamples, seed)
     if test == "t":
         by_group = differences if groups is None else without_rounding(groups.totals(differences))
-        found = replace(found, p=_t_test(by_group, noise))
+        found = replace(found, p=_t_test(by_group))
     if correction == "holm":
         corrected = holm(found.p)
     else:
@@ -75,19 +72,13 @@ def compare_all_pairs(
     return AllPairs(first, second, found, corrected)
 
 
-def _t_test(differences: Array, between: Array | None) -> Array:
+def _t_test(differences: Array) -> Array:
     """P-values of Student's paired t test. Where all queries differ by the same: 0, or 1 if that is nothing."""
-    from scipy.special import stdtr
     from scipy.stats import ttest_1samp
 
     if differences.shape[1] < 2:
         return np.ones(len(differences))
     p: Array = (differences.mean(axis=1) == 0).astype(float)
-    if between is not None:
-        queries = differences.shape[1]
-        error = np.sqrt(differences.var(axis=1, ddof=1) / queries + between)
-        t = np.divide(np.abs(differences.mean(axis=1)), error, out=np.zeros(len(error)), where=error > EQUAL)
-        return np.where(error > EQUAL, 2 * stdtr(queries - 1, -t), p)
     varied = np.ptp(differences, axis=1) > EQUAL
     p[varied] = ttest_1samp(differences[varied], 0, axis=1).pvalue
     return p

@@ -10,7 +10,7 @@ from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.equal_cost import spends
 from ragsweep.sweeps.other_readings import differ_by_parser_alone, on_common_queries, parsers_of
-from ragsweep.sweeps.outcome import Outcome, added_by_repeats
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.repeated_runs import asked_once, split
 from ragsweep.sweeps.shipping import (
     SHIPPED,
@@ -44,7 +44,6 @@ __all__ = [
     "Sweep",
     "UnreadAnswers",
     "ablation",
-    "added_by_repeats",
     "alone_meets",
     "asked_once",
     "at_each_cutoff",

@@ -20,7 +20,7 @@ from ragsweep.statistics import (
 )
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps.equal_cost import spends
-from ragsweep.sweeps.outcome import Outcome, added_by_repeats
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
@@ -96,8 +96,7 @@ class Choice:
         metric = self.allowed.decided_by
         if not self.allowed.is_mean(metric):
             return []
-        noise = added_by_repeats(self.allowed.outcomes, metric)
-        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric), noise)
+        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric))
         return self._where(shown & ~self.allowed.standings.with_best.tied)
 
     @cached_property
@@ -111,8 +110,7 @@ class Choice:
             return None
         drawn = {"resamples": self.allowed.resamples, "seed": self.allowed.seed}
         values, widest = units(self.allowed, metric), span(self.allowed, metric)
-        noise = added_by_repeats(self.allowed.outcomes, metric)
-        p = not_worse_than_best(values, margin, widest, between=noise, **drawn)
+        p = not_worse_than_best(values, margin, widest, **drawn)
         return self._where(p <= LEVEL)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import ceil, sqrt
+from math import ceil
 
 import numpy as np
 
@@ -175,7 +175,7 @@ def _between(low: Outcome, high: Outcome, share: float, cost: str, budget: int) 
             cutoff_unit=facts.measures[cost].unit,
             metrics=metrics,
             measures=dict(_measures(low, high, share)),
-            repeated=_repeated(low, high, share),
+            repeated=_repeated(low, high),
         ),
         resampled={},
         between=tuple(dict.fromkeys(run.cutoff or 0 for run in ((low, high) if share else (low,)))),
@@ -191,13 +191,9 @@ def _measures(low: Outcome, high: Outcome, share: float) -> Iterator[tuple[str, 
             yield name, replace(one, value=value, sample=tuple(map(float, sample)))
 
 
-def _repeated(low: Outcome, high: Outcome, share: float) -> Mapping[str, RepeatedFact]:
-    """What repeats add to the variance: at most as much as if the effects of a repeat were the same at both cutoffs."""
-    return {
-        name: replace(one, between=((1 - share) * sqrt(one.between) + share * sqrt(other.between)) ** 2)
-        for name, one in low.facts.repeated.items()
-        if (other := high.facts.repeated.get(name)) is not None
-    }
+def _repeated(low: Outcome, high: Outcome) -> Mapping[str, RepeatedFact]:
+    """What repeats of the lower cutoff said, of what both have."""
+    return {name: one for name, one in low.facts.repeated.items() if name in high.facts.repeated}
 
 
 def spends(sweep: Sweep, run: Outcome) -> bool:

@@ -169,17 +169,15 @@ class RepeatedFact:
 
     Attributes:
         means: Its value in each repeat.
-        between: What the repeats add to the variance of its mean (`between_repeats`).
         question: The variance between questions; None of an aggregate.
-        repeat: The variance between repeats.
+        repeat: The variance between repeats; None of an aggregate.
         residual: What else differs when a question is asked again; None of an aggregate.
         asked_once: How many questions, asked once, tell as much; None if no number does.
     """
 
     means: Numbers
-    between: Annotated[Number, Field(ge=0)]
-    repeat: Annotated[Number, Field(ge=0)]
     question: Annotated[Number, Field(ge=0)] | None = None
+    repeat: Annotated[Number, Field(ge=0)] | None = None
     residual: Annotated[Number, Field(ge=0)] | None = None
     asked_once: Annotated[Number, Field(ge=0)] | None = None
 
