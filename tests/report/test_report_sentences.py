@@ -10,7 +10,6 @@ from outcomes import SETTINGS, Sweep, alpha_k, as_guesses, decided, grid, of_sco
 from scipy.stats import binom, binomtest
 from simulated import alike, f1_like
 
-from ragsweep.core.timing import Circumstances
 from ragsweep.report import headline
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence_section import evidence
@@ -556,7 +555,7 @@ def test_a_time_that_was_taken_once_is_not_called_a_fraction(sample, is_said):
     for alpha, row, ms in zip((0.3, 0.5), noisy((0.6, 0.57), queries=300, noise=0.02), (30, 3), strict=True):
         swept = {"retriever.alpha": alpha}
         run = of_scores(f"alpha={alpha}", row, swept, latency=ms, **{"retriever.alpha": str(alpha)})
-        time = replace(run.facts.measures["latency/mean_ms"], sample=sample, taken=Circumstances(first=1.0, last=1.0))
+        time = replace(run.facts.measures["latency/mean_ms"], sample=sample, machines=("this",))
         runs.append(replace(run, facts=replace(run.facts, measures={"latency/mean_ms": time})))
     settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
     assert ("Its latency is 30 ms" in " ".join(headline(decided(*runs, settings=settings)))) is is_said

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_scores, over_alpha
 
-from ragsweep.core.timing import Circumstances
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
@@ -238,7 +237,7 @@ def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone(slow, 
             timed.facts.measures["latency/mean_ms"],
             value=float(np.mean(sample or [16.0 - 9 * alpha])),
             sample=tuple(sample),
-            taken=Circumstances(first=1.0, last=1.0),
+            machines=("this",),
         )
         runs.append(replace(timed, facts=replace(timed.facts, measures={"latency/mean_ms": measure})))
     [front] = decided(*runs, settings=settings).fronts

@@ -11,7 +11,7 @@ from ragsweep.report.equal_cost_words import equal_cost_in_words
 from ragsweep.report.one_at_a_time_words import one_at_a_time_in_words
 from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
-from ragsweep.report.timing_words import circumstances, doubts, latency_decides
+from ragsweep.report.timing_words import doubts, latency_decides, machines
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, p_value, queries_in_words
 from ragsweep.sweeps import Choice, Decision, asked_once, split, undecided
@@ -24,7 +24,7 @@ STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sent
 
 def evidence(decision: Decision) -> list[str]:
     """Further sentences: how the choice was made, warnings, the baseline, query types and power."""
-    said = [circumstances(decision.sweep), *([] if latency_decides(decision) else doubts(decision))]
+    said = [machines(decision.sweep), *([] if latency_decides(decision) else doubts(decision))]
     return [one_line(sentence) for sentence in (*_of_choice(decision), *said) if sentence]
 
 

@@ -33,7 +33,7 @@ INSTALLED = ("site-packages", "dist-packages")
 # These modules name, store and report results. After a change in them, nothing has to be computed again.
 NOT_COMPUTING = (
     *(f"ragsweep.core.{name}" for name in "capability digest errors limits parsing progress".split()),
-    *(f"ragsweep.store.{name}" for name in "code identity key_capabilities stage_store timed_stages".split()),
+    *(f"ragsweep.store.{name}" for name in "code identity key_capabilities stage_store".split()),
 )
 
 

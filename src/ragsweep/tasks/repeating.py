@@ -186,8 +186,8 @@ def _measure(repeats: Sequence[Measure], of: Measurement) -> tuple[Measure, dict
         np.mean(known, axis=0) if len(known := [each for each in some if each is not None]) == len(repeats) else None
         for some in ([each.per_item for each in repeats], [each.sample for each in repeats])
     )
-    taken = repeats[0].taken and put_together([each.taken or UNKNOWN for each in repeats])
-    measure = replace(repeats[0], value=float(values.mean()), per_item=per_item, sample=sample, taken=taken)
+    machines = repeats[0].machines and put_together([each.machines or UNKNOWN for each in repeats])
+    measure = replace(repeats[0], value=float(values.mean()), per_item=per_item, sample=sample, machines=machines)
     if per_item is None:
         return measure, _fact(values)
     return measure, _fact(values, components(np.array([each.per_item for each in repeats]), of.groups))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragsweep.core.parsing import MalformedError
-from ragsweep.core.timing import circumstances_in, put_together
+from ragsweep.core.timing import machines_in, put_together
 from ragsweep.models.language.language_model import Completion, Exchange, Message
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.written_json import json_in
@@ -96,7 +96,7 @@ def _completion(text: str, responses: Sequence[Response]) -> Completion:
         _total(responses, "tokens_in"),
         _total(responses, "tokens_out"),
         sum(each["time_ms"] for each in responses),
-        put_together([circumstances_in(each.get("taken")) for each in responses]),
+        put_together([machines_in(each.get("machines")) for each in responses]),
     )
 
 

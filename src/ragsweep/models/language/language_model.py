@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, Type
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Between
-from ragsweep.core.timing import UNKNOWN, Circumstances
+from ragsweep.core.timing import UNKNOWN, Machines
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.unusable import Unusable
 
@@ -45,14 +45,14 @@ class Completion(NamedTuple):
         tokens_out: Tokens of the text; None if not known.
         time_ms: How long it took, in milliseconds, when it was computed; a kept completion has the time of its first
             computation.
-        taken: In what circumstances that was.
+        machines: What it was computed with.
     """
 
     text: str
     tokens_in: int | None
     tokens_out: int | None
     time_ms: float
-    taken: Circumstances = UNKNOWN
+    machines: Machines = UNKNOWN
 
 
 class Exchange(NamedTuple):
@@ -69,13 +69,13 @@ class OptionScores(NamedTuple):
         log_likelihoods: Sum of the log probabilities of the tokens of each continuation, shape [continuations].
         tokens_in: Tokens of the prompt.
         time_ms: How long it took, in milliseconds, when it was computed.
-        taken: In what circumstances it was computed.
+        machines: What it was computed with.
     """
 
     log_likelihoods: tuple[float, ...]
     tokens_in: int
     time_ms: float
-    taken: Circumstances = UNKNOWN
+    machines: Machines = UNKNOWN
 
 
 @dataclass(frozen=True)

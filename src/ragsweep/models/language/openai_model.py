@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,6 @@ from ragsweep.config.run_settings import MOST_REPEATS, Seed
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import Circumstances
 from ragsweep.models.language.chat import CHAT, TOKEN_LIMITS, is_response
 from ragsweep.models.language.endpoint_model import Ask, EndpointModel, Response, response_format
 from ragsweep.models.language.endpoint_user import EndpointUser, Price
@@ -98,7 +96,7 @@ class OpenAIModel(EndpointUser):
         """
         kept, check = self._responses(asking), cache(self._responses(asking).check)
         unusable = asking.unusable or Unusable(asking.limit or f"{asking.group}.max_tokens", asking.max_tokens)
-        at_once, where = min(self.concurrency, len(items)), (f"the endpoint {urlsplit(self.url).hostname}",)
+        where = f"the endpoint {urlsplit(self.url).hostname}"
 
         def of_item(item: Item, endpoint: Endpoint) -> Result:
             def ask(messages: Sequence[Message], as_json: bool) -> Response:
@@ -108,10 +106,8 @@ class OpenAIModel(EndpointUser):
                     nonlocal is_new
                     is_new = True
                     check()
-                    first = time.time()
                     response = endpoint.send(request)
-                    taken = Circumstances(1, first, time.time(), None, where, response["time_ms"], at_once)
-                    response["taken"] = taken._asdict()
+                    response["machines"] = [where]
                     unusable.add(_cause(response, asking))
                     return response
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
 
-from ragsweep.core.timing import Circumstances, put_together
+from ragsweep.core.timing import Machines, put_together
 from ragsweep.models.language.language_model import (
     Completion,
     Exchange,
@@ -40,7 +40,7 @@ class Dialogue:
         self._tokens_in: list[int | None] = []
         self._tokens_out: list[int | None] = []
         self._time_ms: list[float] = []
-        self._taken: list[Circumstances] = []
+        self._machines: list[Machines] = []
 
     def complete(self, task: str, *, as_json: bool = False) -> str:
         """What the model returns.
@@ -109,7 +109,7 @@ class Dialogue:
             tokens_out=total(self._tokens_out),
             time_ms=sum(self._time_ms),
             lost=lost,
-            taken=put_together(self._taken),
+            machines=put_together(self._machines),
         )
 
     def _of_fields(self, fields: JsonAnswer) -> Answer:
@@ -137,7 +137,7 @@ class Dialogue:
         self._tokens_in.append(timed.tokens_in)
         self._tokens_out.append(tokens_out)
         self._time_ms.append(timed.time_ms)
-        self._taken.append(timed.taken)
+        self._machines.append(timed.machines)
 
 
 def total(values: Iterable[Number | None]) -> Number | None:
