@@ -29,13 +29,13 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 2133,
+    "app": 2106,
     "mlflow": 200,
     "production": 966,
     "replay": 1230,
     "tracking": 4329,
-    "report": 4528,
-    "sweeps": 2845,
+    "report": 4002,
+    "sweeps": 2582,
     "tasks": 6986,
     "retrieval": 5816,
     "models": 4426,
@@ -44,14 +44,14 @@ BUDGETS = {
     "statistics": 2818,
     "config": 1381,
     "store": 756,
-    "core": 2464,
-    "ragsweep": 481,  # what lies beside its rooms
-    "hydra_plugins": 270,
+    "core": 2463,
+    "ragsweep": 465,  # what lies beside its rooms
+    "hydra_plugins": 268,
     "ragsweep_answers": 8195,
     "ragsweep_audit": 4804,
     "ragsweep_engines": 3917,
     "ragsweep_generate": 1738,
-    "tests": 58420,
+    "tests": 58124,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

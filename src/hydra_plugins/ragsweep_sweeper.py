@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,8 @@ class CheckedSweeper(Sweeper):
     All jobs are one batch: between two, Hydra would stop at a job that failed.
     """
 
-    def __init__(
-        self, params: Mapping[str, str] | None = None, mode: str = "grid", crossed: Collection[str] = ()
-    ) -> None:
-        self.params, self.mode, self.crossed = params or {}, mode, crossed
+    def __init__(self, params: Mapping[str, str] | None = None) -> None:
+        self.params = params or {}
         self.launcher: Launcher | None = None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
@@ -47,7 +45,7 @@ class CheckedSweeper(Sweeper):
         assert self.launcher is not None
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
         given = [*(f"{key}={value}" for key, value in self.params.items()), *arguments]
-        jobs = jobs_of(parser.parse_overrides(given), self.mode, self.crossed)
+        jobs = jobs_of(parser.parse_overrides(given))
         folder = Path(self.config.hydra.sweep.dir)
         folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(self.config, folder / "multirun.yaml")

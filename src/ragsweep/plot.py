@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.report import against_charts, decision_charts, settings_charts
+from ragsweep.report import decision_charts, settings_charts
 from ragsweep.report.notebook import SweepDecision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["against", "by_cutoff", "differences", "front", "heat_map", "one_setting"]
+__all__ = ["by_cutoff", "differences", "front", "heat_map", "one_setting"]
 
 
 def by_cutoff(decision: SweepDecision, axes: Axes, metric: str | None = None) -> None:
@@ -51,22 +51,6 @@ def front(decision: SweepDecision, axes: Axes, cost: str | None = None) -> None:
     if chosen not in fronts:
         raise ConfigError(f"cost: found {cost!r}, expected one with a front: {', '.join(fronts) or 'none has one'}")
     decision_charts.draw_front(decision.decision, fronts[chosen], axes)
-
-
-def against(decision: SweepDecision, axes: Axes, y: str, x: str) -> None:
-    """One metric or measure of every configuration over another one, with intervals.
-
-    Args:
-        decision: The decision.
-        axes: Where to draw.
-        y: What is drawn upwards.
-        x: What is drawn to the right.
-    """
-    known = decision.decision.named.metrics
-    for name in (y, x):
-        if name not in known:
-            raise ConfigError(f"found {name!r}, expected something that was measured: {', '.join(known)}")
-    against_charts.draw_against(decision.decision, y, x, axes)
 
 
 def one_setting(decision: SweepDecision, axes: Axes, setting: str) -> None:

@@ -29,6 +29,7 @@ BAD_SETTINGS = {
     "k=0": "k: found 0, expected a whole number from 1 to 1000",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
     "query.phrasings=3": "query.phrasings: this setting is only there with query=multi",
+    "hydra.sweeper.shuffle=true": "hydra.sweeper.shuffle: no such setting",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "routed, run_file, sparse, three_way",
     f"questions={__file__}": f"a path is a setting of beir or spans or table (questions.path={__file__})",
@@ -166,7 +167,7 @@ def test_the_changed_configuration_of_a_run_is_never_measured_as_the_defaults(ap
 
 
 def test_a_large_experiment_plans_its_jobs(application, tmp_path):
-    given = [*span_arguments(tmp_path / "spans"), "chunker.size=200,800", "k=5"]
+    given = [*span_arguments(tmp_path / "spans"), "chunker.size=200,800", "budget=500"]
     process = application.run("-m", "experiment=chunking", *given, "+dry_run=true")
     assert process.returncode == 0, process.stderr
     assert process.stdout.count(": would run\n") == 12

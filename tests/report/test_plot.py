@@ -58,17 +58,6 @@ def test_a_front_has_a_point_per_distinct_configuration(decision, axes):
     assert points == len(decision.decision.fronts[0].sweep.outcomes)
 
 
-def test_two_numbers_of_every_run_are_drawn_against_each_other(decision, axes):
-    ragsweep.plot.against(decision, axes, "recall", "context/tokens")
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Tokens", "Recall")
-    drawn = {tuple(place) for each in axes.collections for place in each.get_offsets().tolist() if len(place)}
-    runs = decision.decision.sweep.outcomes
-    assert {(run.value("context/tokens"), run.value("recall")) for run in runs} <= drawn
-    whiskers = [each for each in axes.collections if hasattr(each, "get_segments")]
-    heights = {round(segment[1][1] - segment[0][1], 6) for each in whiskers for segment in each.get_segments()}
-    assert heights >= {round(high - low, 6) for low, high in (run.interval("recall") for run in runs)}
-
-
 def test_names_that_do_not_fit_below_a_chart_are_beside_it_without_overlaps():
     names = [f"a_long_name_{letter}" for letter in "abcdefghijklmnop"]
     runs = [outcome(name, 0.3 + 0.02 * place, {"strategy": name}) for place, name in enumerate(names)]
@@ -107,10 +96,6 @@ def test_differences_are_drawn_from_gain_to_loss(decision, axes):
     [
         (lambda decision, axes: ragsweep.plot.by_cutoff(decision, axes, "f3"), "metric: found 'f3', expected one"),
         (lambda decision, axes: ragsweep.plot.front(decision, axes, "price"), "cost: found 'price', expected one"),
-        (
-            lambda decision, axes: ragsweep.plot.against(decision, axes, "f1", "price"),
-            "found 'price', expected something",
-        ),
         (lambda decision, axes: ragsweep.plot.one_setting(decision, axes, "beta"), "found 'beta', expected a setting"),
     ],
 )

@@ -14,7 +14,6 @@ from ragsweep.tasks.facts import ReturnedFact
 
 PAGE = Path(__file__).parents[2] / "docs" / "headlines.md"
 LATENCY = {"latency/mean_ms": 25}
-BUDGETS = replace(SETTINGS, budgets=[200, 400])
 
 
 def scores(means, queries=133, noise=0.15, seed=1):
@@ -140,22 +139,8 @@ SITUATIONS = {
         *runs(scores([0.6, 0.5], seed=2), 5, tokens=(500, 900)),
         *runs(scores([0.55, 0.75], seed=2), 10, tokens=(450, 200)),
     ),
-    "sizes of chunks at equal tokens, one ahead": lambda: decided(
-        *sized({k: scores([0.45, 0.6, 0.55], seed=k) + k / 100 for k in (2, 4, 8)})
-    ),
-    "sizes of chunks at equal tokens, the smallest at too small a k": lambda: decided(
-        *sized({2: scores([0.6, 0.4, 0.3]), 4: scores([0.6, 0.5, 0.4]), 8: scores([0.6, 0.5, 0.8])})
-    ),
-    "sizes of chunks at equal tokens, nothing told apart": lambda: decided(
-        *sized({k: scores([0.4] * 3, 8, seed=2) + k / 100 for k in (2, 4, 8)})
-    ),
-    "sizes of chunks at equal tokens, only two of them at the smallest budget": lambda: decided(
-        *sized({k: scores([0.4, 0.6, 0.5]) for k in (2, 4)}, (200, 300, 800))
-    ),
-    "sizes of chunks at equal tokens, only one of them at the smallest budget": lambda: decided(
-        *sized({k: scores([0.6, 0.4]) for k in (2, 4, 8)}, (200, 800)), settings=BUDGETS
-    ),
     "sizes of chunks at a single k": lambda: decided(*sized({5: scores([0.4, 0.5, 0.7])})),
+    "sizes of chunks at three k": lambda: decided(*sized({k: scores([0.4, 0.5, 0.7], seed=k) for k in (2, 4, 8)})),
     "budgets of 300 and 900 tokens, one ahead": lambda: decided(
         *within_budgets({300: scores([0.3, 0.5, 0.4]), 900: scores([0.4, 0.65, 0.5])})
     ),

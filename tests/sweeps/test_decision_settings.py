@@ -35,7 +35,6 @@ def test_every_name_that_is_measured_is_accepted():
         target={"hit_rate": 0.9},
         gains=["hit_rate"],
         costs=["latency/p95_ms"],
-        plots=[["recall", "latency/p95_ms"]],
     )
 
 
@@ -58,11 +57,6 @@ WRONG = {
         "decision.require.latency/p95_ms: found -1, expected a number from 0",
     ),
     "prefer": ({"prefer": "speed"}, "decision.prefer: found 'speed', expected something that is measured"),
-    "plots": ({"plots": [["recall", "f1"]]}, "decision.plots: found 'f1', expected something that is measured"),
-    "a plot of one": (
-        {"plots": [["recall"]]},
-        "decision.plots: found ['recall'], expected two names, such as [recall, precision]",
-    ),
     "gains": ({"gains": ["f1"]}, "decision.gains: found 'f1', expected something that is measured"),
     "target": (
         {"target": {"recall": 0.9}},

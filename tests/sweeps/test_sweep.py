@@ -150,14 +150,12 @@ def test_a_setting_of_words_and_numbers_is_an_axis_in_the_order_given():
 
 
 @pytest.mark.usefixtures("long_work")
-def test_three_settings_are_drawn_together():
+def test_two_of_three_settings_are_drawn_together():
     runs = [
         outcome(f"{size} {encoder} {k}", rank / 20, {"chunker.size": size, "encoder.model": encoder, "k": k}, k=str(k))
         for rank, (size, encoder, k) in enumerate((s, e, k) for s in (300, 500) for e in ("mini", "e5") for k in (3, 5))
     ]
     assert "heat_map.svg" in charts(Sweep(runs, {}))  # of the two besides k
-    more = [replace(run, swept={**run.swept, "b": at // 2 % 2}, name=f"{run.name} {at}") for at, run in enumerate(runs)]
-    assert "parallel_coordinates.svg" in charts(Sweep(more, {}))
 
 
 def test_a_setting_that_only_some_runs_have_can_be_drawn():

@@ -101,7 +101,7 @@ def test_a_dataset_without_references_is_refused_in_one_line(application, datase
 
 def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
     data = small.span_arguments(tmp_path / "data")
-    sweep = ["chunker.size=60,200", "decision.metric=token/iou", "decision.plots=[[token/recall,context/tokens]]"]
+    sweep = ["chunker.size=60,200", "decision.metric=token/iou"]
     process = application.run("-m", *data, "evaluation=spans", "retriever=sparse", "chunker.overlap=0", *sweep)
     assert process.returncode == 0, process.stderr
     [parent] = application.parents()
@@ -111,7 +111,6 @@ def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
     assert "decision.metric=token/iou" in by_rank.stdout
     runs = {run.info.run_name: run.data.metrics for run in application.children()}
     assert runs["size=60"]["token/precision_omega"] > runs["size=200"]["token/precision_omega"]
-    assert (application.artifacts(parent) / "charts" / "against_each_other.svg").stat().st_size > 0
 
 
 @pytest.mark.usefixtures("long_work")

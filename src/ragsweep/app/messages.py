@@ -133,7 +133,7 @@ def _meant(group: str, option: str, options: Sequence[str]) -> str:
 def _unknown_setting(name: str, config: str) -> str:
     group, _, setting = name.partition(".")
     known = _known_settings(name, config)
-    if group in groups() and not is_listed(group, config):
+    if group in groups() and group != "hydra" and not is_listed(group, config):
         if not is_swept(group, sys.argv[1:]):
             return f"{name}: {about_unused(users_of(group))}"
         known.append(name)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, product
-from math import prod
 from typing import Any, NamedTuple
 
 from hydra.core.global_hydra import GlobalHydra
@@ -24,7 +23,6 @@ from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 
 MOST_JOBS = 100_000
-GRID, ONE_AT_A_TIME = "grid", "one_at_a_time"  # modes of the sweeper
 MOST_CONFIGURATIONS_KEPT = 100  # configurations
 
 
@@ -47,15 +45,10 @@ def list_jobs(config: DictConfig) -> tuple[list[list[str]], list[str]]:
     for override in overrides:
         if override.is_sweep_override() and (now := last[_name(override)]) is not override:
             print(f"{now.input_line} replaces {override.input_line} of hydra.sweeper.params", file=sys.stderr)
-    sweeper = config.hydra.sweeper
-    mode, crossed = sweeper.get("mode", GRID), [*sweeper.get("crossed", ())]
-    _check_values([*last.values()], mode, crossed)
-    if not sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
+    _check_values([*last.values()])
+    if not config.hydra.sweeper._target_.endswith((".BasicSweeper", ".CheckedSweeper")):
         return [], swept
-    jobs = jobs_of(overrides, mode, crossed)
-    if mode == ONE_AT_A_TIME:
-        grid = prod(sum(1 for _ in each.sweep_iterator()) for each in last.values() if each.is_sweep_override())
-        print(f"one setting at a time, around the first values: {len(jobs):,} of the {grid:,} jobs of the whole grid")
+    jobs = jobs_of(overrides)
     return jobs, with_own_settings(jobs, swept)
 
 
@@ -71,20 +64,12 @@ def with_own_settings(jobs: Iterable[Sequence[str]], swept: Sequence[str]) -> li
     return [each for name in swept for each in (name, *(other for other in varied if other.startswith(f"{name}.")))]
 
 
-def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection[str] = ()) -> list[list[str]]:
-    """The overrides of every job; the last value of a name counts.
-
-    Args:
-        overrides: What the user gave.
-        mode: `grid`, each combination of the values that are listed; or `one_at_a_time`, the first values, and each
-            other value of a setting with the first values of the others.
-        crossed: Settings whose values are combined with all others in any mode.
+def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
+    """The overrides of every job, each combination of the values that are listed; the last value of a name counts.
 
     Raises:
-        ConfigError: A setting is swept over an interval, of which a grid has no values, or there is no such mode.
+        ConfigError: A setting is swept over an interval, of which a grid has no values.
     """
-    if mode not in (GRID, ONE_AT_A_TIME):
-        raise ConfigError(f"hydra.sweeper.mode: found {mode!r}, expected {GRID} or {ONE_AT_A_TIME}")
     values: dict[str, list[str]] = {}
     for override in overrides:
         key = override.get_key_element()
@@ -94,20 +79,12 @@ def jobs_of(overrides: Sequence[Override], mode: str = GRID, crossed: Collection
             values[_name(override)] = [f"{key}={value}" for value in override.sweep_string_iterator()]
         else:
             raise ConfigError(f"{override.input_line}: expected a list of values or a range")
-    if mode == GRID:
-        return [expanded(job) for job in product(*values.values())]
-    free = {key: listed for key, listed in values.items() if key not in crossed}
-    changes = [{}, *({key: value} for key, listed in free.items() for value in listed[1:])]
-    return [
-        expanded(job)
-        for change in changes
-        for job in product(*([change.get(key, listed[0])] if key in free else listed for key, listed in values.items()))
-    ]
+    return [expanded(job) for job in product(*values.values())]
 
 
-def _check_values(overrides: Sequence[Override], mode: str, crossed: Collection[str]) -> None:
+def _check_values(overrides: Sequence[Override]) -> None:
     """Raise `ConfigError` where a swept setting lists no value, or the jobs are too many to be listed."""
-    jobs, changes = 1, 1
+    jobs = 1
     for override in overrides:
         if override.is_sweep_override():
             try:
@@ -116,11 +93,7 @@ def _check_values(overrides: Sequence[Override], mode: str, crossed: Collection[
                 raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
             if not values:
                 raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
-            if mode == GRID or override.key_or_group in crossed:
-                jobs *= values
-            else:
-                changes += values - 1
-    jobs *= changes
+            jobs *= values
     if jobs > MOST_JOBS:
         raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
 

@@ -26,7 +26,6 @@ BEST = "#D55E00"
 BLUE = "#0072B2"
 INTERVALS = "95 % bootstrap interval over queries"
 MOST_TICKS = 11
-MOST_AXES = 12  # swept settings that the charts show
 LARGEST_DRAWN = 1e15  # larger values are not drawn on an axis
 GRID = "#d9d9d9"
 DPI = 100

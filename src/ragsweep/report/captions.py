@@ -5,37 +5,28 @@ from __future__ import annotations
 from ragsweep.core.terminal import counted
 from ragsweep.report.bought_words import bought, of_which
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
-from ragsweep.report.part_charts import what_parts_add
 from ragsweep.report.report_charts import (
     AGAINST,
-    BY_COST,
     BY_CUTOFF,
-    COMBINATIONS,
     FRONT,
     HEAT_MAP,
-    LEFT_OUT,
     ONE_SETTING,
-    PLOTS,
     THRESHOLDS,
 )
 from ragsweep.report.report_tables import three_digits
 from ragsweep.report.value_words import at, cutoffs_in_words
-from ragsweep.sweeps import Decision, ablation
+from ragsweep.sweeps import Decision
 
 
 def captions_of(decision: Decision) -> dict[str, str]:
     """The caption of every figure that a report can have, by file name."""
     return {
         BY_CUTOFF: _by_cutoff(decision),
-        BY_COST: _by_cutoff(decision),
         FRONT: _fronts(decision),
         THRESHOLDS: _thresholds(decision),
-        PLOTS: _plots(decision),
         HEAT_MAP: _ties(decision),
         ONE_SETTING: _ties(decision),
         AGAINST: _against(decision),
-        COMBINATIONS: _ties(decision),
-        LEFT_OUT: _parts(decision),
     }
 
 
@@ -61,15 +52,6 @@ def _fronts(decision: Decision) -> str:
             f"{front.sweep.metric_info[front.cost].unit}."
         )
     return " ".join(sentences)
-
-
-def _plots(decision: Decision) -> str:
-    sweep, named = decision.sweep, decision.named
-    measured = ", ".join(
-        f"{sweep.title(name)} {three_digits(named.value(name) or 0)}"
-        for name in dict.fromkeys(name for pair in decision.plots for name in pair)
-    )
-    return f"The choice, {named.name}: {measured}."
 
 
 def _thresholds(decision: Decision) -> str:
@@ -102,15 +84,3 @@ def _against(decision: Decision) -> str:
     better, equal, worse = outcomes_of(differences_of(level))
     counts = f"{counted(better, 'query')}, worse on {worse}, equal on {equal}"
     return f"{best.name} is better than {other.name} on {counts}."
-
-
-def _parts(decision: Decision) -> str:
-    level = decision.headline.allowed
-    found = ablation(level) if level.is_mean(level.decided_by) else None
-    if found is None:
-        return ""
-    added = (
-        f"{each.part} adds {each.mean:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
-        for each in what_parts_add(level, found)
-    )
-    return f"Of {level.label(found.full)}, {', '.join(added)} {level.metric_title}."

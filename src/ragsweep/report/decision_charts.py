@@ -102,7 +102,7 @@ def by_cutoff(decision: Decision, metric: str) -> Figure:
         WIDE,
         4.2,
         f"What does a larger {sweep.cutoff} buy?",
-        f"Mean {title} over queries; bands: {INTERVALS}\n"
+        f"Mean {title} over queries{'' if sweep.budgeted else f'; bands: {INTERVALS}'}\n"
         f"Dotted: the swept {sweep.cutoff}{'; above: ' + in_sentence(sweep.title(cost)) if cost else ''}",
         right=0.25,
         top=1.35 if cost else 1.0,
@@ -126,11 +126,11 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
         facts = sweep.deepest(run).facts
         curve = facts.curves.get(metric, ())
         cutoffs = [*range(1, len(curve) + 1)]
-        if metric in facts.curves and not curve:  # known at the measured cutoffs alone
+        if metric in facts.curves and (sweep.budgeted or not curve):  # known at the measured cutoffs alone
             cutoffs, curve = at_each_cutoff(sweep, run, metric)
         cutoffs, curve = cutoffs[: facts.ends_at], curve[: facts.ends_at]
         longest = max(longest, *cutoffs[-1:], 1)
-        if metric in facts.intervals:
+        if metric in facts.intervals and not sweep.budgeted:
             low, high = (bound[: facts.ends_at] for bound in facts.intervals[metric])
             axes.fill_between(cutoffs, low, high, color=colours[name], alpha=0.13, linewidth=0)
         marker = MARKERS[index % len(MARKERS)]
@@ -145,7 +145,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
         above.set_xticks(places, [f"{tokens[place - 1]:,.0f}" if place <= len(tokens) else "" for place in places])
         above.tick_params(length=0, labelsize=8, colors="#555555")
         above.spines["top"].set_visible(False)
-    axes.set_xlabel(sweep.cutoff)
+    axes.set_xlabel(sweep.outcomes[0].facts.cutoff_unit or sweep.cutoff)
     axes.set_ylabel(title)
     axes.set_xlim(0.5, longest + 0.5)
     axes.set_xticks(places)
@@ -157,7 +157,8 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
 
 def _cost_of_cutoff(decision: Decision) -> str | None:
     """The first cost that depends on the cutoff."""
-    return next((name for name in decision.sweep.settings.costs if name in decision.named.facts.curves), None)
+    costs = decision.sweep.settings.costs if not decision.sweep.budgeted else ()
+    return next((name for name in costs if name in decision.named.facts.curves), None)
 
 
 def _compared(decision: Decision) -> pd.DataFrame:

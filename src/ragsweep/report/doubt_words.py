@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.equal_cost_words import excluded_in_words, unspent_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, listed, rough
-from ragsweep.sweeps import Decision, Outcome, Sweep, most_fail, unread_explains
+from ragsweep.sweeps import Decision, Outcome, Sweep, most_fail, spends, unread_explains
 from ragsweep.sweeps.equal_cost import alike_in_size, sizes_in_question, unequal_costs
 
 RUNS_NAMED = 3
+SHORT_NAMED = 2  # configurations that could not spend a budget
 LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
 
 
@@ -43,10 +43,9 @@ def not_shown(decision: Decision) -> list[str]:
     others = (
         *ended(decision),
         *unjudged(decision),
-        *excluded_in_words(decision),
-        *_unequal(decision.measured),
+        *_unequal(decision),
         *_lengths(decision),
-        *unspent_in_words(decision),
+        *_unspent(decision),
     )
     return [*sentences, *others]
 
@@ -88,19 +87,35 @@ def less_judged(sweep: Sweep, one: Outcome, others: Sequence[Outcome], where: st
 
 
 def _lengths(decision: Decision) -> Iterator[str]:
-    """That the metric compares lists of different length: at equal cost, of units that differ in size."""
+    """That the metric compares lists of different length: within a budget, of units that differ in size."""
     sweep = decision.sweep
     gains = [name for name in sweep.settings.gains if name in sweep.metric_info]
     kinds = [name.rpartition("/")[2] for name in (*gains, sweep.decided_by)]  # recall, as token/recall, is a gain
-    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1] and not alike_in_size(decision.measured.outcomes):
+    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1] and not alike_in_size(sweep.outcomes):
         yield (
             f"{sweep.metric_title} compares lists of different length here, and a shorter one can measure better for "
             f"finding less: decision.metric={gains[0]} compares what is found."
         )
 
 
-def _unequal(sweep: Sweep) -> Iterator[str]:
+def _unspent(decision: Decision) -> Iterator[str]:
+    """Which configurations could not spend a budget, as no more was ranked."""
+    sweep = decision.sweep
+    short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if not spends(sweep, run)]
+    if not short:
+        return
+    most = {sweep.label(run): run.value(sweep.budgeted or "") or 0 for run in short}
+    unit, budgets = sweep.outcomes[0].facts.cutoff_unit, dict.fromkeys(run.cutoff for run in short)
+    who = " and ".join(most) if len(most) <= SHORT_NAMED else f"{len(most)} configurations"
+    ends = " to ".join(dict.fromkeys([rough(min(most.values())), rough(max(most.values()))]))
+    deeper = f"k={2 * max(len(run.facts.curves[sweep.budgeted or '']) for run in short)}"
+    where = cutoffs_in_words(sweep, *budgets)
+    yield f"{who} returned at most {ends} {unit}: set {deeper} before you choose at {where}."
+
+
+def _unequal(decision: Decision) -> Iterator[str]:
     """That configurations return more text than others at the same cutoff."""
+    sweep = decision.sweep
     if sizes := sizes_in_question(sweep):
         least, most, can_choose = sizes
         yield (
@@ -108,10 +123,9 @@ def _unequal(sweep: Sweep) -> Iterator[str]:
             f"of text, and {sweep.metric_title} rewards the larger ones: budget=500,1000 compares at equal tokens. "
             f"{can_choose}".strip()
         )
-    elif found := unequal_costs(sweep):
+    elif found := unequal_costs(sweep.at(decision.headline.cutoff)):
         cost, least, most = found
         yield (
             f"At the same {sweep.cutoff}, configurations return {rough(least)} to {rough(most)} "
-            f"{sweep.metric_info[cost].unit}, and more text finds more: sweep {sweep.cutoff}, too, such as "
-            f"{sweep.cutoff}=1,3,5,10,20, to compare them at equal {sweep.metric_info[cost].unit}."
+            f"{sweep.metric_info[cost].unit}, and more text finds more: budget=500,1000 compares at equal tokens."
         )

@@ -7,8 +7,6 @@ from math import isfinite
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.bought_words import bought
-from ragsweep.report.equal_cost_words import equal_cost_in_words
-from ragsweep.report.one_at_a_time_words import one_at_a_time_in_words
 from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
 from ragsweep.report.timing_words import doubts, latency_decides, machines
@@ -40,8 +38,6 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     if asked is not None and asked != used:
         about = cutoffs_in_words(decision.sweep, used)
         yield f"decision.at is {asked}, at which no run finished: the headline is about {about}."
-    yield from equal_cost_in_words(decision)
-    yield from one_at_a_time_in_words(decision.sweep.at(decision.headline.cutoff))
     yield from _twins(decision)
     yield from _left_out(decision)
     if undecided(decision) == "same values":

@@ -88,7 +88,6 @@ def _configuration(decision: Decision, outcome: Outcome) -> dict[str, Any]:
         "name": outcome.name,
         "run_id": outcome.run_id,
         "settings": outcome.given,
-        **({"between": list(outcome.between)} if outcome.between else {}),
         "interval": [low, high],
         "against_guessing": guessing._asdict() if guessing else None,
         "unread": decision.unread.counts[outcome] if decision.unread else None,

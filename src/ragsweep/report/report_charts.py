@@ -5,30 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ragsweep.report.against_charts import against
 from ragsweep.report.decision_charts import best_against_baseline, by_cutoff, cost_fronts
-from ragsweep.report.equal_cost_chart import over_cost
-from ragsweep.report.part_charts import what_each_part_adds
-from ragsweep.report.settings_charts import heat_map, one_setting, parallel_coordinates
+from ragsweep.report.settings_charts import heat_map, one_setting
 from ragsweep.report.sweep_charts import by_use
 from ragsweep.report.threshold_chart import left_by_thresholds
-from ragsweep.sweeps import Decision, ablation
+from ragsweep.sweeps import Decision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BY_CUTOFF, FRONT, HEAT_MAP = "by_cutoff.svg", "cost_fronts.svg", "heat_map.svg"
-ONE_SETTING, AGAINST, COMBINATIONS = "one_setting.svg", "best_against_baseline.svg", "parallel_coordinates.svg"
-PLOTS, LEFT_OUT = "against_each_other.svg", "what_each_part_adds.svg"
-THRESHOLDS, BY_COST = "lowest_score.svg", "over_cost.svg"
+ONE_SETTING, AGAINST = "one_setting.svg", "best_against_baseline.svg"
+THRESHOLDS = "lowest_score.svg"
 
 
 def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
-    """The figures of the report with their file names: at most eight."""
+    """The figures of the report with their file names: at most five."""
     sweep, level = decision.sweep, decision.headline.allowed
-    if decision.gain and sweep.budgeted:
-        yield BY_COST, over_cost(decision, decision.gain)
-    elif decision.gain and decision.gain in decision.named.facts.curves and sweep.cutoff:
+    over_cutoffs = len(decision.choices) > 1 if sweep.budgeted else bool(sweep.cutoff)  # a run has a curve over k
+    if decision.gain and decision.gain in decision.named.facts.curves and over_cutoffs:
         yield BY_CUTOFF, by_cutoff(decision, decision.gain)
     axes = by_use(level) if len(level.table) > 1 else []
     if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:
@@ -39,11 +34,5 @@ def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
         yield FRONT, cost_fronts(decision)
     if (others := decision.named.facts.false_finds) and any(score is not None for score in others.scores):
         yield THRESHOLDS, left_by_thresholds(decision)
-    if decision.plots:
-        yield PLOTS, against(decision)
     if sweep.is_mean(sweep.decided_by) and len(level.table) > 1:
         yield AGAINST, best_against_baseline(decision)
-        if ablation(level):
-            yield LEFT_OUT, what_each_part_adds(decision)
-    if len(axes) > 2:
-        yield COMBINATIONS, parallel_coordinates(decision)

@@ -39,7 +39,7 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
             write_table(results / "pairs.csv", decision.pairs)
         write_record(folder / "decision.json", as_record(decision, origin.run_id))
     with drawing(folder / "charts", report_charts.report_charts, decision) as charts:
-        write_table(results / f"evaluation_results_{origin.started}.csv", decision.measured.per_query)
+        write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
     return write_report(folder, decision, origin, charts)
 
 

@@ -234,15 +234,15 @@ def promise_in_words(decision: Decision, promise: Promise) -> str:
     found, title = promise.certificate, in_sentence(decision.sweep.title(promise.metric))
     what = f"{title} of at least {promise.share:g}"
     needed = f"; {found.needed:,} queries like these would show it" if found.needed else ""
-    if promise.metric not in decision.measured.deepest(decision.named).facts.curves:
+    if promise.metric not in decision.sweep.deepest(decision.named).facts.curves:
         label = decision.sweep.label(decision.named)
         if found.cutoff is not None:
             return f"{label} is shown to have a {what} (95 % confidence)."
         shown = f"{queries_in_words(decision.sweep)} show at least {found.lower_bounds[-1]:.3f}"
         return f"{label} is not shown to have a {what}: {shown}{needed}."
     if found.cutoff is not None:
-        smallest = cutoffs_in_words(decision.measured, found.cutoff)
+        smallest = cutoffs_in_words(decision.sweep, found.cutoff)
         return f"{smallest} is the smallest shown to have a {what} (95 % confidence)."
-    largest = f"{found.lower_bounds[-1]:.3f} at {cutoffs_in_words(decision.measured, promise.largest)}"
+    largest = f"{found.lower_bounds[-1]:.3f} at {cutoffs_in_words(decision.sweep, promise.largest)}"
     shown = f"{queries_in_words(decision.sweep)} show at least {largest}"
-    return f"No {decision.measured.cutoff} up to {promise.largest:,} is shown to have a {what}: {shown}{needed}."
+    return f"No {decision.sweep.cutoff} up to {promise.largest:,} is shown to have a {what}: {shown}{needed}."

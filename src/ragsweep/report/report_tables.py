@@ -26,7 +26,6 @@ def cells(decision: Decision) -> list[list[str]]:
             [
                 *([f"{cutoff:,}" if unit else str(cutoff)] if sweep.cutoff else []),
                 sweep.label(choice.named) if choice.meets else "none meets the requirements",
-                *([_measured_at(choice)] if decision.is_interpolated else []),
                 _ties(choice, sweep),
                 *(
                     number(sweep, name, value if choice.meets else None)
@@ -35,13 +34,7 @@ def cells(decision: Decision) -> list[list[str]]:
             ]
         )
     heads = [*([unit or sweep.cutoff] if sweep.cutoff else []), "choice"]
-    heads += [decision.measured.cutoff] if decision.is_interpolated else []
     return [[*heads, "cannot be told apart", *map(sweep.title, shown)], *rows]
-
-
-def _measured_at(choice: Choice) -> str:
-    """The measured cutoffs between which the choice is interpolated: `3 to 5`."""
-    return " to ".join(map(str, choice.named.between)) if choice.meets else ""
 
 
 def _ties(choice: Choice, sweep: Sweep) -> str:

@@ -10,8 +10,6 @@ from ragsweep.core.style import (
     BEST,
     BLUE,
     LONGEST_IN_LEGEND,
-    LONGEST_WORD,
-    MOST_AXES,
     MOST_TICKS,
     dress,
     figure,
@@ -156,66 +154,3 @@ def _outline(axes: Axes, region: np.ndarray) -> None:
         for (up, right), ends in sides.items():
             if not padded[line + up, column + right]:
                 axes.plot(*ends, color=BEST, linewidth=2.2, solid_capstyle="projecting", clip_on=False)
-
-
-def parallel_coordinates(decision: Decision) -> Figure:
-    """Which combinations of settings do well?"""
-    from matplotlib import colormaps
-
-    sweep = decision.headline.allowed
-    metric, table = sweep.decided_by, sweep.table
-    names = list(sweep.axes)[:MOST_AXES]
-    drawing = figure(
-        1.5 + 1.9 * len(names) + 1.5,
-        5.4,
-        "Which combinations of settings do well?",
-        f"One line per configuration, through its settings to its {sweep.metric_title}; dark is better\n"
-        "Orange: the best (thick), and those that cannot be told apart from it (p > 0.05)",
-        left=0.9,
-        right=0.9,
-        top=1.25,
-        bottom=0.5,
-    )
-    axes = drawing.subplots()
-    means = table[metric].to_numpy(dtype=float)
-    heights = [*(_heights(sweep.axes[name], table[name]) for name in names), _scaled(means, means.min(), means.max())]
-    places = np.arange(len(heights))
-    points = np.array(heights).T  # [configurations, axes]
-    complete = ~np.isnan(points).any(axis=1)  # some configurations do not have every setting
-    better = heights[-1] if sweep.higher_is_better else 1 - heights[-1]
-    shade = colormaps["Blues"](0.15 + 0.8 * better)
-    tied = sweep.standings.with_best.tied[table["outcome"]]
-    for row in np.flatnonzero(complete)[::-1]:  # the best last, so that it is on top
-        width = 2.8 if row == 0 else 1.2
-        axes.plot(places, points[row], color=BEST if tied[row] else shade[row], linewidth=width, zorder=1 + tied[row])
-    for place, name in enumerate(names):
-        axes.axvline(place, color="#444444", linewidth=0.8)
-        for height, label in zip(*_labels(sweep.axes[name]), strict=True):
-            axes.text(place - 0.03, height, label, ha="right", va="center", fontsize=9, bbox=BEHIND, zorder=3)
-    axes.axvline(places[-1], color="#444444", linewidth=0.8)
-    for height in np.linspace(0, 1, 5):
-        label = f"{means.min() + height * (means.max() - means.min()):.3f}"
-        axes.text(places[-1] + 0.03, height, label, ha="left", va="center", fontsize=9)
-    axes.set_xticks(places, [*(shown(sweep.short(name), LONGEST_WORD) for name in names), sweep.title(metric)])
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    axes.set_yticks([])
-    axes.set_xlim(-0.25, places[-1] + 0.25)
-    axes.set_ylim(-0.05, 1.05)
-    axes.spines[:].set_visible(False)
-    return drawing
-
-
-def _heights(values: list[Any], column: Any) -> np.ndarray:
-    """Height of each configuration on an axis, from 0 to 1. NaN if it does not have the setting."""
-    at = dict(zip(values, positions(values), strict=True))
-    return _scaled(np.array([at.get(value, np.nan) for value in column]), min(at.values()), max(at.values()))
-
-
-def _labels(values: list[Any]) -> tuple[np.ndarray, list[str]]:
-    at, labels = ticks(values, at=positions(values))
-    return _scaled(np.array(at), min(positions(values)), max(positions(values))), labels
-
-
-def _scaled(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)

@@ -1,6 +1,5 @@
 """The outcomes of a sweep, compared with each other, and the decision between them."""
 
-from ragsweep.sweeps.ablation import Ablation, ablation
 from ragsweep.sweeps.across_datasets import AcrossDatasets
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
@@ -31,7 +30,6 @@ from ragsweep.sweeps.unread import Recount, UnreadAnswers
 
 __all__ = [
     "SHIPPED",
-    "Ablation",
     "AcrossDatasets",
     "Choice",
     "CostFront",
@@ -43,7 +41,6 @@ __all__ = [
     "Recount",
     "Sweep",
     "UnreadAnswers",
-    "ablation",
     "alone_meets",
     "asked_once",
     "at_each_cutoff",

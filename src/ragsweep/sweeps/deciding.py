@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
-from ragsweep.sweeps.equal_cost import at_equal_cost, budgeted_cost, usual_budgets
 from ragsweep.sweeps.other_readings import differ_by_parser_alone
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.shipping import undecided
@@ -17,14 +16,11 @@ from ragsweep.sweeps.sweep import Sweep
 def decide(sweep: Sweep) -> Decision:
     """Decide a sweep: its runs must be on the same data, and at least one must have finished.
 
-    Where configurations return units of different size, they are compared at equal cost (`at_equal_cost`).
-
     Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
     cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next. A
     parser is never named for its cost. What the headline names is named at every cutoff where it is as good.
     """
-    measured, sweep = sweep, at_equal_cost(sweep)
-    decision = Decision(sweep, choose_at_each(sweep), measured)
+    decision = Decision(sweep, choose_at_each(sweep))
     settings, cost = sweep.settings, cost_of_all(sweep)
     asked = settings.prefer or settings.margin is not None
     if cost and not asked and undecided(decision) == "tied" and not differ_by_parser_alone(sweep.outcomes):
@@ -57,14 +53,8 @@ def _serves(decision: Decision, outcomes: Sequence[Outcome]) -> bool:
 
 
 def decide_each(sweep: Sweep) -> list[Decision]:
-    """Decide a sweep on each of its datasets, at the same budgets where configurations are compared at equal cost."""
-    sweeps = sweep.by_dataset
-    costs = {cost for each in sweeps if (cost := budgeted_cost(each))}
-    cost = costs.pop() if len(costs) == 1 else None
-    if cost and len(sweeps) > 1 and not sweep.settings.budgets:
-        settings = replace(sweep.settings, budget=cost, budgets=usual_budgets(sweep.outcomes, cost))
-        sweeps = [replace(each, settings=settings) for each in sweeps]
-    return [decide(each) for each in sweeps]
+    """Decide a sweep on each of its datasets."""
+    return [decide(each) for each in sweep.by_dataset]
 
 
 def cost_of_all(sweep: Sweep) -> str | None:

@@ -71,14 +71,12 @@ class Decision:
     """The decision of a sweep.
 
     Attributes:
-        sweep: Its runs on one dataset, or what they measure at equal cost.
-        measured: Its runs as they were measured.
+        sweep: Its runs on one dataset.
         choices: The choice at each cutoff, in ascending order of the cutoffs.
     """
 
     sweep: Sweep
     choices: Mapping[int | None, Choice]
-    measured: Sweep
 
     @cached_property
     def headline(self) -> Choice:
@@ -105,11 +103,6 @@ class Decision:
         """The configuration to take at the cutoff of the headline."""
         return self.headline.named
 
-    @property
-    def is_interpolated(self) -> bool:
-        """Whether the values are interpolated between measured cutoffs."""
-        return bool(self.named.between)
-
     @cached_property
     def best(self) -> pd.Series:
         """The row of the named configuration in the sweep's table."""
@@ -133,16 +126,7 @@ class Decision:
     def promises(self) -> list[Promise]:
         """What the queries show about each promise of `decision.target`, for the named configuration."""
         labels = {self.sweep.label(each) for each in self.sweep.outcomes}
-        return list(promises(self.measured, self.named, len(labels)))
-
-    @cached_property
-    def plots(self) -> list[tuple[str, str]]:
-        """The pairs of `decision.plots` that at least two runs have measured, the vertical one first."""
-        return [
-            (y, x)
-            for y, x in self.sweep.settings.plots
-            if sum(run.value(y) is not None and run.value(x) is not None for run in self.sweep.outcomes) > 1
-        ]
+        return list(promises(self.sweep, self.named, len(labels)))
 
     @cached_property
     def gain(self) -> str | None:

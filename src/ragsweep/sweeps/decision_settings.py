@@ -25,32 +25,23 @@ class DecisionSettings:
     Attributes:
         metric: The metric that chooses.
         at: The cutoff that the headline is about; None for the middle one of those swept.
-        budget: The cost at which configurations are compared, or the cutoff, such as `k`. None takes the first of
-            `costs` that depends on the cutoff where configurations return units of different size, and the cutoff
-            otherwise.
-        budgets: How much of that cost, for one comparison each; empty takes the quartiles of what the runs cost,
-            and a last one at which every configuration is compared.
         require: Bounds that a configuration must keep: at least this for a score, at most this for a cost.
         prefer: A cost to save, or a score to raise, among configurations that are as good; None takes the best one.
         margin: How much of the metric one would give up for that, in its unit; None allows only what is tied.
         target: A promise to certify: the share of questions for which a metric is 1.
         gains: What a larger cutoff buys. The first is in the headline.
         costs: What it costs. The first is in the headline.
-        plots: Pairs of metrics or costs that the report draws against each other, the vertical one first.
         tokenizer: Counts the tokens of the context.
     """
 
     metric: Text
     at: Budget | None = None
-    budget: Text | None = None
-    budgets: Sequence[Budget] = ()
     require: Mapping[str, float] | None = None
     prefer: Text | None = None
     margin: Annotated[float, Between(SMALLEST_MARGIN)] | None = None
     target: Mapping[str, Annotated[float, Between(0, 1)]] | None = None
     gains: Sequence[Text] = ()
     costs: Sequence[Text] = ()
-    plots: Sequence[Sequence[Text]] = ()
     tokenizer: Text | None = None
 
 
@@ -64,9 +55,9 @@ def decision_of(config: DictConfig) -> DecisionSettings:
 
 
 def check_at(settings: DecisionSettings, cutoffs: Collection[object]) -> None:
-    """Raise `ConfigError` where the headline is asked for at a cutoff that is none of these, and no budget either."""
-    if settings.at is not None and settings.at not in (settings.budgets or cutoffs):
-        found = ", ".join(str(each) for each in settings.budgets or cutoffs if each is not None)
+    """Raise `ConfigError` where the headline is asked for at a cutoff that is none of these."""
+    if settings.at is not None and settings.at not in cutoffs:
+        found = ", ".join(str(each) for each in cutoffs if each is not None)
         raise ConfigError(
             f"decision.at: found {settings.at}, expected a measured cutoff{f': {found}' if found else ''}"
         )
@@ -87,7 +78,6 @@ def _named(settings: DecisionSettings) -> dict[str, Sequence[str]]:
         "target": [*(settings.target or ())],
         "gains": settings.gains,
         "costs": settings.costs,
-        "plots": [name for pair in settings.plots for name in pair],
     }
 
 
@@ -129,10 +119,8 @@ def check_decision(
                     f"decision.{setting}: found {name!r}, expected something that is measured"
                     f"{nearest(name, list(known))}: {', '.join(known)}"
                 )
-    _check_budgets(settings, known, cutoff, budget)
-    for pair in settings.plots:
-        if len(pair) != 2 or pair[0] == pair[1]:
-            raise ConfigError(f"decision.plots: found {list(pair)}, expected two names, such as [recall, precision]")
+    if budget is not None and cutoff != BUDGET:
+        raise ConfigError(f"budget: found {budget}, and this task has no budget in tokens; expected {cutoff or 'none'}")
     decides = scores[settings.metric]
     check_margin("decision.margin", settings.margin, decides)
     for name, bound in (settings.require or {}).items():
@@ -146,13 +134,3 @@ def check_decision(
             raise ConfigError(f"decision.target: found {name!r}, expected a metric that is 0 or 1: {binary}")
         if not 0 < share < 1:
             raise ConfigError(f"decision.target.{name}: found {share:g}, expected a share between 0 and 1, such as 0.9")
-
-
-def _check_budgets(settings: DecisionSettings, known: Mapping[str, Metric], cutoff: str, budget: int | None) -> None:
-    """Raise `ConfigError` for a budget that the task does not have, and for one of what is no cost."""
-    if budget is not None and cutoff != BUDGET:
-        raise ConfigError(f"budget: found {budget}, and this task has no budget in tokens; expected {cutoff or 'none'}")
-    costs = [name for name, metric in known.items() if not metric.higher_is_better]
-    if settings.budget and settings.budget not in (cutoff, *costs):
-        expected = " or ".join(filter(None, [*settings.costs, cutoff]))
-        raise ConfigError(f"decision.budget: found {settings.budget!r}, expected a cost or the cutoff: {expected}")

@@ -38,7 +38,6 @@ class Outcome:
         facts: Contents of `results/evaluation.json`.
         resampled: Values of each aggregate metric in the bootstrap resamples, shape [resamples].
         paths: Of the swept settings that `swept` has without their folders, the whole values.
-        between: The measured cutoffs between which it is interpolated, where its own one is a cost (`at_equal_cost`).
     """
 
     name: str
@@ -49,7 +48,6 @@ class Outcome:
     facts: Facts
     resampled: Mapping[str, Array] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
-    between: tuple[int, ...] = ()
 
     @property
     def cutoff(self) -> int | None:
@@ -60,7 +58,7 @@ class Outcome:
     @property
     def ends_early(self) -> bool:
         """Whether its lists end before a cutoff at which it was measured, so that more might be found there."""
-        return self.facts.ends_at is not None and self.facts.ends_at < max(self.between or (self.cutoff or 0,))
+        return self.facts.ends_at is not None and self.facts.ends_at < (self.cutoff or 0)
 
     @property
     def configuration(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:

@@ -33,7 +33,7 @@ def not_shipped(decision: Decision) -> NotShipped | None:
         return "guessing"
     if decision.unread and decision.unread.replacing:
         return "unread answers"
-    if sizes_in_question(decision.measured):
+    if sizes_in_question(decision.sweep):
         return "unequal text"
     return undecided(decision) or ("doubtful data" if doubted(decision) else None)
 
@@ -65,7 +65,7 @@ def doubted(decision: Decision) -> bool:
     sweep, blind = decision.sweep, decision.named.facts.if_swept
     axes = [name for name in sweep.axes if name != sweep.cutoff]
     unseen = bool(axes) and all(name in blind or name.partition(".")[0] in blind for name in axes)
-    return unseen or most_fail(decision) or sizes_in_question(decision.measured) is not None
+    return unseen or most_fail(decision) or sizes_in_question(decision.sweep) is not None
 
 
 def most_fail(decision: Decision) -> bool:

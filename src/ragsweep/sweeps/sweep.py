@@ -32,14 +32,12 @@ class Sweep:
         unfinished: Names of the runs that did not finish, with their status.
         settings: How the sweep is decided. Without a metric, the one recorded in the runs decides.
         baseline: Name of the baseline that was fixed beforehand; None for the usual one.
-        budgeted: The cost that their cutoff stands for (`at_equal_cost`); None for a cutoff that was swept.
     """
 
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
     settings: DecisionSettings = RECORDED
     baseline: str | None = None
-    budgeted: str | None = None
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:
@@ -66,6 +64,13 @@ class Sweep:
     def cutoffs(self) -> tuple[int | None, ...]:
         """The cutoffs of the runs, in ascending order. Runs without one come first."""
         return tuple(sorted({outcome.cutoff for outcome in self.outcomes}, key=lambda cutoff: cutoff or 0))
+
+    @cached_property
+    def budgeted(self) -> str | None:
+        """The cost of which their cutoff is a budget; None for another cutoff, such as `k`."""
+        unit = self.outcomes[0].facts.cutoff_unit
+        costs = [name for name in self.settings.costs if name in self.metric_info]
+        return next((name for name in costs if unit and self.metric_info[name].unit == unit), None)
 
     def at(self, cutoff: int | None) -> Sweep:
         """The runs at one cutoff."""

@@ -157,8 +157,7 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
     for metric, share in (sweep.settings.target or {}).items():
         curve, queries = sweep.deepest(named).facts.curves.get(metric), len(named.per_query)
         cutoffs: Sequence[int] = range(1, max(1, len(curve or ())) + 1)
-        by_budget = named.facts.cutoff_unit and not named.between
-        if curve is not None and (by_budget or not curve):  # measured at these cutoffs, not at each k
+        if curve is not None and (named.facts.cutoff_unit or not curve):  # measured at these cutoffs, not at each k
             cutoffs, curve = at_each_cutoff(sweep, named, metric)
         if not curve and metric in named.per_query:  # it does not depend on a cutoff
             curve = (float(named.per_query[metric].mean()),)

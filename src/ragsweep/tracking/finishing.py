@@ -218,7 +218,7 @@ def _note(text: str) -> str:
 
 def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:
     """The cutoff of the headline, if several configurations were measured at several; None shows all runs."""
-    if len(datasets) != 1 or len(datasets[0].choices) == 1 or datasets[0].is_interpolated:
+    if len(datasets) != 1 or len(datasets[0].choices) == 1:
         return None
     sweep, value = datasets[0].sweep, datasets[0].headline.cutoff
     several = len(sweep.at(value).outcomes) > 1

@@ -77,7 +77,7 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
         ConfigError: A run does not rank, or its dataset is not what it was.
     """
     places = [each for each in overrides if keys_of([each]).pop().partition(".")[0] in TODAYS]
-    sweep = compare_runs(CompareRequest([sweep_id], None, places)).measured
+    sweep = compare_runs(CompareRequest([sweep_id], None, places)).sweep
     cutoff = max(outcome.cutoff or 0 for outcome in sweep.outcomes)
     outcomes = [outcome for outcome in sweep.outcomes if (outcome.cutoff or 0) == cutoff]
 
