@@ -47,20 +47,25 @@ def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch):
             store.open_store(uri, "new", None)
 
 
-def test_a_moved_folder_finds_its_artifacts(copied_sweep, dataset, tmp_path):
+def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sweep, dataset, tmp_path):
     moved = type(copied_sweep)(tmp_path / "moved", copied_sweep.cache)
     copied_sweep.home.rename(moved.home)
-    [parent] = moved.parents()
-    assert parent.info.artifact_uri.startswith(copied_sweep.home.as_uri())
-    process = moved.run("-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true")
-    assert process.returncode == 0, process.stderr
-    assert process.stdout.count("(finished before)") == 2
-    [parent] = moved.parents()
-    assert parent.info.artifact_uri.startswith(moved.home.as_uri())
-    assert (moved.artifacts(parent) / "report.md").exists()
-    run, *_ = moved.children()
-    again = moved.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
-    assert again.returncode == 0, again.stderr
+    [parent], (run, _) = moved.parents(), moved.children()
+    sweep = ["-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true"]
+    commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, "--no-log", *dataset[2:])]
+    for process in (moved.run(*sweep), *(moved.script_here(*arguments) for arguments in commands)):
+        assert process.returncode == 2, process.stderr
+        [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+        assert f"{copied_sweep.home.as_uri()}/artifacts" in line
+    assert [each.info.run_id for each in moved.parents()] == [parent.info.run_id]
+    assert not copied_sweep.home.exists()
+    copied_sweep.home.symlink_to(moved.home)
+    resumed = moved.run(*sweep)
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout.count("(finished before)") == 2
+    for arguments in commands:
+        process = moved.script_here(*arguments)
+        assert process.returncode == 0, process.stderr
 
 
 def of_database(kind):

@@ -17,7 +17,7 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 import requests
 from filelock import FileLock
 from mlflow import MlflowClient
-from mlflow.entities import Experiment, Run
+from mlflow.entities import Run
 from mlflow.environment_variables import (
     MLFLOW_TRACKING_CLIENT_CERT_PATH,
     MLFLOW_TRACKING_INSECURE_TLS,
@@ -25,7 +25,7 @@ from mlflow.environment_variables import (
 )
 from mlflow.exceptions import MlflowException
 from omegaconf import DictConfig, OmegaConf
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
@@ -40,7 +40,6 @@ from ragsweep.tracking.schema import upgrade as upgrade_tables
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
-HOME = "database"  # tag of an experiment: the folder in which its SQLite file was last used
 UNREACHABLE = (
     MlflowException,
     SQLAlchemyError,
@@ -51,13 +50,6 @@ FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact
 SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of an error of SQLAlchemy
 FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the same at once may try again
 PAGE = 1000  # runs per request
-LOCATIONS = (  # tables of MLflow's database, and their columns with places of artifacts
-    ("experiments", "artifact_location"),
-    ("runs", "artifact_uri"),
-    ("logged_models", "artifact_location"),
-    ("model_versions", "source"),
-    ("model_versions", "storage_location"),
-)
 
 
 def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool = False) -> tuple[Client, str]:
@@ -81,8 +73,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
             location = Path(location).as_uri()
         database = sqlite_file(uri)
         if database is None:
-            client, opened = _opened(uri, experiment, location, artifacts)
-            return client, opened.experiment_id
+            return _opened(uri, experiment, location, artifacts)
         database.parent.mkdir(parents=True, exist_ok=True)
         with _locked(database.with_name(f"{database.name}.lock")):
             if not is_database(database):
@@ -90,11 +81,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
             elif upgrade:
                 upgrade_tables(database)
             check_version(database)
-            _follow(MlflowClient(uri), database)
-            client, opened = _opened(uri, experiment, location, artifacts)
-            if opened.tags.get(HOME) != str(database.parent):
-                client.set_experiment_tag(opened.experiment_id, HOME, str(database.parent))
-            return client, opened.experiment_id
+            return _opened(uri, experiment, location, artifacts)
     except UNREACHABLE as error:
         raise _cannot_be_opened(uri, error) from error
 
@@ -196,7 +183,6 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
         if not is_database(database):
             raise FileNotFoundError("there is no such file")
         check_version(database)
-        _follow(MlflowClient(uri), database)
     return Client(uri, artifacts)
 
 
@@ -226,7 +212,7 @@ def _get(address: str) -> requests.Response:
     return requests.get(address, timeout=SECONDS_TO_ANSWER, stream=True, verify=trusted, cert=own)
 
 
-def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, Experiment]:
+def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, str]:
     client = Client(uri, artifacts)
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
@@ -241,34 +227,7 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
         client.restore_experiment(experiment.experiment_id)
         back = "had been deleted, and is restored with all its runs, also for tracking.resume"
         say_once(f"ragsweep: the experiment {one_line(name)} {back}")
-    return client, experiment
-
-
-def _follow(client: MlflowClient, database: Path) -> None:
-    """Correct the locations of artifacts that were moved with their database. MLflow stores absolute paths."""
-    here = str(database.parent)
-    homes = {experiment.tags.get(HOME, here) for experiment in client.search_experiments()}
-    for home in homes - {here}:
-        if Path(home).is_absolute() and home.isprintable():  # anybody may have written the tag
-            _move(database, home, here)
-
-
-def _move(database: Path, home: str, here: str) -> None:
-    """Replace the folder `home` by `here` in all locations."""
-    moved = {"old": f"{Path(home).as_uri()}/", "new": f"{Path(here).as_uri()}/"}
-    with create_engine(f"{SQLITE}{database}").begin() as connection:
-        for table, column in LOCATIONS:
-            connection.execute(
-                text(
-                    f"UPDATE {table} SET {column} = :new || substr({column}, length(:old) + 1) "
-                    f"WHERE substr({column}, 1, length(:old)) = :old"
-                ),
-                moved,
-            )
-        connection.execute(
-            text("UPDATE experiment_tags SET value = :here WHERE key = :key AND value = :home"),
-            {"here": here, "key": HOME, "home": home},
-        )
+    return client, str(experiment.experiment_id)
 
 
 def open_configured(tracking: DictConfig) -> tuple[MlflowClient, str]:

@@ -110,7 +110,7 @@ def print_latest_sweep(uri: str, ui: str) -> None:
     """Print the address of a store's latest sweep in the UI, if there is one, or why it is not known.
 
     Args:
-        uri: The store. If it was moved, the locations of its artifacts are corrected.
+        uri: The store.
         ui: The address at which the UI will be served.
     """
     try:
