@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -35,11 +36,10 @@ from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_f
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
 from ragsweep.tracking.process import UNLOCKABLE, locks
-from ragsweep.tracking.schema import check_version
-from ragsweep.tracking.schema import upgrade as upgrade_tables
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
+OUT_OF_DATE = "out-of-date database schema"  # MLflow's words for tables of another version
 UNREACHABLE = (
     MlflowException,
     SQLAlchemyError,
@@ -52,7 +52,7 @@ FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the 
 PAGE = 1000  # runs per request
 
 
-def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool = False) -> tuple[Client, str]:
+def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client, str]:
     """A client of a tracking store and the id of an experiment, which is created if it is new.
 
     The first process that uses an SQLite store creates its tables while all others wait: two at once would break it.
@@ -61,7 +61,6 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
         uri: The store's address.
         experiment: The experiment's name.
         artifacts: Folder or cloud address of a new experiment's artifacts. A server has its own.
-        upgrade: Whether to upgrade an SQLite store of an older MLflow, and keep a copy of it as it was.
 
     Raises:
         TrackingError: The store cannot be opened; a `RefusedError` if trying again cannot help.
@@ -78,9 +77,6 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
         with _locked(database.with_name(f"{database.name}.lock")):
             if not is_database(database):
                 _create(database)
-            elif upgrade:
-                upgrade_tables(database)
-            check_version(database)
             return _opened(uri, experiment, location, artifacts)
     except UNREACHABLE as error:
         raise _cannot_be_opened(uri, error) from error
@@ -174,16 +170,28 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
         artifacts: Folder or cloud address where the user allows artifacts, besides the folder of the database.
 
     Raises:
-        RefusedError: `uri` is not the address of a store.
+        RefusedError: `uri` is not the address of a store, or its tables are of another version of MLflow.
     """
     check_address(uri)
     _quiet()
     _check_answers(uri)
-    if database := sqlite_file(uri):
-        if not is_database(database):
-            raise FileNotFoundError("there is no such file")
-        check_version(database)
-    return Client(uri, artifacts)
+    if (database := sqlite_file(uri)) and not is_database(database):
+        raise FileNotFoundError("there is no such file")
+    return _client(uri, artifacts)
+
+
+def _client(uri: str, artifacts: str | None) -> Client:
+    """A client of a store, of which MLflow compares the tables' version with its own."""
+    try:
+        return Client(uri, artifacts)
+    except MlflowException as error:
+        if OUT_OF_DATE not in str(error):
+            raise
+        found, what_to_do = first_line(error).partition(". ")[0], f"mlflow db upgrade {shlex.quote(uri)}"
+        raise RefusedError(
+            f"tracking.uri: {uri} cannot be opened ({found}). Copy the database and run: {what_to_do}; "
+            "or install the MLflow that wrote it"
+        ) from error
 
 
 def _quiet() -> None:
@@ -213,7 +221,7 @@ def _get(address: str) -> requests.Response:
 
 
 def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, str]:
-    client = Client(uri, artifacts)
+    client = _client(uri, artifacts)
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         try:
@@ -232,7 +240,7 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
 
 def open_configured(tracking: DictConfig) -> tuple[MlflowClient, str]:
     """A client of the configured store, and the id of the configured experiment, which is created if missing."""
-    return open_store(tracking.uri, tracking.experiment, tracking.artifacts, tracking.upgrade)
+    return open_store(tracking.uri, tracking.experiment, tracking.artifacts)
 
 
 def search(client: MlflowClient, condition: str, experiments: Sequence[str] | None = None) -> list[Run]:

@@ -112,6 +112,9 @@ def print_latest_sweep(uri: str, ui: str) -> None:
     Args:
         uri: The store.
         ui: The address at which the UI will be served.
+
+    Raises:
+        RefusedError: MLflow would not serve it either.
     """
     try:
         views = [
@@ -122,7 +125,7 @@ def print_latest_sweep(uri: str, ui: str) -> None:
         ]
     except FileNotFoundError:
         return
-    except (TrackingError, *UNREACHABLE) as error:
+    except UNREACHABLE as error:
         print(f"the latest sweep is not known ({first_line(error)})", file=sys.stderr)
         return
     created, experiment_id, key = max(views, default=(0, "", ""))
