@@ -217,7 +217,7 @@ def assert_only_a_dead_sweep_is_closed(application, dataset, process):
     """What a run does as it starts leaves the runs of a living process alone, and closes those of a killed one."""
     [parent] = application.parents()
     tracking = {"uri": application.uri, "experiment": "small", "artifacts": f"{application.home}/artifacts"}
-    close_orphans(OmegaConf.create(tracking | {"upgrade": False}))
+    close_orphans(OmegaConf.create(tracking))
     assert application.client().get_run(parent.info.run_id).info.status == "RUNNING"
     process.kill()
     process.communicate()
