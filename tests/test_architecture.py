@@ -29,11 +29,11 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 2104,
+    "app": 2102,
     "mlflow": 200,
     "production": 966,
     "replay": 1229,
-    "tracking": 4329,
+    "tracking": 4223,
     "report": 3875,
     "sweeps": 2490,
     "tasks": 6957,
@@ -42,7 +42,7 @@ BUDGETS = {
     "datasets": 7017,
     "text": 1008,
     "statistics": 2511,
-    "config": 1381,
+    "config": 1379,
     "store": 714,
     "core": 2325,
     "ragsweep": 465,  # what lies beside its rooms
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4804,
     "ragsweep_engines": 3917,
     "ragsweep_generate": 1738,
-    "tests": 57502,
+    "tests": 57468,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
