@@ -96,7 +96,9 @@ def without_offsets(dataset: Dataset) -> list[str]:
 
 
 def say_left_out(dataset: Dataset, asked: int) -> None:
-    """Print which questions, documents and pages are left out; `asked` is the number of questions that are measured."""
+    """Print how the questions are read, and what is left out; `asked` is the number of questions that are measured."""
+    if dataset.columns:
+        say_once(dataset.columns)
     if dataset.left_out.number:
         say_once(f"measured: {dataset.left_out.of_all(asked)}")
     _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
