@@ -39,7 +39,7 @@ BUDGETS = {
     "tasks": 6986,
     "retrieval": 5816,
     "models": 4426,
-    "datasets": 7017,
+    "datasets": 6257,
     "text": 1008,
     "statistics": 2818,
     "config": 1381,
@@ -47,11 +47,11 @@ BUDGETS = {
     "core": 2464,
     "ragsweep": 481,  # what lies beside its rooms
     "hydra_plugins": 270,
-    "ragsweep_answers": 8195,
+    "ragsweep_answers": 8194,
     "ragsweep_audit": 4804,
     "ragsweep_engines": 3917,
-    "ragsweep_generate": 1738,
-    "tests": 58420,
+    "ragsweep_generate": 1735,
+    "tests": 57839,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

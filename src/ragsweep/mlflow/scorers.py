@@ -100,7 +100,7 @@ def _scorer(name: str, measure: Measure, k: int, first_page: FirstPage) -> Score
 def expected_grades(expectations: Mapping[str, Any] | None) -> dict[str, int]:
     """Grades by id in the expectations of a row. Raises `DatasetError` if there are none, or they cannot be read."""
     given = dict(expectations or {})
-    found = grades_in(_relevant_in(given), f"expectations: the field {EXPECTED!r}")
+    found = grades_in(_relevant_in(given), f"expectations: the field {EXPECTED!r}", in_text=True)
     grades = {composed(key.removesuffix("#")): grade for key, grade in found.items()}
     if not grades:
         known = some_of(given) or "none"

@@ -71,18 +71,15 @@ class CaseColumns(Columns):
     relevant: Text | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("options", "option_conditions"):
+        for name in ("options", *(() if self.option_conditions is None else ("option_conditions",))):
             value = getattr(self, name)
             each = [value] if isinstance(value, str) else value
-            if name == "option_conditions" and value is None:
-                continue
             names = isinstance(each, Sequence) and all(isinstance(one, str) and one.strip() for one in each)
             if not names or len(each) > len(LETTERS):
                 expected = f"the name of a column, or a list of at most {len(LETTERS)} such names"
                 raise ConfigError(f"dataset.columns.{name}: found {as_configured(value)}, expected {expected}")
         if self.is_by_row and self.grade is None:
-            expected = f"the column of the grade, or {ALL_RELEVANT}, as document or page is set"
-            raise ConfigError(f"dataset.columns.grade: found null, expected {expected}")
+            raise ConfigError(f"dataset.columns.grade: found null, expected a column, or {ALL_RELEVANT}")
 
     def expect(self, rows: Sequence[tuple[str, Entry]], *, is_judged: bool) -> None:
         """Raise `DatasetError` with the settings to paste, unless rows have the columns of cases."""
@@ -90,8 +87,7 @@ class CaseColumns(Columns):
         optional = ("answer", *self.OPTIONAL) if self.answerable in found else self.OPTIONAL
         optional = optional if is_judged else (*optional, "relevant", "document", "page", "grade")
         usual = {what: getattr(CaseColumns, what) for what in optional}
-        needed = {what: name for what, name in self.named.items()
-                  if " " not in what and name != usual.get(what)}  # fmt: skip
+        needed = {what: name for what, name in self.named.items() if " " not in what and name != usual.get(what)}
         expect_columns(found, needed, rows[0][0], "dataset.columns")
 
     def case_of(self, row: Entry, where: str, query_id: str) -> Case:
@@ -111,9 +107,8 @@ class CaseColumns(Columns):
         conditions = _by_letter(row, self.option_conditions, where)
         letters = [option.letter for option in options]
         if others := sorted(conditions.keys() - set(letters)):
-            raise DatasetError(
-                f"{where}: {others[0][:SHOWN_CHARACTERS]!r} has a condition, but is not the letter of an option"
-            )
+            found = f"{others[0][:SHOWN_CHARACTERS]!r} has a condition"
+            raise DatasetError(f"{where}: {found}, but is not the letter of an option")
         case = Case(
             query_id=query_id,
             case=text_of(row, self.case, where) or "",
@@ -174,9 +169,8 @@ class CaseColumns(Columns):
         if answer not in letters:
             problem = f"the answer {shown_value(found)} is not {expected}"
             beside = {"position_from_1": "0", "position_from_0": str(len(options))}.get(self.answer_is)
-            raise NoOptionError(
-                f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})", is_beside=answer == beside
-            )
+            said = f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})"
+            raise NoOptionError(said, is_beside=answer == beside)
         return letters[answer]
 
 

@@ -69,12 +69,15 @@ def take_back(journal: Journal, path: Path) -> str:
         DatasetError: The file is no such table, a question was changed, or there is no such grade. Nothing is written.
     """
     grades: dict[int, str] = {}
-    for where, row in rows_of(path, lines_of(path, "--apply", "judgments"), ",", COLUMNS):
+    first = next((line.replace('"', "") for _, line in lines_of(path, "--apply", "judgments") if line.strip()), "")
+    delimiter = next((each for each in ";\t" if f"{COLUMNS[0]}{each}" in first), ",")  # as a spreadsheet saves it
+    for where, row in rows_of(path, lines_of(path, "--apply", "judgments"), delimiter, COLUMNS):
         cells = {name: as_it_was(str(cell)).strip() for name, cell in row.items()}
         number = grade_of(cells["number"]) or 0
         if number not in journal.asked_pairs:
-            found = cells["number"][:FOUND_SHOWN]
-            raise DatasetError(f"{where}, column number: {found!r} is not a question of {journal.path}")
+            raise DatasetError(
+                f"{where}, column number: {cells['number'][:FOUND_SHOWN]!r} is not one of {journal.path}"
+            )
         for name, expected in zip(KEPT, _kept(journal.asked_pairs[number]), strict=True):
             if cells[name] != expected.strip():
                 found = f"found {cells[name][:FOUND_SHOWN]!r}, expected {expected[:FOUND_SHOWN]!r}"
@@ -85,8 +88,8 @@ def take_back(journal: Journal, path: Path) -> str:
     before = dict(journal.grades)
     for number, grade in grades.items():
         if grade != BLANK and number not in journal.grades:
-            value = None if grade == UNSURE else int(grade)
-            journal.answer(Asked(number, journal.asked_pairs[number], again=False), value)
+            asked = Asked(number, journal.asked_pairs[number], again=False)
+            journal.answer(asked, None if grade == UNSURE else int(grade))
     journal.release([number for number, grade in grades.items() if grade == BLANK])
     new, blank = len(journal.grades) - len(before), sum(grade == BLANK for grade in grades.values())
     sentences = [f"{path}: {counted(new, 'new judgment')} of {counted(len(grades), 'row')}."]

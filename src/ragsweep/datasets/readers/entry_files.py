@@ -101,8 +101,8 @@ def read_entries(
             yield _object(value, f"{path}, entry {number}")
     elif first[1].strip() == "{":
         raise DatasetError(
-            f"{path}: is one object over several lines; expected a list of objects, or an object on each line: "
-            f"docs/data.md, 'Recipes', makes one of the JSON of other programs"
+            f"{path}: is one object over several lines; expected a list of objects, or an object on each line "
+            "(docs/data.md has recipes for the JSON of other programs)"
         )
     else:
         for number, line in chain([first], lines):
