@@ -280,8 +280,8 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "answerer.missing=no_answer"),
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
         ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),
-        ("{", "a.jsonl", "{path}: is one object over several lines; expected a list of objects, or an object on each line "
-         "(docs/data.md has recipes for the JSON of other programs)"),
+        ("{", "a.jsonl", "{path}: is one object over several lines; expected a list of objects, or an object on each "
+         "line (docs/data.md has recipes for the JSON of other programs)"),
         ("3\n", "a.jsonl", "{path}, line 1: expected an object, found 3"),
         ("[3]\n", "a.jsonl", "{path}, entry 1: expected an object, found 3"),
         ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
