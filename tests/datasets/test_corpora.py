@@ -67,11 +67,6 @@ def test_the_columns_of_a_table_have_any_name_and_ids_may_be_numbers(tmp_path):
     assert texts(TableCorpus(path, id="key", text="body", title="head")) == {"7": "Iron tablets"}
 
 
-def test_columns_of_documents_are_known_in_other_spellings(tmp_path):
-    path = table(tmp_path / "docs.csv", [{"Doc ID": "7", "TEXT": "tablets", "Title": "Iron"}])
-    assert texts(TableCorpus(path, id="doc_id", title="title")) == {"7": "Iron tablets"}
-
-
 def test_each_row_may_be_a_page(tmp_path):
     rows = [("m", "i", "Preface"), ("n", "1", "Other"), ("m", "1", ""), ("m", "2", "Iron")]
     path = table(tmp_path / "docs.csv", [dict(zip(("id", "page", "text"), row, strict=True)) for row in rows])

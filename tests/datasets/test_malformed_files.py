@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import write_table
-from read_strictly import read_strictly
+from read_strictly import read_strictly, span_questions
 from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep.core.errors import DatasetError
@@ -24,7 +24,6 @@ from ragsweep.datasets import (
     IrDatasetsDataset,
     PageChunker,
     PdfDocuments,
-    SpanQuestions,
     TableCorpus,
     TableQuestions,
     TextCorpus,
@@ -238,7 +237,7 @@ LOADERS = {
     "table": lambda path: TableCorpus(path, title="title", page="page").read(),
     "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
     "documents": lambda path: read_strictly(TableQuestions(path, "document", id="id"), DOCUMENTS),
-    "spans": lambda path: read_strictly(SpanQuestions(path), DOCUMENTS),
+    "spans": lambda path: read_strictly(span_questions(path), DOCUMENTS),
 }
 
 
@@ -254,7 +253,7 @@ def test_values_that_json_lacks_are_refused(tmp_path, field, value):
     else:
         row[field] = value
     write_table(pyarrow.Table.from_pylist([row]), tmp_path / "a.parquet")
-    reader = TableQuestions if field == "relevant_docs" else SpanQuestions
+    reader = TableQuestions if field == "relevant_docs" else span_questions
     with pytest.raises(DatasetError, match=rf"a\.parquet, row 1: .*({field}|reference)") as refused:
         read_strictly(reader(str(tmp_path / "a.parquet")), DOCUMENTS)
     assert len(str(refused.value).splitlines()) == 1

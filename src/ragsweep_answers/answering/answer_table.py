@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import starmap
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.entry_files import id_of, is_csv
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, listed
-from ragsweep.datasets.readers.known_columns import with_columns
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
 from ragsweep_answers.answering.json_answer import number_of, probability_of, read_json_answer
@@ -60,7 +58,7 @@ class AnswerTable:
             DatasetError: The file or a row cannot be read.
         """
         rows: list[Row] = []
-        read = starmap(Row, with_columns(read_rows(path), ("id", *FIELDS)))
+        read = read_rows(path)
         for row in map(_from_csv, read) if is_csv(path) else read:
             case = id_of(row.fields, "id", row.where)
             if row.fields.keys().isdisjoint(("answer", "response", "probabilities")):

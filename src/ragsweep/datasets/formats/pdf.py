@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -69,8 +70,14 @@ class PdfDataset(Selecting):
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         documents = self.corpus.read("dataset", "documents")
-        asked = TableQuestions(self.queries, keys_of(self.unit, self.match)).read(documents, OF_PDF)
+        key = keys_of(self.unit, self.match)
+        chosen = shlex.join([f"corpus.path={self.documents}", "questions=table", f"questions.path={self.queries}"])
+        before = f"corpus=pdf {chosen} {'' if key == 'page' else f'questions.unit={key} '}"  # settings of dataset=own
+        asked = TableQuestions(self.queries, key).read(
+            documents, OF_PDF._replace(before=before, from_0=f"{before}questions.first_page=0")
+        )
         skipped = tuple(sorted(set(self.skip)))
         found = asked.documents, asked.queries, asked.judgments
-        collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged)
-        return self.selected(collection, asked.faults).read_as(self.corpus.reading())
+        collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged, columns=asked.columns)
+        collection = self.selected(collection, asked.faults)
+        return collection.read_as(self.corpus.reading())

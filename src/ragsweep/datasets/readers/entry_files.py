@@ -1,10 +1,11 @@
-"""Reads the entries of JSON, CSV and Parquet files, each with its place for error messages."""
+"""Reads the entries of JSON, CSV, TSV and Parquet files, each with its place for error messages."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines, rea
 from ragsweep.datasets.readers.delimited_rows import Entry, rows_of
 from ragsweep.datasets.readers.fields import ROW_NUMBERS, flaw_of_name, flaw_of_text, shown_value, whole
 from ragsweep.datasets.readers.files import say_if_part
-from ragsweep.datasets.readers.json_objects import entries_of_object, is_table
 from ragsweep.datasets.readers.parquet_files import parquet_rows
 
 LARGEST_VALUE_MB = 100  # size of a JSON file that is one value, or of a line
@@ -25,7 +25,6 @@ LEAST_COUNTED_OF_LINE = 200  # characters that a line counts for: a small zipped
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 FORMATS = "a JSON, CSV, TSV or Parquet file"
-ANSWERABLE = "answerable"  # false: the documents are known not to answer the question
 FALSE = (False, "false", "no", "0")
 TRUE = (True, "true", "yes", "1")
 
@@ -59,12 +58,12 @@ def read_entries(
     setting: str | None = None,
     allow_nan: bool = False,
     in_all_mb: int = LARGEST_IN_ALL_MB,
+    delimiter: tuple[str, str | None] = ("", None),
 ) -> Iterator[tuple[str, Entry]]:
-    """The entries of a JSON list or object, JSON lines, a CSV or TSV file with a header, or a Parquet file.
+    """The entries of a file: a JSON list or one object on each line, CSV or TSV with a header, or Parquet.
 
-    The name tells which: `.csv`, `.tsv`, `.parquet`, or else JSON. A file is unzipped if its name ends in `.gz`. The
-    cells of CSV and TSV files are strings. A CSV file may have semicolons instead of commas. A list of queries may have
-    their texts alone.
+    The ending of its name tells which. A file is unzipped if its name ends in `.gz`. The cells of CSV and TSV files are
+    strings.
 
     Args:
         path: The file.
@@ -72,6 +71,7 @@ def read_entries(
         setting: The setting that names the file; `dataset.` and the contents unless given.
         allow_nan: Whether JSON may have NaN and infinities, as in logs.
         in_all_mb: Largest size of a file that is read line by line, unzipped, in megabytes (10^6 bytes).
+        delimiter: The setting of what is between the columns of CSV, and its value; None is a comma.
 
     Yields:
         The place of each entry for error messages, and the entry.
@@ -80,53 +80,34 @@ def read_entries(
         DatasetError: The file cannot be read, is not in such a format, or is too large.
     """
     setting = setting or f"dataset.{contents}"
-    if contents != "judgments":  # a benchmark has all files of these read
-        say_if_part(path)
-    if ending_of(path) == ".parquet":
+    ending = ending_of(path)
+    say_if_part(path)
+    if ending == ".parquet":
         with reading(path, setting, f"{FORMATS} of {contents}", f"a Parquet file of {contents}"):
             yield from parquet_rows(path)
-    elif (ending := ending_of(path)) in DELIMITERS:
-        yield from rows_of(path, lines_of(path, setting, contents, in_all_mb), DELIMITERS[ending])
-    elif (first := _first_character(lines_of(path, setting, contents, in_all_mb))) not in (None, "[", "{") and (
-        ending not in JSON
-    ):
-        found = f"begins with {first!r}, so it is not JSON, and its name ends in {ending!r}"
-        raise DatasetError(f"{path}: {found}; expected {FORMATS} of {contents}, with the ending of its format")
-    elif first == "[":
+        return
+    lines = lines_of(path, setting, contents, in_all_mb)
+    if ending in DELIMITERS:
+        yield from rows_of(path, lines, delimiter[1] or DELIMITERS[ending], setting=delimiter[0])
+        return
+    first = next(((number, line) for number, line in lines if line.strip()), (1, ""))
+    if ending not in JSON:
+        found = f"its name ends in {ending!r}" if ending else "its name has no ending"
+        raise DatasetError(
+            f"{setting}: {path}: {found}; expected {FORMATS} of {contents}, with the ending of its format"
+        )
+    if first[1].lstrip().startswith("["):
         for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
-            is_question = contents == "queries" and isinstance(value, str)
-            yield _object({"query": value} if is_question else value, f"{path}, entry {number}")
-    elif (whole_file := one_object(path, contents, setting, allow_nan=allow_nan)) is not None:
-        for where, value in entries_of_object(whole_file, contents, path):
-            yield _object(value, where)
+            yield _object(value, f"{path}, entry {number}")
+    elif first[1].strip() == "{":
+        raise DatasetError(
+            f"{path}: is one object over several lines; expected a list of objects, or an object on each line "
+            "(docs/data.md has recipes for the JSON of other programs)"
+        )
     else:
-        for number, line in lines_of(path, setting, contents, in_all_mb):
+        for number, line in chain([first], lines):
             if line.strip():
                 yield json_object(line, f"{path}, line {number}", allow_nan=allow_nan)
-
-
-def one_object(path: Path, contents: str, setting: str, *, allow_nan: bool = False) -> dict[str, Any] | None:
-    """The object that a JSON file is; None if it has an object on each line, or one that is a single entry.
-
-    Raises:
-        DatasetError: The file cannot be read, or is not JSON.
-    """
-    lines = (line for _, line in lines_of(path, setting, contents) if line.strip())
-    first, second = next(lines, ""), next(lines, "")
-    try:
-        value = from_json(first.rstrip(), allow_nan=allow_nan)
-        is_whole = isinstance(value, dict) and not second and is_table(value, of_lines=ending_of(path) != ".json")
-        return value if is_whole else None
-    except MalformedError:
-        if not first.lstrip().startswith("{") or not second:
-            return None
-    try:
-        value = read_json(path, contents, setting=setting, allow_nan=allow_nan)
-    except DatasetError:
-        if first.strip() == "{":
-            raise
-        return None  # an object on each line, of which the first is damaged
-    return value if isinstance(value, dict) else None
 
 
 def json_object(line: str, where: str, *, allow_nan: bool = False) -> tuple[str, Entry]:
@@ -136,10 +117,6 @@ def json_object(line: str, where: str, *, allow_nan: bool = False) -> tuple[str,
     except MalformedError as error:
         problem = str(error).replace("line 1, ", "")
         raise DatasetError(f"{where}: {problem}; expected an object on each line, or a list") from error
-
-
-def _first_character(lines: Iterator[tuple[int, str]]) -> str | None:
-    return next((line.lstrip()[0] for _, line in lines if line.strip()), None)
 
 
 def is_csv(path: Path) -> bool:
@@ -162,13 +139,6 @@ def value_of(entry: Entry, field: str | None, where: str) -> Any:
 def _missing(entry: Entry, field: str, where: str) -> str:
     found = ", ".join(map(repr, entry))[:FIELDS_SHOWN] or "none"
     return f"{where}: the field {field!r} is missing; found {found}"
-
-
-def expect_fields(entry: Entry, fields: Mapping[str, str | None], where: str) -> None:
-    """Raise `DatasetError` unless an entry has these fields, each under the setting that names it (None: no field)."""
-    for setting, field in fields.items():
-        if field is not None and field not in entry:
-            raise DatasetError(f"{_missing(entry, field, where)} ({setting}=FIELD takes another)")
 
 
 def text_of(entry: Entry, field: str | None, where: str) -> str | None:
@@ -223,15 +193,15 @@ def type_in(entry: Entry, field: str | None, where: str) -> str | None:
     return str(found).strip()
 
 
-def answerable_in(entry: Entry, where: str) -> bool:
-    """Whether the documents may answer a question: `answerable` is not false. Raises `DatasetError` for another value.
+def answerable_in(entry: Entry, field: str | None, where: str) -> bool:
+    """Whether the documents may answer a question: the field is not false. Raises `DatasetError` for another value.
 
     A cell of a CSV file is a text. An entry need not have the field.
     """
-    found = entry.get(ANSWERABLE)
+    found = entry.get(field) if field else None
     found = found.strip().lower() if isinstance(found, str) else found  # FALSE of spreadsheets
     if found not in (None, "", *TRUE, *FALSE):
-        raise DatasetError(f"{where}: the field {ANSWERABLE!r} is {shown_value(found)}; expected true or false")
+        raise DatasetError(f"{where}: the field {field!r} is {shown_value(found)}; expected true or false")
     return found not in FALSE
 
 
