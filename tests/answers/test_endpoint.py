@@ -161,6 +161,7 @@ def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
     assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
     schema = form["json_schema"]["schema"]
     assert sorted(schema["required"]) == sorted(schema["properties"]) == ["answer", "cited", "confidence", "steps"]
+    assert schema["properties"]["answer"]["enum"] == ["A", "B"]  # the letters of this question
     assert schema["additionalProperties"] is False
     assert server.key == KEY
 
