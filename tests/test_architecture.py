@@ -47,11 +47,11 @@ BUDGETS = {
     "core": 2464,
     "ragsweep": 481,  # what lies beside its rooms
     "hydra_plugins": 270,
-    "ragsweep_answers": 8195,
+    "ragsweep_answers": 6684,
     "ragsweep_audit": 4804,
     "ragsweep_engines": 3917,
     "ragsweep_generate": 1738,
-    "tests": 58420,
+    "tests": 57932,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -283,7 +283,7 @@ def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answer
     ids=["refused", "cut off", "empty"],
 )
 def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answerer, second):
-    server.reply = lambda prompt, times: second if "JSON that was asked" in prompt else completion("The answer is B.")
+    server.reply = lambda prompt, times: second if "JSON that was asked" in prompt else completion("Answer: B")
     [found] = with_settings(answerer, reasoning=DirectReasoning()).answer(questions(1))
     assert (found.letter, found.causes, found.tokens_in) == ("B", (), 2 * TOKENS_IN)
     assert len(server.requests) == len(found.exchanges) == 2
