@@ -44,7 +44,7 @@ class LanguageModelContract(ComponentContract):
     """
 
     prompts: ClassVar[Sequence[str]] = PROMPTS
-    asking: ClassVar[Asking] = Asking("test", max_tokens=6, returns="reply", fields=lambda: Reply)
+    asking: ClassVar[Asking] = Asking("test", max_tokens=6, returns="reply", fields=lambda item: Reply)
 
     def test_every_item_has_the_result_of_its_own(self, made: Any) -> None:
         """In the order of the items, with known or unknown tokens."""

@@ -69,6 +69,7 @@ class Answer:
             another type, or missing although they were asked for.
         causes: Why responses had no usable text, other than that the model did not know better; see
             `language_models.response.Cause`.
+        unread: The text in which no answer was found; empty if there is a letter, or was no text.
     """
 
     letter: str | None
@@ -83,6 +84,7 @@ class Answer:
     time_ms: float | None = None
     lost: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
+    unread: str = ""
     machines: Machines = field(default=UNKNOWN, compare=False)
 
 

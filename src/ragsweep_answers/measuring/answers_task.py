@@ -273,7 +273,8 @@ class AnswersTask:
             *(summary.measures() if summary else ()),
             *scores.cost_measures(times, tokens, used),
         ]
-        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked)
+        unread = words.unread_texts(answered.unread, recorded=self._recorded)
+        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, unread=unread)
         return Measurement(
             items=tables.items(items),
             scores=found,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Response = Mapping[str, Any]  # as `Endpoint.send` returns it
 Ask = Callable[[Sequence[Message], bool], Response]
+Fields = Callable[[], "type[BaseModel]"]
 
 
 class EndpointModel:
@@ -27,7 +28,7 @@ class EndpointModel:
         causes: Why responses have no usable text.
     """
 
-    def __init__(self, ask: Ask, fields: Callable[[], type[BaseModel]] | None) -> None:
+    def __init__(self, ask: Ask, fields: Fields | None) -> None:
         """A model of requests.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, ModelError
@@ -86,7 +86,7 @@ class Asking:
         group: The group of the component's settings, for messages.
         max_tokens: The most tokens of one response.
         returns: What the JSON is called that the model returns.
-        fields: Returns the fields of that JSON, as pydantic is slow to import; None to get texts only.
+        fields: Returns the fields of the JSON about an item, as pydantic is slow to import; None to get texts only.
         start_will_do: Whether a text that was cut off can be used.
         go_on: How to go on after a failure.
         item: What an item is, for messages.
@@ -97,7 +97,7 @@ class Asking:
     group: str
     max_tokens: int
     returns: str = ""
-    fields: Callable[[], type[BaseModel]] | None = None
+    fields: Callable[[Any], type[BaseModel]] | None = None
     start_will_do: bool = False
     go_on: str = "start again"
     item: str = "question"
