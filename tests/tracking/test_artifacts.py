@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote
 
 import pytest
+from application import said
 
 import ragsweep
 from ragsweep.core.errors import RefusedError, TrackingError
@@ -80,7 +81,7 @@ def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, plac
         else:
             process = application.run(*mode, *dataset, *RUN, "tracking.experiment=taken", **login)
             assert process.returncode == 2, process.stderr
-            [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+            [line] = said(process.stderr)
     assert "experiment 'taken': has its artifacts at " in line
     assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in line
     assert (application.runs(), files(foreign), heard) == ([], [], [])

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 import requests
 import sqlalchemy.exc
+from application import said
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -51,7 +52,7 @@ def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sw
     commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, "--no-log", *dataset[2:])]
     for process in (moved.run(*sweep), *(moved.script_here(*arguments) for arguments in commands)):
         assert process.returncode == 2, process.stderr
-        [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+        [line] = said(process.stderr)
         assert f"{copied_sweep.home.as_uri()}/artifacts" in line
     assert [each.info.run_id for each in moved.parents()] == [parent.info.run_id]
     assert not copied_sweep.home.exists()
@@ -187,7 +188,7 @@ def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, d
         ui.main()
     refused = application.run(*dataset, "retriever=sparse")
     assert refused.returncode == 2, refused.stderr
-    [line] = [line for line in refused.stderr.splitlines() if "without text" not in line]
+    [line] = said(refused.stderr)
     assert command in line
     assert database.read_bytes() == before
 
