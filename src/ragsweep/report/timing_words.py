@@ -27,7 +27,7 @@ def doubts(decision: Decision) -> list[str]:
     each = "; ".join(
         f"{_words(found)}: {listed([*dict.fromkeys(map(sweep.label, runs))])}" for found, runs in by_machines.items()
     )
-    return [f"{sweep.title(name)} was measured on different machines ({each}): compare it with care."]
+    return [f"{sweep.title(name)} was measured on different machines ({each}), and is not comparable between them."]
 
 
 def latency_decides(decision: Decision) -> bool:
