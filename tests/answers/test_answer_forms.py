@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import signal
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep_answers.answering.answer_forms import matched_letter, option_of, pattern_of, read_letter
+from ragsweep_answers.answering.json_answer import number_of, read_confidence
 
 DATA = Path(__file__).parent / "data"
 ROWS = [json.loads(line) for line in (DATA / "texts.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -102,6 +104,36 @@ def test_prose_without_a_form_has_no_letter(text):
 def test_the_end_of_a_very_long_text_is_read():
     assert read_letter("A\n" + "Pale. " * 20_000 + "The answer is B.", DRUGS) == "B"
     assert read_letter("Answer: B\n" + "Pale. " * 20_000, DRUGS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Answer:\nA) Aspirin\nB) Metoprolol\nC) Amoxicillin", None),  # the options once more
+        ("Answer: A\n\nProblem: A is contraindicated in asthma.\n\nAnswer: B", "B"),
+        ('{"choice": "None"}', None),
+        *((f"Answer: A\n{behind}", None) for behind in ("Final: B", "I change my mind: B", "Revised answer - B")),
+        *((f"Answer: A\n{behind}", None) for behind in ("My final choice is B.", "However, B is better.")),
+        ("Answer: B\nA is wrong, since it thins the blood.", "B"),
+    ],
+)
+def test_what_stands_behind_a_form_can_take_it_back_and_what_is_listed_is_no_answer(text, letter):
+    assert read_letter(text, options("Aspirin", "Metoprolol", "Amoxicillin", "None")) == letter
+
+
+@pytest.mark.parametrize("text", ["q{}x", "answer{}x", "{}x the answer is B.", "Answer: A\n{}x", "Confidence: 5{}x"])
+@pytest.mark.parametrize("piece", [" ", ", ", "1", "\n"])
+def test_no_text_holds_a_run_for_long(text, piece):
+    """Each took half a minute or more with a pattern that tries every length of a repetition."""
+    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("too long"))
+    signal.alarm(10)
+    try:
+        long = text.format(piece * (48_000 // len(piece)))
+        read_letter(long, DRUGS)
+        read_confidence(long)
+        number_of(long.partition(": ")[2])
+    finally:
+        signal.alarm(0)
 
 
 def test_a_pattern_replaces_the_forms():

@@ -1,9 +1,8 @@
 r"""Reads the letter of an answer from what a model wrote. Only the forms that docs/answers.md lists count.
 
 They are: the whole text or its last line is an option; `Answer: X` at the start of a line; `\boxed{X}`;
-`<answer>X</answer>`; a field `answer` of JSON; "the answer is X" at the end of the last sentence; or, in place of them,
-a pattern of the user's. X is an option: its letter, its exact text, or both. The last form in a text wins. There is no
-answer if that one gives several options or none, is cut off, or is denied or taken back behind it.
+`<answer>X</answer>`; a field `answer` of JSON; "the answer is X" at the end of the last sentence; or a pattern of the
+user's. X is an option: its letter, its exact text, or both. The last form counts, unless it is denied or taken back.
 """
 
 from __future__ import annotations
@@ -25,20 +24,22 @@ LONGEST_READ, LONGEST_SEARCH = 50_000, 1.0  # characters at the end of a text; s
 LETTER = re.compile(r"""[\s"'(\[#>]*(?:option\s+)?([a-z])[\s"')\].:,;!]*""", re.I)
 LETTERED = re.compile(r"""["'(\[#> ]*(?:option )?([a-z])(?:[)\]]?[.:,]? +|[)\]])(?:[:-] )?(.*?)\)?""", re.I)
 TURN = re.compile(r"<[|\uff5c][^<>|\uff5c\n]{1,40}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\]")
-NEXT_QUESTION = re.compile(r"^[ \t#>*]*(?:question|q|problem|human|user|instruction)\s*\d*\s*[:.]", re.I | re.M)
+NEXT_QUESTION = re.compile(r"^[ \t#>*]{0,9}(?:question|q|human|user|instruction)[ \t\d]{0,9}[:.]", re.I | re.M)
 MARKUP = re.compile(r"\\(?:text\w*|math\w+)\s*\{([^{}]*)\}|[*`$\u200b\ufeff]|__|\\[()\[\],]")
 ENCLOSED = re.compile(r"\\boxed\s*\{([^{}\n]{0,1000})\}|<answer>([^<]{0,1000})</answer>", re.I)
 FIELD = re.compile(r'"answer"\s*:\s*"(?P<value>(?:[^"\\\n]|\\.){0,1000})"')
 ANSWER = r"(?:\b(?:the|my)\s+)?\b(?:(?:final|correct|best|right)\s+)?answer"
-LABEL = re.compile(rf"^[^\w\n]{{0,9}}(?:{ANSWER}\s*:\s*)+(?P<value>.*)$", re.I | re.M)
+LABEL = re.compile(rf"^[^\w\n]{{0,9}}(?:{ANSWER}\s{{0,3}}:[ \t]*)+(?P<value>\S.*)$", re.I | re.M)
 ANSWER_IS = re.compile(rf"{ANSWER}\s+is\s*:?\s+", re.I)
-OPENS = re.compile(r"(?:.*[,;:]\s)?\W*(?:(?:so|and|thus|hence|then|therefore)\W+)*", re.I)  # Not A, so | the answer
+OPENS = re.compile(r"\W{0,9}(?:(?:so|and|thus|hence|then|therefore)\W{1,9}){0,5}", re.I)  # Not A, | so | the answer
 DOUBT = re.compile(r"\b(?:if|unless|whether|perhaps|maybe|might|could|doubt|says?|said|claims?|examples?)\b", re.I)
 LISTED = re.compile(r"^[^\w\n]{0,5}([A-Z])\s*[).:\u2013\u2014-]", re.M)
 LISTS = re.compile(r"\b(?:options|choices|each|following|consider|evaluat|analy|look|differential|possibilit)", re.I)
 IN_PASSING = re.compile(  # counts only where it is another letter than that of the last form
-    r"\b[Aa]nswer\b[^.\n]{0,20}?\b(?:is|be)\b\W{0,3}([A-Z])\b|\b([A-Z])\)?\s+is\s+(?:the\s+)?(?:best|correct|right|most)\b"
+    r"\b(?:[Aa]nswer|[Oo]ption|[Cc]hoice)\b[^.\n]{0,20}?\b(?:is|be)\b\W{0,3}([A-Z])\b"
+    r"|\b([A-Z])\)?\s+is\s+(?:the\s+)?(?:best|better|correct|right|most)\b"
 )
+CORRECTED = re.compile(IN_PASSING.pattern + r"|\b(?:[Ff]inal|[Rr]evised|change\s+my)\b[^.\n]{0,20}?\b([A-Z])\b")
 WORD = re.compile(r"(?!and\b)\b[^\W\d_]{3,}")
 TAKEN_BACK = re.compile(
     r"(?:^|[.!?:]\s|\n)\W{0,9}(?:but\s+|oh\W+|hmm+\W+)?(?:wait|actually|correction|sorry|or|no(?=\W*$|\s?[,.;!\n]))\b"
@@ -71,7 +72,7 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
         return letter
     if (found := read_json_object(said)) is not None:
         given = {option_of(value, options) for value in found.values() if isinstance(value, str)} - {None}
-        return given.pop() if given == {option_of(str(found.get("answer")), options)} else None
+        return given.pop() if given == {option_of(str(found.get("answer") or ""), options)} else None
     plain = ENCLOSED.sub(lambda form: f"\nAnswer: {form[1] or form[2]}\n", plain_text(said)).rstrip()
     fields, labels = ([*form.finditer(plain)] for form in (FIELD, LABEL))
     stated = [(*form.span(), option_of(form["value"], options)) for form in (*fields, *labels)]
@@ -85,7 +86,7 @@ def read_letter(text: str, options: Sequence[Option]) -> str | None:
         return None
     rest = plain[end:]
     denied = rf"(?:\bnot|n't)\s+(?:be\s+)?\(?{letter}\b|\b{letter}\)?\s+is(?:n't|\s+(?:not|wrong|incorrect|unlikely))\b"
-    return None if TAKEN_BACK.search(rest) or re.search(denied, rest) or _is_other(letter, rest) else letter
+    return None if TAKEN_BACK.search(rest) or re.search(denied, rest) or _is_other(letter, rest, CORRECTED) else letter
 
 
 def pattern_of(pattern: str) -> regex.Pattern[str]:
@@ -138,12 +139,12 @@ def _at_the_end(plain: str, options: Sequence[Option]) -> list[tuple[int, int, s
         return []
     sentence, value = re.split(r"[.!?]\s", line[: forms[-1].start()])[-1], line[forms[-1].end() :]
     is_closed = value.endswith((".", ")", "]", "!")) or (sentence == plain[: forms[-1].start()] and value != "a")
-    if not OPENS.fullmatch(sentence) or DOUBT.search(sentence) or not is_closed:
+    if not OPENS.fullmatch(re.split(r"[,;:]\s", sentence)[-1]) or DOUBT.search(sentence) or not is_closed:
         return []
     letter, start = option_of(value, options), end - len(value)
     return [(start, end, None if letter and _is_other(letter, plain[:start]) else letter)]
 
 
-def _is_other(letter: str, text: str) -> bool:
-    """Whether a text says in passing that the answer is another letter."""
-    return any({*found} - {"", letter} for found in IN_PASSING.findall(text))
+def _is_other(letter: str, text: str, form: re.Pattern[str] = IN_PASSING) -> bool:
+    """Whether a text says that the answer is another letter."""
+    return any({*found} - {"", letter} for found in form.findall(text))

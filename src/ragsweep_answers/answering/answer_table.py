@@ -85,12 +85,6 @@ class AnswerTable:
             for row in self.rows
         )
 
-    @property
-    def texts(self) -> int:
-        """How many rows have an answer, or else a response."""
-        written = (row.fields.get("answer" if "answer" in row.fields else "response") for row in self.rows)
-        return sum(isinstance(text, str) and bool(text.strip()) for text in written)
-
     @cached_property
     def _has_evidence(self) -> bool:
         """Whether the system retrieved anything by itself."""

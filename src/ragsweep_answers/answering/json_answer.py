@@ -11,8 +11,10 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.reasoning_marks import split
 from ragsweep.models.language.written_json import from_json_of_model
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
-STATED = re.compile(r"^\W*confidence\W*:[\s*]*(?P<number>[0-9]*\.?[0-9]+\s*%?)\W*$", re.I)
+NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
+STATED = re.compile(
+    r"^\W{0,9}confidence\W{0,3}:[\s*]{0,9}(?P<number>(?:[0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})\s?%?)\W{0,9}$", re.I
+)
 
 
 class JsonAnswer(NamedTuple):

@@ -105,7 +105,7 @@ class RecordedAnswerer:
         asked = {composed(question.question_id): question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, usable, others = Faults(self.path, "answerer", "answers"), 0, 0
+        faults, usable, others, texts = Faults(self.path, "answerer", "answers"), 0, 0, 0
         left_ids = {composed(each) for each in left_out if each}
         for where, case, answer in self._table.answers(asked):
             if isinstance(answer, UnknownCaseError) and case in left_ids:
@@ -120,11 +120,12 @@ class RecordedAnswerer:
                 raise DatasetError(f"{where}: the case {case[:SHOWN_CHARACTERS]!r} is answered twice, first in {first}")
             places[case], answers[case] = where, answer
             usable += 1
+            texts += answer.letter is not None or bool(answer.unread)
         if unused := faults.left_out(self.on_error, usable):
             say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
         if others:
             say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
-        self._check_unread(self._table.texts, [each.unread for each in answers.values() if each.unread])
+        self._check_unread(texts, [each.unread for each in answers.values() if each.unread])
         missing = [question.question_id for case, question in asked.items() if case not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
