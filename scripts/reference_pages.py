@@ -322,6 +322,8 @@ def _type(hint: Any) -> str:
 def _default(value: Any) -> str:
     if value == "???":
         return "required"
+    if str(value) == "<factory>":  # as dataclasses call the default of a mapping
+        return "`{}`"
     if isinstance(value, str):
         group = value[2:-1] if value.startswith("${") else ""
         return f"[`{value}`]({_page(group)})" if group in _groups() else f"`{value}`" if value else "`''`"
