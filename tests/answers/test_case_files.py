@@ -15,7 +15,7 @@ from pyarrow.parquet import write_table
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker, Query
-from ragsweep.datasets.readers import entry_files
+from ragsweep.datasets.readers import tables
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 IRON = {
@@ -291,7 +291,7 @@ def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
         ("[" * 2000, r"cases\.json: nested more than"),
         (f"{json.dumps(HOT)}\n{{", r"cases\.json, line 2: not JSON .*; expected an object on each line, or a list"),
         (f"{json.dumps(HOT)}\n3", r"cases\.json, line 2: expected an object, found 3"),
-        (b"{\xff", r"cases\.json: not UTF-8 \(line 1\); save it as UTF-8"),
+        (b"{\xff", r"cases\.json: not UTF-8 \(line 1\); expected a JSON, CSV"),
         ([HOT, 3], r"cases\.json, entry 2: expected an object, found 3"),
         (
             [without("answer")],
@@ -299,7 +299,7 @@ def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
         ),
         ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty; expected the correct answer of each case"),
         ([{**HOT, "answer": " "}], "entry 1: the field 'answer' is empty"),
-        ([{**HOT, "answerable": False}], "the field 'answer' is \"B\"; expected no answer, as answerable is false"),
+        ([{**HOT, "answerable": False}], "the field 'answer' is \"B\"; expected none, as answerable is false"),
         ([{**HOT, "answerable": "partly"}], "the field 'answerable' is \"partly\"; expected true or false"),
         ([{**HOT, "answer": "D"}], r'the answer "D" is not the letter of an option \(dataset\.columns\.answer_is=let'),
         ([{**HOT, "answer": "Tea"}], r'the answer "Tea" is not the letter of an option'),
@@ -416,7 +416,7 @@ def test_a_zipped_file_that_is_cut_short_is_refused(load):
 
 @pytest.mark.usefixtures("long_work")
 def test_a_file_that_is_very_large_once_unzipped_is_refused(load, monkeypatch):
-    monkeypatch.setattr(entry_files, "LEAST_COUNTED_OF_LINE", 1000)  # else the test would take five times as long
+    monkeypatch.setattr(tables, "LEAST_COUNTED_OF_LINE", 1000)  # else the test would take five times as long
     with pytest.raises(DatasetError, match=r"cases\.csv\.gz: larger than 1,000 MB"):
         load(gzip.compress(b"\n" * 2_000_000), name="cases.csv.gz")
 

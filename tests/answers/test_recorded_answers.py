@@ -16,7 +16,7 @@ from ragsweep.config.used_settings import effective_settings
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.datasets.readers import entry_files
+from ragsweep.datasets.readers import tables
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
@@ -333,7 +333,7 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
         ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),
         ("{", "a.jsonl", "{path}: is one object over several lines; expected a list of objects, or an object on each "
-         "line (docs/data.md has recipes for the JSON of other programs)"),
+         "line (docs/data_recipes.md has recipes for the JSON of other programs)"),
         ("3\n", "a.jsonl", "{path}, line 1: expected an object, found 3"),
         ("[3]\n", "a.jsonl", "{path}, entry 1: expected an object, found 3"),
         ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
@@ -346,7 +346,7 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
         ('id,answer\nq1,"\nB\n"\n9,A\n', "a.csv", "{path}, line 5: the dataset has no case '9'; its cases "
          "are 'q1', '2'"),
         ("id,id\nq1,B\n", "a.csv", "{path}, line 1: several columns have the name 'id'"),
-        ('id,answer\nq1,"B"x\n', "a.csv", "{path}, line 2: not CSV (',' expected after '\"')"),
+        ('id,answer\nq1,"B"x\n', "a.csv", "{path}, line 2: not CSV (',' expected after '\"'); expected CSV in UTF-8"),
         ("id,answer,confidence\nq1,B,high\n2,A,\n", "a.csv", "{path}, line 2: the field 'confidence' is \"high\"; "
          "expected " + SCALE),
         ("id,answer,time_ms\nq1,B,1_000\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"1_000\"; expected "
@@ -379,7 +379,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
     ],
 )
 def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, name, message):
-    monkeypatch.setattr(entry_files, *limit)
+    monkeypatch.setattr(tables, *limit)
     with pytest.raises(DatasetError, match=message):
         RecordedAnswerer(file("\n" + " " * 1_100_000 + "\n", name)).answer(QUESTIONS)
 

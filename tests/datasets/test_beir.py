@@ -171,14 +171,14 @@ def test_a_missing_file_is_named(folder, name):
             "q1 0 d1 1",
             r"test\.tsv, line 4: found 4 columns, expected 3 as in the first line",
         ),
-        ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the grade is 'high'; expected a whole number"),
-        ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the grade is '1\.5'; expected a whole number"),
+        ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the grade is \"high\"; expected a whole number"),
+        ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the grade is \"1\.5\"; expected a whole number"),
         (
             "qrels/test.tsv",
             f"q1\td1\t{10**30}",
-            r"line 4: the grade is '10*'; expected a whole number from -1000000000 to 10",
+            r"line 4: the grade is \"10*\"; expected a whole number from -1000000000 to 10",
         ),
-        ("qrels/test.tsv", f"q1\td1\t{'9' * 5_000}", r"line 4: the grade is '9{80}'; expected a whole number"),
+        ("qrels/test.tsv", f"q1\td1\t{'9' * 5_000}", r"line 4: the grade is \"9{76}\.\.\.; expected a whole number"),
         ("qrels/test.tsv", "q1\t \t1", r"test\.tsv, line 4: the document '' is blank"),
         (
             "qrels/test.tsv",

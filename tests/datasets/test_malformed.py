@@ -88,7 +88,6 @@ CORPORA = [  # file, content, what is said
     ("docs.parquet", parquet([{"id": "a", "text": 1.5}]), "row 1: the field 'text' is of type float"),
     ("docs.parquet", parquet([{"id": 1.5, "text": "x"}]), "row 1: the field 'id' is of type float"),
 ]
-DOC = "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n"
 TEXTS = [
     ("a.txt", b"caf\xe9", "line 1: not UTF-8"),
     ("a.md", b"ok\nok\n\xff", "line 3: not UTF-8"),
@@ -104,22 +103,10 @@ QUESTIONS = [
     ("q.csv", "query,relevant_docs\nwhat,9\n", "line 2: page '9' is not in the documents (m has pages 1 to 1)"),
     ("q.csv", "query,relevant_docs\nwhat,[1\n", "line 2: the field 'relevant_docs': not JSON"),
     ("q.csv", "query,relevant_docs\nwhat,[1.5]\n", "line 2: the field 'relevant_docs' is [1.5]; expected a list like"),
-    (
-        "q.jsonl",
-        '{"query": "q", "relevant_docs": {"1": 1.5}}',
-        "line 1: the field 'relevant_docs', key '1': the grade is 1.5",
-    ),
-    (
-        "q.jsonl",
-        '{"query": "q", "relevant_docs": {"1": true}}',
-        "line 1: the field 'relevant_docs', key '1': the grade is true",
-    ),
-    (
-        "q.jsonl",
-        '{"query": "q", "relevant_docs": {"": "high"}}',
-        "key '': the grade is \"high\"; expected a whole number",
-    ),
-    ("q.csv", "query,relevant_docs\ncafé,1\n".encode("latin-1"), "not UTF-8 (line 2); save it as UTF-8"),
+    ("q.jsonl", '{"query": "q", "relevant_docs": {"1": 1.5}}', "'relevant_docs', key '1': the grade is 1.5"),
+    ("q.jsonl", '{"query": "q", "relevant_docs": {"1": true}}', "'relevant_docs', key '1': the grade is true"),
+    ("q.jsonl", '{"query": "q", "relevant_docs": {"": "x"}}', "key '': the grade is \"x\"; expected a whole number"),
+    ("q.csv", "query,relevant_docs\ncafé,1\n".encode("latin-1"), "not UTF-8 (line 2); expected a JSON, CSV"),
     ("q.csv", 'query,relevant_docs\nq,"1, m#1"\n', "(there are 'm'; write a number alone, and semicolons"),
     ("q.csv", 'query,relevant_docs\nq,"8, 9"\n', "(m has pages 1 to 1)"),
     ("q.csv", "query,relevant_docs,,\nq,1,,lost\n", "line 2: column 4 has no name, but the text 'lost'"),
@@ -161,9 +148,7 @@ SPANS = [
 ]
 QRELS = [  # qrels, what is said
     ("1 m\n", "test.tsv, line 1: found 2 columns, expected query-id, corpus-id and score, or the four columns"),
-    ("1 0 m x 2\n", "test.tsv, line 1: found 5 columns"),
-    ("1 0 m nan\n", "test.tsv, line 1: the grade is 'nan'; expected a whole number"),
-    ("1 0 m 0.5\n", "test.tsv, line 1: the grade is '0.5'"),
+    ("1 0 m nan\n", 'test.tsv, line 1: the grade is "nan"; expected a whole number'),
     ("1 0 m 1\n1 0 m 2\n", "line 2: 'm' has the grade 2 for query '1', but 1 in line 1; expected one"),
     ("1 0 absent 1\n", "none of the documents in qrels/test.tsv is in the corpus"),
     ("2 0 m 1\n", "has no query '2', which is judged"),
@@ -268,36 +253,12 @@ def test_a_line_of_more_than_100_mb_is_refused(tmp_path, name):
 
 
 PIECES = st.sampled_from(
-    [
-        *(
-            b"<DOC>",
-            b"</DOC>",
-            b"<DOCNO>",
-            b"</DOCNO>",
-            b"<top>",
-            b"<num>1",
-            b"<title>",
-            b"\n",
-            b"\t",
-            b"1 0 m 1",
-            b'"',
-        ),
-        *(
-            b'{"id": "a", "text": "x"}',
-            b'{"query": "q", "relevant_docs": ["1"]}',
-            b"[",
-            b"]",
-            b"{",
-            b"}",
-            b",",
-            b"\r\n",
-        ),
-        *(b"id,text", b"query,relevant_docs", b"question,references,corpus_id", b"\xff", b"\xef\xbb\xbf", b"PAR1"),
-        *(b"PK\x03\x04", b"\x1f\x8b", b"%PDF-1.4", b"<p>", b"&#0;", b"\x00"),
-    ]
-)
+    [b"\n", b"\t", b"1 0 m 1", b'"', b'{"id": "a", "text": "x"}', b'{"query": "q", "relevant_docs": ["1"]}',
+     b"[", b"]", b"{", b"}", b",", b"\r\n", b"id,text", b"query,relevant_docs", b"question,references,corpus_id",
+     b"\xff", b"\xef\xbb\xbf", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"%PDF-1.4", b"<p>", b"&#0;", b"\x00"]
+)  # fmt: skip
 CONTENTS = st.binary(max_size=200) | st.lists(PIECES, max_size=20).map(b"".join)
-ENDINGS = [".json", ".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet", ".txt", ".html", ".docx", ".sgml", ".pdf"]
+ENDINGS = [".json", ".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet", ".txt", ".html", ".docx", ".pdf"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

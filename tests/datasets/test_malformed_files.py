@@ -128,9 +128,14 @@ BINARY = [  # reader, file, content, what is said
         TableCorpus,
         "a.parquet",
         with_column(2**62, pyarrow.timestamp("us")),
-        "row 2: the field 'z' has an invalid value of type timestamp[us]",
+        "rows 1 to 2: the field 'z' has an invalid value of type timestamp[us]",
     ),
-    (TableCorpus, "a.parquet", with_column(2**30, pyarrow.date32()), "row 2: the field 'z' has an invalid value of"),
+    (
+        TableCorpus,
+        "a.parquet",
+        with_column(2**30, pyarrow.date32()),
+        "rows 1 to 2: the field 'z' has an invalid value of",
+    ),
     (TableCorpus, "a.parquet", with_column(2**62, pyarrow.duration("s")), "invalid value of type duration[s]"),
     (TableCorpus, "a.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
     (TableCorpus, "a.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
@@ -305,7 +310,7 @@ REFUSED = [  # files, settings, what is said
         {"c.jsonl": '{"id": "a", "text": "x"}\n', "q.csv": "query\nq\n", "r": "1 0 a nan\n"},
         "corpus=table corpus.path={}/c.jsonl questions=table questions.path={}/q.csv questions.unit=document"
         " dataset.qrels={}/r",
-        "r, line 1: the grade is 'nan'; expected a whole number",
+        'r, line 1: the grade is "nan"; expected a whole number',
     ),
     (
         {

@@ -508,7 +508,7 @@ def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
 def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
     write_pdf(tmp_path / "a.pdf", "one")
     (tmp_path / "latin.json").write_bytes('[\n"é"]'.encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); save it as UTF-8"):
+    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); expected a JSON, CSV"):
         PdfDataset("small", str(tmp_path), str(tmp_path / "latin.json")).load()
 
 

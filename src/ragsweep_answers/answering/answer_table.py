@@ -22,8 +22,8 @@ from typing import Any, TypeGuard
 from regex import Pattern
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.readers.entry_files import id_of, is_csv
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, listed
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, id_of, listed
+from ragsweep.datasets.readers.tables import is_csv
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.answer_forms import LETTER, matched_letter, option_of, pattern_of, read_letter
 from ragsweep_answers.answering.json_answer import number_of, probability_of, read_confidence, read_json_answer

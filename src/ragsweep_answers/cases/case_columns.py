@@ -13,9 +13,7 @@ from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.model.cases import LETTERS, Case, Option, flaw_of_case, flaw_of_options
 from ragsweep.datasets.readers.columns import ALL_RELEVANT, Columns, expect_columns
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import answerable_in, text_of, value_of
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of, shown_value
+from ragsweep.datasets.readers.fields import Entry, answerable_in, grade_of, listed, shown_value, text_of, value_of
 
 OTHER_POSITIONS = {"position_from_1": "position_from_0", "position_from_0": "position_from_1"}
 
@@ -84,10 +82,10 @@ class CaseColumns(Columns):
     def expect(self, rows: Sequence[tuple[str, Entry]], *, is_judged: bool) -> None:
         """Raise `DatasetError` with the settings to paste, unless rows have the columns of cases."""
         found = dict.fromkeys(name for _, row in rows for name in row)
-        optional = ("answer", *self.OPTIONAL) if self.answerable in found else self.OPTIONAL
-        optional = optional if is_judged else (*optional, "relevant", "document", "page", "grade")
-        usual = {what: getattr(CaseColumns, what) for what in optional}
-        needed = {what: name for what, name in self.named.items() if " " not in what and name != usual.get(what)}
+        optional = {*self.OPTIONAL, *(["answer"] if self.answerable in found else [])}
+        optional |= set() if is_judged else {"relevant", "document", "page", "grade"}
+        needed = {what: name for what, name in self.named.items() if " " not in what
+                  and not (what in optional and name == getattr(CaseColumns, what))}  # fmt: skip
         expect_columns(found, needed, rows[0][0], "dataset.columns")
 
     def case_of(self, row: Entry, where: str, query_id: str) -> Case:
@@ -107,8 +105,7 @@ class CaseColumns(Columns):
         conditions = _by_letter(row, self.option_conditions, where)
         letters = [option.letter for option in options]
         if others := sorted(conditions.keys() - set(letters)):
-            found = f"{others[0][:SHOWN_CHARACTERS]!r} has a condition"
-            raise DatasetError(f"{where}: {found}, but is not the letter of an option")
+            raise DatasetError(f"{where}: {listed(others)} has a condition, but is not the letter of an option")
         case = Case(
             query_id=query_id,
             case=text_of(row, self.case, where) or "",
@@ -138,18 +135,19 @@ class CaseColumns(Columns):
         """The grades of the pages that a row names as relevant. Raises `DatasetError` if they are malformed."""
         if answerable_in(row, self.answerable, where):
             return self.judged_in(row, where, in_text=in_text)
-        judging = [name for name in (self.relevant, self.document, self.page) if name and row.get(name)]
-        if judging:
-            expected = f"expected none, as {self.answerable} is false"
-            raise DatasetError(f"{where}: the field {judging[0]!r} is {shown_value(row[judging[0]])}; {expected}")
+        self._expect_none(row, self.judging, where)
         return {}
+
+    def _expect_none(self, row: Entry, columns: Sequence[str], where: str) -> None:
+        for name in columns:
+            if row.get(name) not in (None, "", [], {}):
+                expected = f"expected none, as {self.answerable} is false"
+                raise DatasetError(f"{where}: the field {name!r} is {shown_value(row[name])}; {expected}")
 
     def _correct(self, row: Entry, options: Sequence[Option], where: str) -> str | None:
         """The letter of the correct option; None if there is none."""
         if not answerable_in(row, self.answerable, where):
-            if (found := row.get(self.answer)) not in (None, ""):
-                expected = f"expected no answer, as {self.answerable} is false"
-                raise DatasetError(f"{where}: the field {self.answer!r} is {shown_value(found)}; {expected}")
+            self._expect_none(row, [self.answer], where)
             return None
         found = value_of(row, self.answer, where)
         answer = found.strip() if isinstance(found, str) else json.dumps(found, default=str)
@@ -192,5 +190,5 @@ def _by_letter(row: Entry, columns: str | Sequence[str] | None, where: str) -> d
         raise DatasetError(f"{where} is {shown_value(found)}; expected texts by letter, or a list of at most 26 texts")
     for letter, text in found.items():
         if text is not None and not isinstance(text, str):
-            raise DatasetError(f"{where}: {letter[:SHOWN_CHARACTERS]!r} is {shown_value(text)}; expected a text")
+            raise DatasetError(f"{where}: {letter[:80]!r} is {shown_value(text)}; expected a text")
     return {letter: text.strip() for letter, text in sorted(found.items()) if text and text.strip()}

@@ -15,7 +15,9 @@ from ragsweep.datasets.model.collection import Collection, Document, Judgment, Q
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.datasets.readers.entry_files import id_of, is_csv, read_entries
+from ragsweep.datasets.readers.columns import with_nested
+from ragsweep.datasets.readers.fields import id_of
+from ragsweep.datasets.readers.tables import is_csv, read_entries
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.cases.case_columns import CaseColumns, NoOptionError
 
@@ -81,7 +83,7 @@ class CasesDataset(Selecting):
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
         faults, other, beside = Faults(self.cases), 0, 0
-        rows = [*self.columns.with_nested(read_entries(Path(self.cases), "cases"))]
+        rows = [*with_nested(read_entries(Path(self.cases), "cases"), self.columns.named.values())]
         if not rows:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
         self.columns.expect(rows, is_judged=bool(documents))

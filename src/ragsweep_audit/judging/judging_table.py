@@ -9,9 +9,9 @@ from ragsweep.core.csv_files import as_it_was, as_text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted, one_line, verb
-from ragsweep.datasets.readers.delimited_rows import rows_of
-from ragsweep.datasets.readers.entry_files import lines_of
+from ragsweep.datasets.readers.columns import without_columns
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of
+from ragsweep.datasets.readers.tables import lines_of, rows_of
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import UNSURE
 from ragsweep_audit.judging.pool import Asked, Pair
@@ -70,7 +70,10 @@ def take_back(journal: Journal, path: Path) -> str:
     grades: dict[int, str] = {}
     first = next((line.replace('"', "") for _, line in lines_of(path, "--apply", "judgments") if line.strip()), "")
     delimiter = next((each for each in ";\t" if f"{COLUMNS[0]}{each}" in first), ",")  # as a spreadsheet saves it
-    for where, row in rows_of(path, lines_of(path, "--apply", "judgments"), delimiter, COLUMNS):
+    names = [name.strip() for name in first.split(delimiter)]
+    if missing := [name for name in COLUMNS if name not in names]:
+        raise DatasetError(f"{without_columns(names, missing, str(path))}; expected the table that --table writes")
+    for where, row in rows_of(path, lines_of(path, "--apply", "judgments"), delimiter):
         cells = {name: as_it_was(str(cell)).strip() for name, cell in row.items()}
         number = grade_of(cells["number"]) or 0
         if number not in journal.asked_pairs:
@@ -99,12 +102,8 @@ def take_back(journal: Journal, path: Path) -> str:
         asked = (
             "these questions are asked next" if len(journal.grades) > len(before) or waiting else "they are still open"
         )
-        wait = (
-            f", and {counted(waiting, 'later judgment')} {verb(waiting, 'count')} once they are answered"
-            if waiting
-            else ""
-        )
-        sentences.append(f"{counted(blank, 'row')} left blank: {asked}{wait}.")
+        wait = f", and {counted(waiting, 'later judgment')} {verb(waiting, 'count')} once they are answered"
+        sentences.append(f"{counted(blank, 'row')} left blank: {asked}{wait if waiting else ''}.")
     return " ".join(sentences)
 
 

@@ -16,21 +16,22 @@ from ragsweep.datasets.model.left_out import LeftOut, Unranked
 from ragsweep.datasets.model.pages import with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.model.unranked import EXCLUDED, LeaveOut, excluded_in, left_out_of_rankings
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import (
-    LARGEST_CORPUS_MB,
+from ragsweep.datasets.readers.fields import (
+    Entry,
+    flaw_of_text,
     further_fields,
     id_of,
-    read_entries,
+    listed,
+    shown_value,
     type_in,
     value_of,
 )
-from ragsweep.datasets.readers.fields import flaw_of_text, listed, shown_value
 from ragsweep.datasets.readers.files import what_is
 from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.datasets.readers.tables import LARGEST_CORPUS_MB, read_entries
 from ragsweep.text.normalisation import composed
 
-RECIPE = "docs/data.md, 'Recipes', makes a folder of a copy on the Hugging Face hub"
+RECIPE = "docs/data_recipes.md makes a folder of a copy on the Hugging Face hub"
 
 
 @dataclass(frozen=True)

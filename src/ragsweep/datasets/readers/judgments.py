@@ -8,7 +8,7 @@ from typing import Any
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.datasets.readers.fields import LARGEST_GRADE, shown_value, whole
+from ragsweep.datasets.readers.fields import LARGEST_GRADE, SHOWN_CHARACTERS, shown_value, whole
 
 LONGEST_LITERAL = 1_000_000  # characters
 EXPECTED = 'expected a list like ["34", "manual.pdf#35"], or grades like {"34": 2}'
@@ -33,36 +33,42 @@ def structured(text: str, where: str, expected: str) -> Any:
         raise DatasetError(f"{where}: {error}; {expected}") from error
 
 
+def whole_grade(value: object, where: str) -> int:
+    """The grade that a whole number is, also as a text."""
+    number = whole(value)
+    if number is None or abs(number) > LARGEST_GRADE:
+        expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}"
+        raise DatasetError(f"{where}: the grade is {shown_value(value)}; expected {expected}")
+    return number
+
+
 def grades_in(
-    value: Any, where: str, grade: Callable[[object, str], int] | None = None, *, in_text: bool = False
+    value: Any, where: str, grade: Callable[[object, str], int] = whole_grade, *, in_text: bool = False
 ) -> dict[str, int]:
     """The grades in a value, by the keys of pages or documents. Those in a list have grade 1, and null is no judgment.
 
     Args:
         value: A list of keys, grades by key, or one key.
         where: Its place, for error messages.
-        grade: Reads a grade; whole numbers unless given.
+        grade: Reads a grade.
         in_text: Whether a text may be a list: JSON, or keys between semicolons.
 
     Raises:
         DatasetError: It is none of these.
     """
     value = _written(value, where, in_text=in_text)
-    if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
-        value = dict(value)  # a map of Parquet
     if not isinstance(value, dict):
         return dict.fromkeys(keys_in(value, where), 1)
     grades: dict[str, int] = {}
     for name, given in value.items():
-        if given is None:
-            continue
         if isinstance(given, list):
             pages = [f'"{name}#{page}"' for page in given[:PAGES_SHOWN]]
             raise DatasetError(f"{where} has pages by document; expected keys like [{', '.join(pages)}]")
-        key = str(name).strip()
-        found = (grade or whole_grade)(given, f"{where}, key {key[:80]!r}")
-        if grades.setdefault(key, found) != found:
-            raise DatasetError(f"{where}: {key[:80]!r} has the grades {grades[key]} and {found}; expected one")
+        if given is not None:
+            key = str(name).strip()
+            found = grade(given, f"{where}, key {key[:SHOWN_CHARACTERS]!r}")
+            if grades.setdefault(key, found) != found:
+                raise DatasetError(f"{where}: {key[:80]!r} has the grades {grades[key]} and {found}; expected one")
     return grades
 
 
@@ -71,7 +77,9 @@ def keys_in(value: Any, where: str, *, in_text: bool = False) -> list[str]:
     value = _written(value, where, in_text=in_text)
     items = [] if value is None else value if isinstance(value, list) else [value]
     if any(not isinstance(item, str) and whole(item) is None for item in items):
-        raise DatasetError(f"{where} is {_shown(value)}; {EXPECTED}")
+        first = items[0]  # whose fields say what it could be
+        objects = f"objects with {', '.join(map(repr, [*first][:5]))}" if isinstance(first, dict) else ""
+        raise DatasetError(f"{where} is {objects or shown_value(value)}; {EXPECTED}")
     return [key for item in items if (key := key_in(item, where))]
 
 
@@ -84,31 +92,12 @@ def key_in(value: object, where: str) -> str:
     return str(number)
 
 
-def whole_grade(value: object, where: str) -> int:
-    """The grade that a whole number is, also as a text."""
-    number = whole(value)
-    if number is None or abs(number) > LARGEST_GRADE:
-        words = "; where words are grades, grades={yes: 1, no: 0} says which" if number is None else ""
-        expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}{words}"
-        raise DatasetError(f"{where}: the grade is {shown_value(value)}; expected {expected}")
-    return number
-
-
 def _written(value: Any, where: str, *, in_text: bool) -> Any:
     """What a text stands for: a list or grades, or keys between semicolons; other values as they are."""
     if not isinstance(value, str):
         return value
     text = value.strip()
-    if text.startswith(("[", "{")):
-        if not in_text:
-            raise DatasetError(f"{where} is the text {text[:80]!r}; {EXPECTED}, not a text of one")
-        return structured(text, where, EXPECTED)
-    if ";" in text and not in_text:
-        raise DatasetError(f"{where} is the text {text[:80]!r}; {EXPECTED}")
-    return [part.strip() for part in text.split(";")]
-
-
-def _shown(value: object) -> str:
-    """A value as shown in a message; of a list of objects the fields, which say what it could be."""
-    first = value[0] if isinstance(value, list) and value else value
-    return f"objects with {', '.join(map(repr, [*first][:5]))}" if isinstance(first, dict) else shown_value(value)
+    is_structured = text.startswith(("[", "{"))
+    if not in_text and (is_structured or ";" in text):
+        raise DatasetError(f"{where} is the text {text[:SHOWN_CHARACTERS]!r}; {EXPECTED}, not a text of one")
+    return structured(text, where, EXPECTED) if is_structured else [part.strip() for part in text.split(";")]

@@ -10,9 +10,9 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.trec_files import NO_ITERATION
 from ragsweep.datasets.model.collection import Judgment
 from ragsweep.datasets.readers.columns import without_columns
-from ragsweep.datasets.readers.entry_files import ending_of, lines_of, read_entries
-from ragsweep.datasets.readers.fields import LARGEST_GRADE, flaw_of_name, shown_value, whole
-from ragsweep.datasets.readers.judgments import key_in
+from ragsweep.datasets.readers.fields import flaw_of_name
+from ragsweep.datasets.readers.judgments import key_in, whole_grade
+from ragsweep.datasets.readers.tables import ending_of, lines_of, read_entries
 
 HEADER = ["query-id", "corpus-id", "score"]
 TABLES = (".csv", ".json", ".jsonl", ".parquet")
@@ -40,11 +40,7 @@ def read_qrels(path: Path, setting: str) -> Iterator[tuple[int, Judgment]]:
         for what, name in (("query", query), ("document", document)):
             if flaw := flaw_of_name(name):
                 raise DatasetError(f"{where}: the {what} {name[:80]!r} {flaw}")
-        grade = whole(value)
-        if grade is None or abs(grade) > LARGEST_GRADE:
-            found = f"{value[:80]!r}" if isinstance(value, str) else shown_value(value)
-            expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}"
-            raise DatasetError(f"{where}: the grade is {found}; expected {expected}")
+        grade = whole_grade(value, where)
         other, place = earlier.setdefault((query, document), (grade, where))
         if other != grade:
             found = f"{document!r} has the grade {grade} for query {query!r}, but {other}"

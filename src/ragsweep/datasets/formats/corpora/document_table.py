@@ -9,7 +9,8 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.model.collection import Document
 from ragsweep.datasets.readers.columns import expect_columns, with_nested
-from ragsweep.datasets.readers.entry_files import LARGEST_CORPUS_MB, id_of, read_entries, text_of
+from ragsweep.datasets.readers.fields import id_of, text_of
+from ragsweep.datasets.readers.tables import LARGEST_CORPUS_MB, read_entries
 
 
 @dataclass(frozen=True)

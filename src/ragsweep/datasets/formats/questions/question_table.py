@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated
@@ -11,35 +11,24 @@ from typing import Annotated
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Between, Text
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.formats.questions.question_columns import QuestionColumns
 from ragsweep.datasets.formats.questions.spans import Spans
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
-from ragsweep.datasets.readers.columns import ALL_RELEVANT
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import (
-    answerable_in,
-    further_fields,
-    id_of,
-    is_csv,
-    read_entries,
-    text_of,
-    type_in,
-    value_of,
-)
+from ragsweep.datasets.readers.columns import ALL_RELEVANT, QuestionColumns, with_nested
+from ragsweep.datasets.readers.fields import Entry, answerable_in, further_fields, id_of, text_of, type_in, value_of
+from ragsweep.datasets.readers.tables import is_csv, read_entries
 
 JOINED = re.compile(r"[,|\n\u3001\uff0c]")  # what people write between ids
-
-Rows = Sequence[tuple[str, Entry]]
 
 
 @dataclass
 class _Question:
-    """A question, the place of its first row, and the judgments of all of its rows."""
+    """A question, the place and the values of its first row, and the judgments of all of its rows."""
 
     query: Query
     where: str
+    row: Entry
     grades: dict[str, int] = field(default_factory=dict)
     is_faulty: bool = False
 
@@ -85,94 +74,85 @@ class TableQuestions(QuestionColumns):
         entries = read_entries(
             Path(self.path), "queries", setting=settings.questions, delimiter=("questions.delimiter", delimiter)
         )
-        rows = [*self.with_nested(entries)]
+        rows = [*with_nested(entries, self.named.values())]
         if not rows:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
-        columns = {name: value for _, row in reversed(rows) for name, value in reversed(row.items())}
-        columns = dict(reversed(columns.items()))
+        columns: Entry = {}  # each with its first value
+        for _, row in rows:
+            columns |= {name: value for name, value in row.items() if name not in columns}
         unjudged = self.unjudged(columns, rows[0][0], settings)
         if unjudged and len({str(row.get(self.query)) for _, row in rows}) < len(rows):
             raise DatasetError(unjudged)  # each of the rows has a judgment in other columns
         faults = Faults(self.path)
-        if self.references in columns:
-            asked = self._with_spans(rows, columns, documents, faults)
-        else:
-            asked = self._with_pages(rows, columns, documents, faults, settings)
-        return asked._replace(unjudged=unjudged, columns=f"{self.path} {self.read_as(columns)}")
+        asked = self._asked(rows, columns, documents, faults, settings)
+        return asked._replace(faults=faults, unjudged=unjudged, columns=f"{self.path} {self.read_as(columns)}")
 
-    def _with_pages(
+    def _asked(
         self,
-        rows: Rows,
+        rows: Sequence[tuple[str, Entry]],
         columns: Collection[str],
         documents: tuple[Document, ...],
         faults: Faults,
         settings: Settings,
     ) -> Asked:
-        documents = with_keys(documents, self.unit)
-        unit: Unit = "document" if self.unit == "document" else "page"
-        pages, judgments = Pages(documents, unit, settings), list[Judgment]()
-        sources = {document.source for document in documents}
-        questions = self._questions(rows, columns, faults, settings, is_known=bool(documents))
-        for question in questions:
+        spans = None
+        if self.references in columns:
+            in_text = is_csv(Path(self.path))
+            spans = Spans(documents, self.similarity, str(self.references), self.document, in_text=in_text)
+        else:
+            documents = with_keys(documents, self.unit)
+        unit: Unit = "passage" if spans else "document" if self.unit == "document" else "page"
+        pages, judgments, queries = Pages(documents, unit, settings), list[Judgment](), list[Query]()
+        sources = {document.source: PurePosixPath(document.source).suffix for document in documents}
+        for question in self._questions(
+            rows, columns, faults, settings, is_known=bool(documents), has_spans=bool(spans)
+        ):
             try:
-                grades = {key.removesuffix("#") if not documents else key: grade
-                          for key, grade in question.grades.items()}  # fmt: skip
-                found = pages.judgments(question.query.query_id, grades, question.where)
-                self._expect_its_document(question, found, sources, settings)
-                judgments += found
+                if spans:
+                    queries.append(spans.add(question.query, question.row, question.where))
+                else:
+                    judgments += self._judgments(question, pages, sources, settings)
+                    queries.append(question.query)
             except DatasetError as error:
-                question.is_faulty = True
-                named = [name for name, value in question.query.fields if value in sources]
-                if named and isinstance(error, AmbiguousPageError):
-                    problem = str(error).partition("; ")[0]
-                    error = DatasetError(f"{problem}; {self._by_document(named[0], settings)}")
                 faults.add(error, question.query.query_id)
-        queries = tuple(question.query for question in questions if not question.is_faulty)
-        return Asked(unit, documents, queries, tuple(judgments), faults=faults)
-
-    def _with_spans(
-        self, rows: Rows, columns: Collection[str], documents: tuple[Document, ...], faults: Faults
-    ) -> Asked:
-        spans = Spans(documents, self.similarity, str(self.references), self.document, is_csv(Path(self.path)))
-        has_id, places, queries = self.id in columns, dict[str, str](), list[Query]()
-        for number, (where, row) in enumerate(rows, start=1):
-            name = None if has_id else str(number)
-            try:
-                name = name or id_of(row, str(self.id), where)
-                query = self._query(row, name, where, columns)
-                if (first := places.setdefault(name if has_id else query.text, where)) != where:
-                    again = f"the id {name!r}" if has_id else "the question"
-                    raise DatasetError(f"{where}: {again} is that of {first}; put all references into one list")
-                queries.append(spans.add(query, row, where))
-            except DatasetError as error:
-                faults.add(error, name)
-        if not spans.references and not faults.found:
+        if spans and not spans.references and not faults.found:
             raise DatasetError(f"{self.path}: {spans.nothing}")
-        return Asked("passage", documents, tuple(queries), references=tuple(spans.references), faults=faults,
-                     again=spans.again)  # fmt: skip
+        asked = Asked(unit, documents, tuple(queries), tuple(judgments))
+        return asked._replace(references=tuple(spans.references), again=spans.again) if spans else asked
 
     def _questions(
-        self, rows: Rows, columns: Collection[str], faults: Faults, settings: Settings, *, is_known: bool
+        self,
+        rows: Sequence[tuple[str, Entry]],
+        columns: Collection[str],
+        faults: Faults,
+        settings: Settings,
+        *,
+        is_known: bool,
+        has_spans: bool,
     ) -> list[_Question]:
         """The questions that can be used, by their first rows."""
         has_id, is_merged = self.id in columns, self.grade is not None
-        questions: dict[str, _Question] = {}
-        by_text: dict[str, _Question] = {}
+        by_id, by_text = dict[str, _Question](), dict[str, _Question]()
         nameless = 0  # rows of which not even the question can be read
         for number, (where, row) in enumerate(rows, start=1):
-            name = None if has_id else str(len(questions) + nameless + 1 if is_merged else number)
+            name = None if has_id else str(len(by_id) + nameless + 1 if is_merged else number)
             question = None
             try:
                 name = name or id_of(row, str(self.id), where)
                 query = self._query(row, name, where, columns)
-                first = questions.get(name) if has_id else by_text.get(query.text)
-                first = first if is_merged else first or by_text.get(query.text)
-                question = first or _Question(query, where)
+                first = by_id.get(name) if has_id else by_text.get(query.text)
+                if not is_merged and not has_spans:
+                    first = first or by_text.get(query.text)
+                if first and has_spans:  # it has its references, so that only this row is faulty
+                    again = f"the id {name!r}" if has_id else "the question"
+                    raise DatasetError(f"{where}: {again} is that of {first.where}; put all references into one list")
+                question = first or _Question(query, where, row)
                 if first is None:
-                    questions[name] = by_text[query.text] = question
+                    by_id[name] = by_text[query.text] = question
                 elif not is_merged:
                     raise DatasetError(self._twice(query, first, where, settings, has_id=has_id))
-                self._add(question, query, row, where, columns, is_known=is_known)
+                if not has_spans:
+                    self._add(question, query, row, where, columns, is_known=is_known)
             except DatasetError as error:
                 if question is None or not question.is_faulty:
                     faults.add(error, question.query.query_id if question else name)
@@ -180,7 +160,7 @@ class TableQuestions(QuestionColumns):
                     nameless += 1
                 else:
                     question.is_faulty = True
-        return [question for question in questions.values() if not question.is_faulty]
+        return [question for question in by_id.values() if not question.is_faulty]
 
     def _query(self, row: Entry, name: str, where: str, columns: Iterable[str]) -> Query:
         """The question of a row; `name` is its id."""
@@ -194,16 +174,16 @@ class TableQuestions(QuestionColumns):
     def _add(
         self, question: _Question, query: Query, row: Entry, where: str, columns: Collection[str], *, is_known: bool
     ) -> None:
-        """Add the judgments of a row to those of its question."""
-        for what, value in (("text", query.text), ("query_type", query.query_type), ("group", query.group),
-                            ("answerable", query.answerable)):  # fmt: skip
-            if (other := getattr(question.query, what)) != value:
+        """Add the judgments of a row to those of its question; without documents, no key of pages is known."""
+        for what in ("text", "query_type", "group", "answerable"):
+            value, other = getattr(query, what), getattr(question.query, what)
+            if other != value:
                 raise DatasetError(f"{where}: the {what} is {value!r}, but {other!r} in {question.where}; expected one")
         if query.answerable and self.relevant in columns and not self.is_by_row:
             value_of(row, self.relevant, where)
         in_text = is_csv(Path(self.path))
-        has_none = not query.answerable and not any(row.get(name) for name in self._judging())
-        grades = {} if has_none else self.judged_in(row, where, in_text=in_text)
+        is_blank = not query.answerable and not any(row.get(name) for name in self.judging)
+        grades = {} if is_blank else self.judged_in(row, where, in_text=in_text)
         if not query.answerable and max(grades.values(), default=0) > 0:
             raise DatasetError(f"{where}: {self.answerable} is false, but there is something relevant")
         written = "" if is_known or not in_text or self.is_by_row else str(row.get(str(self.relevant), "")).lstrip()
@@ -211,42 +191,48 @@ class TableQuestions(QuestionColumns):
             expected = 'expected semicolons between ids, or a list like ["a, b"] of one with such a mark in it'
             raise DatasetError(f"{where}: the field {self.relevant!r} is {written[:80]!r}; {expected}")
         for key, grade in grades.items():
+            key = key if is_known else key.removesuffix("#")  # noqa: PLW2901
             if question.grades.setdefault(key, grade) != grade:
                 found = f"{key[:80]!r} has the grades {question.grades[key]} and {grade} for the same question"
                 raise DatasetError(f"{where}: {found}; expected one")
         shared = tuple(field for field in question.query.fields if field in query.fields)
         question.query = replace(question.query, fields=shared)
 
-    def _judging(self) -> list[str]:
-        return [name for name in (self.relevant, self.document, self.page) if name]
-
     def _twice(self, query: Query, first: _Question, where: str, settings: Settings, *, has_id: bool) -> str:
         """Says that two rows have one id, or one text, and what to do in either case that this can be."""
-        same = f"the id {query.query_id!r}" if query.query_id == first.query.query_id else "the question"
-        merged = settings.typed({"grade": "none"})
-        by_text = settings.typed({"id": None, "grade": "none"}) if has_id and same == "the question" else merged
-        ids = f", or {merged} if ids tell questions apart" if by_text != merged else ""
-        expected = f"put all of its judgments into one list, or set {by_text} if each row is one of them"
-        return f"{where}: {same} is that of {first.where}; {expected}{ids}"
+        is_id = query.query_id == first.query.query_id
+        found = f"{where}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first.where}"
+        merged = settings.typed({"grade": ALL_RELEVANT})
+        if has_id and not is_id:
+            merged = f"{settings.typed({'id': None, 'grade': ALL_RELEVANT})}, or {merged} if ids tell questions apart,"
+        return f"{found}; put all of its judgments into one list, or set {merged} if each row is one of them"
 
-    def _expect_its_document(
-        self, question: _Question, judgments: Iterable[Judgment], sources: set[str], settings: Settings
-    ) -> None:
-        """Raise `DatasetError` if a field names another file than that of the only page with a judged number.
+    def _judgments(
+        self, question: _Question, pages: Pages, sources: Mapping[str, str], settings: Settings
+    ) -> list[Judgment]:
+        """The judgments of a question; `sources` are the names of documents, each with its ending.
 
-        Only a name with the ending of a document: `3` or `A` may be a level or an option elsewhere.
+        Raises:
+            DatasetError: A page is unknown, or a field names another file than that of the only page with its number.
+                Only a name with the ending of a document: `3` or `A` may be a level or an option elsewhere.
         """
-        found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & sources
-        endings = {PurePosixPath(source).suffix for source in sources} - {""}
-        if not found or any("#" in key for key in question.grades):
-            return
-        for name, value in question.query.fields:
-            if PurePosixPath(value).suffix in endings and value not in found and name not in self.fields:
-                said = f"page {next(iter(question.grades))!r} is that of {min(found)}, but {name!r} is {value[:80]!r}"
-                none = settings.typed({"fields": [*self.fields, name]})
-                raise DatasetError(
-                    f"{question.where}: {said}; {self._by_document(name, settings)}, {none} says it is none"
-                )
+        try:
+            judgments = pages.judgments(question.query.query_id, question.grades, question.where)
+        except AmbiguousPageError as error:
+            if not (named := [name for name, value in question.query.fields if value in sources]):
+                raise
+            raise DatasetError(f"{str(error).partition('; ')[0]}; {self._by_document(named[0], settings)}") from error
+        found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & sources.keys()
+        if found and not any("#" in key for key in question.grades):
+            for name, value in question.query.fields:
+                ending = PurePosixPath(value).suffix
+                if ending and value not in found and name not in self.fields and ending in sources.values():
+                    said = (
+                        f"page {next(iter(question.grades))!r} is that of {min(found)}, but {name!r} is {value[:80]!r}"
+                    )
+                    none = f"{settings.typed({'fields': [*self.fields, name]})} says it is none"
+                    raise DatasetError(f"{question.where}: {said}; {self._by_document(name, settings)}, {none}")
+        return judgments
 
     def _by_document(self, name: str, settings: Settings) -> str:
         """Says how a column becomes that of the document of a row's pages."""

@@ -46,10 +46,9 @@ class Whereabouts:
         shown = f"{where}: the reference {content[:LONGEST_TEXT_SHOWN]!r}"
         if found:
             names = some_of([each.source for each in found])
-            expected = (
-                "expected its document in a column, by questions.document=COLUMN (others may be empty), or no copies"
+            raise DatasetError(
+                f"{shown} is in {len(found)} documents ({names}); questions.document=COLUMN names its own"
             )
-            raise DatasetError(f"{shown} is in {len(found)} documents ({names}); {expected}")
         if self._similarity is None:
             raise DatasetError(f"{shown} is in no document as it is written; questions.similarity=0.9 allows for less")
         return None

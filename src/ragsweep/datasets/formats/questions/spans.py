@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -13,8 +13,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.formats.questions.reference_texts import Whereabouts
 from ragsweep.datasets.model.collection import Document, FoundAgain, Query, Reference
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.fields import listed, shown_value, whole
+from ragsweep.datasets.readers.fields import Entry, listed, shown_value, whole
 from ragsweep.datasets.readers.judgments import key_in, structured
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
@@ -27,7 +26,7 @@ LONGEST_SPAN_SHOWN = 60  # characters of a text in a message
 
 
 class _Written(NamedTuple):
-    """A reference as it is written. Without `source`, it is a text alone; without offsets, they are None."""
+    """A reference as it is written; without a document, `source` is empty."""
 
     source: str
     text: str
@@ -41,14 +40,13 @@ class Spans:
     A reference is a text, or has the fields `text` (or `content`), and, if known, `document`, `start` (or
     `start_index`) and `end` (or `end_index`). Further fields are not read. Offsets count the characters of the
     document, and the text must be what is there. Without offsets, a reference gets those of the only place where its
-    text occurs; if that occurs several times or never, it has no offsets and is compared by its words.
+    text occurs; if there is not one place, it has no offsets and is compared by its words.
 
     The document is named in the reference or in a column of the row, with or without the ending of its file name. Of a
     text without either, it is the only document that has the text.
 
-    With a similarity, references are found again in whatever text a parser has read: those with offsets, too, which are
-    those of another text. One is taken where its text is written; else where the same letters and digits are; else
-    where the letters are at least as alike. A question with a reference that is nowhere is not measured, and said.
+    With a similarity, references are found again in the text of any parser (see `find_again`), also those with offsets,
+    which are of another text. A question with a reference that is nowhere is not measured, and the run says so.
 
     Attributes:
         references: Those of the questions so far, each question's in the order of the text.
@@ -60,17 +58,10 @@ class Spans:
         similarity: float | None,
         column: str,
         document: str | None,
+        *,
         in_text: bool,
     ) -> None:
-        """Note the documents.
-
-        Args:
-            documents: The corpus.
-            similarity: Least similarity of the letters; see `find_again`.
-            column: The column of the references.
-            document: The column of the document of a row's references, if there is one.
-            in_text: Whether the list may be a text, as in CSV.
-        """
+        """Note the documents, and the columns of references and of their document; `in_text`: as texts, as in CSV."""
         self.references: list[Reference] = []
         self._similarity, self._column, self._document, self._in_text = similarity, column, document, in_text
         self._by_name = {composed(document.source): document for document in documents}
@@ -78,7 +69,6 @@ class Spans:
         for name, each in self._by_name.items():
             self._by_stem[name.removesuffix(PurePosixPath(name).suffix)].append(each)
         self._whereabouts = Whereabouts(documents, similarity)
-        self._numbers: Counter[str] = Counter()
         self._sought: list[tuple[str, str, int, int, str]] = []
         self._lost: list[Reference] = []
 
@@ -93,10 +83,7 @@ class Spans:
         if self._similarity is None:
             spans = [(found.source, *_span(each, found, where)) for found, each in placed if found]
         else:
-            sought = [(found, each, self._again(found, each, where, self._similarity)) for found, each in placed]
-            self._note(query.query_id, sought)
-            spans = [(found.source, *span) for found, _, places in sought for span in places if found]
-            spans = spans if all(places for *_, places in sought) else []
+            spans = self._found_again(query.query_id, placed, where, self._similarity)
         ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:3])  # without offsets, in the file's order
         self.references += [Reference(query.query_id, *span) for span in ordered]
         names = {each.source or (found.source if found else "") for found, each in placed}
@@ -115,7 +102,8 @@ class Spans:
         """How the references were found in the text of any parser; None if they hold for one text alone."""
         if self._similarity is None:
             return None
-        return FoundAgain(digest([list(each) for each in self._sought]), self._numbers, tuple(self._lost))
+        numbers = Counter(query_id for query_id, *_ in self._sought)
+        return FoundAgain(digest([list(each) for each in self._sought]), numbers, tuple(self._lost))
 
     def _written(self, row: Entry, where: str, *, answerable: bool) -> Iterator[_Written]:
         if self._column not in row and answerable:
@@ -146,24 +134,24 @@ class Spans:
             raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
         return named[0]
 
-    def _again(
-        self, document: Document | None, reference: _Written, where: str, least: float
-    ) -> list[tuple[int, int, str]]:
-        """Where a reference is. At several places without offsets, the words at the first one are compared."""
-        if document is None:
-            return []
-        places = find_again(reference.text, document.text, reference.start, least)
-        if len(places) > 1:
-            return [_by_words(document.text[slice(*places[0])], where)]
-        return [(*place, "") for place in places]
-
-    def _note(self, query_id: str, sought: list[tuple[Document | None, _Written, list[tuple[int, int, str]]]]) -> None:
-        for document, each, places in sought:
-            source = document.source if document else ""
+    def _found_again(
+        self, query_id: str, placed: Sequence[tuple[Document | None, _Written]], where: str, least: float
+    ) -> list[tuple[str, int, int, str]]:
+        """Where the references of a question are; none if one is nowhere. Of several places, the first counts."""
+        spans: list[tuple[str, int, int, str]] = []
+        lost: list[Reference] = []
+        for document, each in placed:
+            source, text = (document.source, document.text) if document else ("", "")
             self._sought.append((query_id, source, each.start or 0, each.end or 0, each.text))
-            self._numbers[query_id] += 1
-            if not places:
-                self._lost.append(Reference(query_id, source, 0, 0, each.text))
+            places = find_again(each.text, text, each.start, least) if document else []
+            if len(places) > 1:
+                spans.append((source, *_by_words(text[slice(*places[0])], where)))
+            elif places:
+                spans.append((source, *places[0], ""))
+            else:
+                lost.append(Reference(query_id, source, 0, 0, each.text))
+        self._lost += lost
+        return [] if lost else spans
 
 
 def _read(reference: object, of_row: str, where: str) -> _Written:
@@ -185,7 +173,7 @@ def _read(reference: object, of_row: str, where: str) -> _Written:
 def _only(reference: Mapping[str, Any], names: tuple[str, str], where: str) -> Any:
     """The value of the one of two fields that is there."""
     given = [name for name in names if reference.get(name) is not None]
-    if len(given) > 1 and reference[names[0]] != reference[names[1]]:
+    if len(given) > 1:
         raise DatasetError(f"{where}: a reference has the fields {listed(given)}; expected one of them")
     return reference[given[0]] if given else None
 
