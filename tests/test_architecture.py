@@ -39,7 +39,7 @@ BUDGETS = {
     "tasks": 6957,
     "retrieval": 5797,
     "models": 4416,
-    "datasets": 6062,
+    "datasets": 6077,
     "text": 1006,
     "statistics": 2511,
     "config": 1379,
@@ -47,11 +47,11 @@ BUDGETS = {
     "core": 2312,
     "ragsweep": 465,  # what lies beside its rooms
     "hydra_plugins": 268,
-    "ragsweep_answers": 6602,
+    "ragsweep_answers": 6603,
     "ragsweep_audit": 4803,
     "ragsweep_engines": 3917,
     "ragsweep_generate": 1735,
-    "tests": 56399,
+    "tests": 56415,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -140,11 +140,27 @@ def test_the_settings_that_a_refusal_shows_read_the_file(tmp_path, row, expected
 def test_a_run_says_what_is_read_as_what(tmp_path):
     text = "Question,Seite,author,id\nq,2,Zoë,a\nq,3,Zoë,a\n"
     asked = read(tmp_path, text, query="Question", page="Seite", grade="none")
-    assert (
-        asked.columns == f"{tmp_path / 'q.csv'} read as: query=Question, page=Seite, id=id, grade=none; fields: author"
-    )
+    assert asked.columns == "q.csv read as: query=Question, page=Seite, id=id, grade=none; fields: author"
     [query] = asked.queries
     assert query.fields == (("author", "Zoë"),)
+    row = {"query": "q", "metadata": {"source": BOOK.source, "author": "Zoë"}, "page": 1, "Unnamed: 0": 7}
+    asked = read(tmp_path, [row], document="metadata.source", page="page", grade="none", first_page=0)
+    used = "query=query, document=metadata.source, page=page, grade=none, first_page=0"
+    assert asked.columns == f"q.json read as: {used}; not read: the rest of 'metadata'"
+
+
+@pytest.mark.parametrize("name", ["relevance_score", "is_correct", "Gold Score", "rating"])
+def test_a_column_that_looks_like_a_grade_is_refused_until_it_is_named(tmp_path, name):
+    text = f"query,relevant_docs,{name}\nq,2,0\n"
+    with pytest.raises(DatasetError, match=f"'{name}' could be a grade"):
+        read(tmp_path, text)
+    assert [judgment.grade for judgment in read(tmp_path, text, fields=[name]).judgments] == [1]
+    assert [judgment.grade for judgment in read(tmp_path, text, grade=name).judgments] == [0]
+
+
+def test_a_page_of_pandas_is_counted_from_0(tmp_path):
+    [judgment] = read(tmp_path, "query,page\nq,1.0\n", page="page", grade="none", first_page=0).judgments
+    assert judgment.unit.endswith("2")
 
 
 @pytest.mark.parametrize(

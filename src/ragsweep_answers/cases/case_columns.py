@@ -54,6 +54,7 @@ class CaseColumns(Columns):
         relevant: As of every table of questions; None if pages are not judged.
     """
 
+    GROUP: ClassVar[str] = "dataset.columns"
     COLUMNS: ClassVar[tuple[str, ...]] = ("question", "options", "answer", *Columns.COLUMNS, "case", "specialty",
                                           "difficulty", "condition", "option_conditions")  # fmt: skip
 
@@ -83,8 +84,8 @@ class CaseColumns(Columns):
         """Raise `DatasetError` with the settings to paste, unless rows have the columns of cases."""
         found = dict.fromkeys(name for _, row in rows for name in row)
         optional = {*self.OPTIONAL, *(["answer"] if self.answerable in found else [])}
-        optional |= set() if is_judged else {"relevant", "document", "page", "grade"}
-        needed = {what: name for what, name in self.named.items() if " " not in what
+        unused = () if is_judged else ("relevant", "document", "page", "grade")
+        needed = {what: name for what, name in self.named.items() if " " not in what and what not in unused
                   and not (what in optional and name == getattr(CaseColumns, what))}  # fmt: skip
         expect_columns(found, needed, rows[0][0], "dataset.columns")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragsweep.core.limits import Text
+from ragsweep.core.quoting import typed
 from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip, note_parser
 from ragsweep.datasets.formats.pdf_fonts import Font
 from ragsweep.datasets.formats.pdf_parsers import Parser
@@ -72,6 +73,11 @@ class PdfDataset(Selecting):
         documents = self.corpus.read("dataset", "documents")
         key = keys_of(self.unit, self.match)
         chosen = shlex.join([f"corpus.path={self.documents}", "questions=table", f"questions.path={self.queries}"])
+        kept = {"page_numbers": self.page_numbers, "skip": self.skip, "parser": self.parser}
+        others = [
+            typed(f"corpus.{name}", value) for name, value in kept.items() if value != getattr(PdfDocuments, name)
+        ]
+        chosen = " ".join([chosen, *others])
         before = f"corpus=pdf {chosen} {'' if key == 'page' else f'questions.unit={key} '}"  # settings of dataset=own
         asked = TableQuestions(self.queries, key).read(
             documents, OF_PDF._replace(before=before, from_0=f"{before}questions.first_page=0")

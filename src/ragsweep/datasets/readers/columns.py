@@ -15,7 +15,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.quoting import typed
 from ragsweep.datasets.model.pages import Settings
-from ragsweep.datasets.readers.fields import QUERY_TYPE, Entry, listed, shown_value, whole
+from ragsweep.datasets.readers.fields import QUERY_TYPE, ROW_NUMBERS, Entry, listed, shown_value, whole
 from ragsweep.datasets.readers.judgments import grades_in, key_in, keys_in, whole_grade
 
 ALL_RELEVANT = "none"  # as the column of the grades
@@ -35,6 +35,7 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "_id", "query_id", "qid", "question_id", "*id"),
     "text": ("text", "content", "contents", "body", "page_content", "passage", "context"),
 }  # fmt: skip
+GRADE_LIKE = (*LIKELY["grade"], "*score*", "*grade*", "*relevan*", "*label*", "*rating*", "is_correct")
 SCHEMA = "query, and relevant_docs or references (docs/data_recipes.md has recipes for files of other programs)"
 NUMBERED = re.compile("(.*?)_?[1-9][0-9]?")  # page_2; no year, nor an index from 0
 SEPARATORS = re.compile(r"[\s.-]+")
@@ -107,6 +108,7 @@ class Columns:
         fields: Columns that are fields of the questions although they look like a judgment.
     """
 
+    GROUP: ClassVar[str] = "questions"  # of the settings
     COLUMNS: ClassVar[tuple[str, ...]] = ("relevant", "document", "page", "grade", "id", "answerable")
     OPTIONAL: ClassVar[tuple[str, ...]] = ("id", "answerable")  # their usual names need not be there
 
@@ -175,8 +177,10 @@ class Columns:
     def _grade_in(self, value: object, where: str) -> int:
         """The grade that a value is, or that a word stands for."""
         if not self.grades and isinstance(value, str) and value.strip() and whole(value) is None:
-            found = f"the grade is {shown_value(value)}; expected a whole number, or words by grades={{yes: 1, no: 0}}"
-            raise DatasetError(f"{where}: {found}")
+            words = f"'{self.GROUP}.grades={{yes: 1, no: 0}}'"
+            raise DatasetError(
+                f"{where}: the grade is {shown_value(value)}; expected a whole number, or words by {words}"
+            )
         if not self.grades:
             return whole_grade(value, where)
         words = {str(word).strip().casefold(): grade for word, grade in self.grades.items()}
@@ -199,19 +203,23 @@ class Columns:
         if self.first_page == 1:
             return key
         source, mark, page = key.rpartition("#")
-        if not page.isdecimal():
+        if (number := whole(page)) is None or number < 0:
             raise DatasetError(f"{where}: found the page {page[:80]!r}; expected a number, as first_page is 0")
-        return f"{source}{mark}{int(page) + 1}"
+        return f"{source}{mark}{number + 1}"
 
     def read_as(self, columns: Iterable[str]) -> str:
         """What is read as what: `read as: query=Question, page=Seite; fields: author`."""
         columns = [*dict.fromkeys(columns)]
         names = [f"{what.partition(' ')[0]}={name}" for what, name in self.named.items() if name in columns]
         names += [f"grade={ALL_RELEVANT}"] if self.grade == ALL_RELEVANT else []
-        others = [name for name in columns if name not in self.named.values()]
+        names += [f"first_page={self.first_page}"] if self.first_page == 0 else []
+        objects = {name.partition(".")[0] for name in self.named.values() if "." in name}
+        others = [name for name in columns if name not in (*self.named.values(), *objects)
+                  and not ROW_NUMBERS.fullmatch(name)]  # fmt: skip
         more = f" and {len(others) - FIELDS_SHOWN} more" if len(others) > FIELDS_SHOWN else ""
         fields = f"; fields: {', '.join(others[:FIELDS_SHOWN])}{more}" if others else ""
-        return f"read as: {', '.join(names)}{fields}"
+        rest = f"; not read: the rest of {listed(objects)}" if objects else ""
+        return f"read as: {', '.join(names)}{fields}{rest}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +327,7 @@ class QuestionColumns(Columns):
             return
         others = {name: folded(name) for name in columns if name not in {*self.named.values(), *self.fields}}
         judging = {folded(name) for name in (*self.judging, str(self.grade))}
-        grades = [name for name, plain in others.items() if plain in LIKELY["grade"]]
+        grades = [name for name, plain in others.items() if any(fnmatchcase(plain, like) for like in GRADE_LIKE)]
         further = [name for name, plain in others.items() if (mark := NUMBERED.fullmatch(plain)) and mark[1] in judging]
         if found := grades or further:
             grade = settings.typed({"grade": grades[0]}) if grades and not self.grade else ""

@@ -25,7 +25,7 @@ MOST_IN_A_BATCH = 1000  # rows of Parquet that are in memory at once
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (";", "\t", "|")  # of files that are called .csv
-JSON = (".json", ".jsonl", ".ndjson")
+JSON = (".json", ".jsonl")
 FORMATS = "a JSON, CSV, TSV or Parquet file"
 PART = re.compile(r"-\d{5}-of-(\d{5})(?=\.|$)")  # of a table that the hub has in several files
 

@@ -85,7 +85,8 @@ class TableQuestions(QuestionColumns):
             raise DatasetError(unjudged)  # each of the rows has a judgment in other columns
         faults = Faults(self.path)
         asked = self._asked(rows, columns, documents, faults, settings)
-        return asked._replace(faults=faults, unjudged=unjudged, columns=f"{self.path} {self.read_as(columns)}")
+        read_as = f"{Path(self.path).name} {self.read_as(columns)}"
+        return asked._replace(faults=faults, unjudged=unjudged, columns=read_as)
 
     def _asked(
         self,
