@@ -144,6 +144,17 @@ def test_a_single_file_is_a_corpus(tmp_path, write_pdf):
     assert units(PdfDataset("small", str(file), str(queries)).load()) == ["only.pdf#1"]
 
 
+@pytest.mark.parametrize("header", ["Frage;Seite", "Frage,Seite"])
+def test_settings_to_paste_choose_the_same_documents(tmp_path, write_pdf, header):
+    (tmp_path / "pdf").mkdir()
+    write_pdf(tmp_path / "pdf/a.pdf", ["Iron."])
+    (tmp_path / "q.csv").write_text(f"{header}\nwhat{header[5]}1\n")
+    with pytest.raises(DatasetError) as refused:
+        PdfDataset("small", str(tmp_path / "pdf"), str(tmp_path / "q.csv"), page_numbers="label").load()
+    chosen = [f"corpus.path={tmp_path}/pdf", "questions=table", f"questions.path={tmp_path}/q.csv"]
+    assert " ".join(["corpus=pdf", *chosen, "corpus.page_numbers=label"]) in str(refused.value)
+
+
 def test_a_query_file_may_open_with_a_byte_order_mark(dataset):
     queries = '\ufeff[{"query": " q ", "relevant_docs": ["1"], "query_type": "t"}]'
     assert dataset({"a.pdf": ["one"]}, queries=queries).queries[0].text == "q"

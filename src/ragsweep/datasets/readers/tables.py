@@ -207,7 +207,9 @@ def _header(row: Sequence[str], delimiter: str, where: str, setting: str) -> lis
         raise DatasetError(f"{where}: tells Excel the delimiter; delete this line")
     other = next((mark for mark in OTHER_DELIMITERS if mark != delimiter and mark in names[0]), None)
     if len([*filter(None, names)]) == 1 and other:
-        advice = typed(setting, other.replace("\t", "\\t")) if setting else "save it with commas"
+        before, space, name = setting.rpartition(" ")  # what chooses the questions elsewhere
+        mark = typed(name, other.replace("\t", "\\t"))
+        advice = f"{before}{space}{mark}" if setting else "save it with commas"
         raise DatasetError(f"{where}: has no {delimiter!r} between its columns, but {other!r}; {advice}")
     return names
 

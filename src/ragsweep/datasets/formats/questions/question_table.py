@@ -71,9 +71,8 @@ class TableQuestions(QuestionColumns):
             settings: Those that error messages name.
         """
         delimiter = self.delimiter.replace(r"\t", "\t") if self.delimiter else None
-        entries = read_entries(
-            Path(self.path), "queries", setting=settings.questions, delimiter=("questions.delimiter", delimiter)
-        )
+        separated = (f"{settings.before}questions.delimiter", delimiter)
+        entries = read_entries(Path(self.path), "queries", setting=settings.questions, delimiter=separated)
         rows = [*with_nested(entries, self.named.values())]
         if not rows:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
