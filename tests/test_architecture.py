@@ -39,7 +39,7 @@ BUDGETS = {
     "tasks": 6957,
     "retrieval": 5797,
     "models": 4416,
-    "datasets": 6078,
+    "datasets": 6076,
     "text": 1006,
     "statistics": 2511,
     "config": 1379,

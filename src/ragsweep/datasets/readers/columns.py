@@ -177,10 +177,8 @@ class Columns:
     def _grade_in(self, value: object, where: str) -> int:
         """The grade that a value is, or that a word stands for."""
         if not self.grades and isinstance(value, str) and value.strip() and whole(value) is None:
-            words = f"'{self.GROUP}.grades={{yes: 1, no: 0}}'"
-            raise DatasetError(
-                f"{where}: the grade is {shown_value(value)}; expected a whole number, or words by {words}"
-            )
+            expected = f"a whole number, or words by '{self.GROUP}.grades={{yes: 1, no: 0}}'"
+            raise DatasetError(f"{where}: the grade is {shown_value(value)}; expected {expected}")
         if not self.grades:
             return whole_grade(value, where)
         words = {str(word).strip().casefold(): grade for word, grade in self.grades.items()}
