@@ -334,6 +334,8 @@ def _type(hint: Any) -> str:
 def _default(value: Any) -> str:
     if value == "???":
         return "required"
+    if repr(value) == "<factory>":  # how a signature has the empty mapping of a dataclass
+        value = {}
     if isinstance(value, str):
         group = value[2:-1] if value.startswith("${") else ""
         return f"[`{value}`]({_page(group)})" if group in _groups() else f"`{value}`" if value else "`''`"

@@ -174,11 +174,16 @@ class Application:
         return self.home / "artifacts" / run.info.run_id / "artifacts"
 
 
+def said(stderr: str) -> list[str]:
+    """The lines on standard error, but for what every run says of its dataset."""
+    return [line for line in stderr.splitlines() if " read as: " not in line and "pages without text" not in line]
+
+
 def assert_refused(process: subprocess.CompletedProcess[str], application: Application, expected: str) -> None:
     """One line that says it, exit status 2, no traceback, and nothing recorded."""
     assert process.returncode == 2, process.stderr
     assert process.stdout == ""
-    [line] = process.stderr.splitlines()
+    [line] = said(process.stderr)
     assert expected in line
     assert application.runs() == []
     assert not (application.home / "outputs").exists()

@@ -8,8 +8,10 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -318,12 +320,13 @@ def finished_sweep(
 
 @pytest.fixture
 def copied_sweep(finished_sweep: Application, tmp_path: Path) -> Application:
-    """A copy of it that a test may change; the artifacts follow."""
-    import ragsweep
-
+    """A copy of it that a test may change."""
     copy = Application(tmp_path / "copy", finished_sweep.cache)
     shutil.copytree(finished_sweep.home, copy.home)
-    ragsweep.runs(uri=copy.uri)
+    with closing(sqlite3.connect(copy.home / "mlflow.db")) as database, database:  # MLflow keeps absolute places
+        for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
+            places = [finished_sweep.home.as_uri(), copy.home.as_uri()]
+            database.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", places)
     return copy
 
 

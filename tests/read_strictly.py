@@ -1,6 +1,6 @@
 """Questions as a dataset reads them, where one that cannot be used refuses them all."""
 
-from ragsweep.datasets import Asked, Document, Questions
+from ragsweep.datasets import Asked, Document, Questions, TableQuestions
 
 
 def read_strictly(questions: Questions, documents: tuple[Document, ...]) -> Asked:
@@ -9,3 +9,8 @@ def read_strictly(questions: Questions, documents: tuple[Document, ...]) -> Aske
     if found.faults is not None:
         found.faults.left_out("refuse", len(found.queries))
     return found
+
+
+def span_questions(path: str, similarity: float | None = None, document: str | None = "corpus_id") -> TableQuestions:
+    """A table of spans, as `questions=spans` reads it."""
+    return TableQuestions(path, similarity=similarity, query="question", document=document, relevant=None)

@@ -101,7 +101,7 @@ def cases(copies: int = 1) -> list[dict[str, object]]:
             "difficulty": difficulty,
             "condition": specialty,
             "option_conditions": dict(zip("ABC", (option.lstrip("*") for option in options), strict=True)),
-            "relevant_docs": [{"page": page, "reason": "it says so"}],
+            "relevant_docs": [page],
         }
         for number, (question, options, page, specialty, difficulty) in enumerate(CASES * copies, start=1)
     ]

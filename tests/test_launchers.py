@@ -8,7 +8,7 @@ import time
 import pandas as pd
 import psutil
 import pytest
-from application import Application
+from application import Application, said
 from held import ENVIRONMENT, held_by
 
 pytestmark = pytest.mark.release
@@ -74,10 +74,8 @@ def test_a_launcher_changes_nothing_of_the_results(launched, one_after_the_other
 
 def test_a_launcher_says_nothing_of_its_own(launched):
     _, process = launched
-    said = {
-        line for line in process.stderr.splitlines() if not line.endswith((" left", " so far"))
-    }  # of a slow machine
-    assert said == {"pages without text, never retrieved: 1 (fever.pdf#3)"}
+    lines = said(process.stderr)
+    assert [line for line in lines if not line.endswith((" left", " so far"))] == []  # of a slow machine
 
 
 def test_a_folder_may_be_called_anything(launched):

@@ -104,7 +104,6 @@ def _corpus(walk: Walk, overrides: Sequence[str]) -> tuple[Corpus, str]:
     if walk.config.get("corpus") is not None:
         chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
         return walk.build("corpus"), shlex.join(chosen)
-    from ragsweep.datasets.formats.beir import BeirCorpus
     from ragsweep.datasets.model.dataset_capabilities import HasCorpus
     from ragsweep.store.code import kind_of
 
@@ -115,10 +114,8 @@ def _corpus(walk: Walk, overrides: Sequence[str]) -> tuple[Corpus, str]:
         raise DatasetError(f"corpus: nothing is chosen; {example}")
     settings = _settings_of(corpus)
     if settings is None:
-        several = isinstance(corpus, BeirCorpus)
-        found = "are in several files" if several else f"are read by {kind_of(corpus)}"
-        advice = "join them to one and choose it with corpus=beir corpus.path=FILE" if several else example
-        raise DatasetError(f"corpus: the dataset's documents {found}, which no option of corpus reads; {advice}")
+        found = f"are read by {kind_of(corpus)}, which no option of corpus reads"
+        raise DatasetError(f"corpus: the dataset's documents {found}; {example}")
     return corpus, settings
 
 

@@ -128,7 +128,7 @@ class LanguageModelGenerator:
         return Draft(question, (sentence,), flaw, said.tokens_in, said.tokens_out)
 
 
-def _fields() -> type[BaseModel]:
+def _fields(request: Request) -> type[BaseModel]:
     from ragsweep_generate.draft_fields import QuestionFields
 
     return QuestionFields

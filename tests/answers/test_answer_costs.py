@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder
 
+from ragsweep.core.hardware import machine
 from ragsweep.datasets.model.cases import Option
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Evidence, EvidenceAnswerer, Question
@@ -68,8 +69,8 @@ def test_the_times_of_answers_by_evidence_add_up_to_the_time_of_all():
     asked = [
         Question(f"case-{number}", "", f"What is done in case {number}?", options, evidence) for number in range(9)
     ]
-    began, started = time.time(), time.perf_counter()
+    started = time.perf_counter()
     answers = EvidenceAnswerer(LetterEncoder(), NO_STORE).answer(asked)
     elapsed = 1000 * (time.perf_counter() - started)
     assert 0 < sum(each.time_ms for each in answers) <= elapsed
-    assert {began <= each.taken.first <= each.taken.last for each in answers} == {True}
+    assert {each.machines for each in answers} == {(machine(),)}

@@ -79,7 +79,7 @@ def test_medmcqa_counted_from_0_is_not_read_as_counted_from_1(load):
 
 def test_the_test_split_of_medmcqa_has_no_answers(load):
     unanswered = {name: value for name, value in MEDMCQA.items() if name != "cop"}
-    with pytest.raises(DatasetError, match=r"line 1: the field 'cop' is missing; found"):
+    with pytest.raises(DatasetError, match=r"line 1: has no column 'cop'; found"):
         load("medmcqa", [unanswered])
     with pytest.raises(DatasetError, match=r"line 1: the answer -1 is not a position from 0 to 3"):
         load("medmcqa", [{**MEDMCQA, "cop": -1}], answer_is="position_from_0")

@@ -84,7 +84,7 @@ def test_a_single_answer_beside_its_options_is_left_out_where_the_others_show_ho
 def test_cases_without_ids_keep_their_numbers(tmp_path):
     rows = [case(number, same=number == 2) for number in range(1, 4)]
     (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    columns = CaseColumns(options=["opa", "opb"], answer="cop", answer_is="position_from_1")
+    columns = CaseColumns(options=["opa", "opb"], answer="cop", answer_is="position_from_1", id=None)
     collection = CasesDataset("medqa", str(tmp_path / "dev.jsonl"), columns, on_error="skip").load()
     assert [query.query_id for query in collection.queries] == ["1", "3"]
 

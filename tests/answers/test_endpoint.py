@@ -161,6 +161,7 @@ def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
     assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
     schema = form["json_schema"]["schema"]
     assert sorted(schema["required"]) == sorted(schema["properties"]) == ["answer", "cited", "confidence", "steps"]
+    assert schema["properties"]["answer"]["enum"] == ["A", "B"]  # the letters of this question
     assert schema["additionalProperties"] is False
     assert server.key == KEY
 
@@ -282,7 +283,7 @@ def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answer
     ids=["refused", "cut off", "empty"],
 )
 def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answerer, second):
-    server.reply = lambda prompt, times: second if "JSON that was asked" in prompt else completion("The answer is B.")
+    server.reply = lambda prompt, times: second if "JSON that was asked" in prompt else completion("Answer: B")
     [found] = with_settings(answerer, reasoning=DirectReasoning()).answer(questions(1))
     assert (found.letter, found.causes, found.tokens_in) == ("B", (), 2 * TOKENS_IN)
     assert len(server.requests) == len(found.exchanges) == 2

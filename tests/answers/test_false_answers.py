@@ -21,7 +21,7 @@ from ragsweep.sweeps.threshold_promise import threshold_promise
 from ragsweep.tasks.repeating import joined
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer
-from ragsweep_answers.answering.answer_parsing import read_letter
+from ragsweep_answers.answering.answer_forms import read_letter
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask

@@ -10,8 +10,8 @@ from ragsweep.models.language.endpoint_model import EndpointModel
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.reasoning_marks import split
 from ragsweep_answers.answering.answer_fields import AnswerFields
+from ragsweep_answers.answering.answer_forms import spoken
 from ragsweep_answers.answering.json_answer import read_json_answer
-from ragsweep_answers.answering.raw_text import spoken
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -78,7 +78,7 @@ def test_the_conclusion_which_gives_the_answer_is_not_in_the_documents(load):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"ori_pqal\.json, line 1: not JSON .*; expected a JSON object of cases"),
+        ("{", r"ori_pqal\.json, line 1: not JSON .*; expected a JSON file of cases"),
         ([], r"ori_pqal\.json: found an empty list, expected an object of questions by PubMed id"),
         ({"7": 3}, r"ori_pqal\.json, '7': expected an object, found 3"),
         ({" ": ORIGINAL}, r"ori_pqal\.json, ' ': the field 'id' is blank"),

@@ -182,20 +182,36 @@ def test_json_without_a_text_as_its_answer_is_no_answer(answer):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "letter"),
     [
-        '{"answer": {"letter": "B"}}',
-        '{"response": {"answer": "B"}}',
-        '{"type": "object", "properties": {"steps": [], "answer": "B"}}',
-        '{"answer": "B", "steps": ["So the answer is A."],}',
-        '{"answer": "B", "steps": ["First.\nSo the answer is A."]}',
-        "{'answer': 'B', 'steps': ['So the answer is A.']}",
-        '{"answer": "B"}\n\nThis is my answer.',
+        ('{"answer": "B", "steps": ["So the answer is A."],}', "B"),
+        ('{"answer": "B", "steps": ["First.\nSo the answer is A."]}', "B"),
+        ('{"answer": "B) Referral"}', "B"),
+        ('{"answer": {"letter": "B"}}', None),
+        ('{"response": {"answer": "B"}}', None),
+        ("{'answer': 'B'}", None),
     ],
 )
-def test_an_object_that_is_not_quite_what_was_asked_for_gives_its_answer(text):
-    for structured in (True, False):
-        assert ChainOfThought().answer(QUESTION, TellingModel(lambda prompt: text, structured=structured)).letter == "B"
+def test_the_answer_in_json_is_the_field_that_was_asked_for(text, letter):
+    assert ChainOfThought().answer(QUESTION, TellingModel(lambda prompt: text, structured=True)).letter == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter", "confidence"),
+    [
+        ("Iron.\nAnswer: B\nConfidence: 70%", "B", 0.7),
+        ("**Answer: B) Referral**\n\n**Confidence: 70%**\n", "B", 0.7),
+        ("Answer: Referral", "B", None),
+        ("Answer: B\nConfidence: 0.7", "B", None),  # it was asked for in percent
+        ("Answer: B\nThis is sure.", None, None),
+        ("The answer is B.", None, None),
+        ("B", None, None),
+        ("Answer: A or B", None, None),
+    ],
+)
+def test_of_a_text_exactly_the_lines_at_its_end_are_read(text, letter, confidence):
+    given = ChainOfThought().answer(QUESTION, TellingModel(lambda prompt: text))
+    assert (given.letter, given.confidence, given.unread) == (letter, confidence, "" if letter else text)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.datasets.readers import entry_files
+from ragsweep.datasets.readers import tables
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
@@ -95,16 +95,47 @@ def test_ids_are_the_same_in_any_normal_form(file, forms):
         (" b ", "B"),
         ("Typhoid fever", "B"),
         ("typhoid fever.", "B"),
-        ("The answer is (B).", "B"),
+        ("(B) Typhoid fever", "B"),
         (None, None),
         ("", None),
+        ("The answer is (B).", None),
         ("I cannot tell", None),
         ("A or B", None),
         ("?", None),
     ],
 )
-def test_an_answer_is_a_letter_or_a_text_that_is_read(first, answer, letter):
-    assert first(answer=answer).letter == letter
+def test_an_answer_is_a_letter_or_the_text_of_an_option(first, answer, letter):
+    given = first({"max_unread": 1}, answer=answer)
+    assert (given.letter, given.unread) == (letter, "" if letter else answer or "")
+
+
+def responses(file, read, unread, **settings):
+    texts = ["Fever.\nAnswer: B"] * read + ["Final: B"] * unread
+    rows = [{"id": each.question_id, "response": text} for each, text in zip(MANY, texts, strict=False)]
+    return RecordedAnswerer(file(rows), **settings).answer(MANY[: len(rows)])
+
+
+def test_a_file_with_too_many_texts_without_an_answer_is_refused_with_what_reads_them(file):
+    assert [each.letter for each in responses(file, 4, 1)] == [*"BBBB", None]
+    with pytest.raises(
+        DatasetError, match=r"3 of 7 answers .*'Final: B'.*\"answerer\.pattern='Final: .*max_unread=0\.43"
+    ):
+        responses(file, 4, 3)
+    assert [each.unread for each in responses(file, 4, 3, max_unread=0.43)][-1] == "Final: B"
+    assert [each.letter for each in responses(file, 1, 4, pattern="(?:Final|Answer): ([A-E])")] == [*"BBBBB"]
+
+
+@pytest.mark.parametrize("pattern", ["Final", "(Final): ([A-E])", "Final: ([A-E]", ""])
+def test_a_pattern_has_one_group(file, pattern):
+    with pytest.raises(ConfigError, match=r"answerer\.pattern: "):
+        settings_of(file(ROWS), pattern=pattern)
+
+
+@pytest.mark.usefixtures("long_work")
+def test_a_pattern_that_takes_too_long_is_refused(file):
+    path = file([{"id": each.question_id, "response": "x" * 5000} for each in MANY])
+    with pytest.raises(ConfigError, match=r"answerer\.pattern: takes more than 1 s"):
+        RecordedAnswerer(path, pattern="(?:x+x+)+y([A-D])").answer(MANY)
 
 
 @pytest.mark.parametrize("answer", ["E.", "(e)", "E)", "e"])
@@ -129,9 +160,30 @@ def test_a_letter_that_is_also_the_text_of_another_option_is_refused(file, answe
 
 
 def test_a_response_is_read_where_there_is_no_answer(first):
-    given = first(response="Fever. The answer is B. Confidence: 80%")
-    assert given == Answer("B", 0.8, reasoning="Fever. The answer is B. Confidence: 80%")
+    given = first(response="Fever.\nAnswer: B\nConfidence: 80%")
+    assert given == Answer("B", 0.8, reasoning="Fever.\nAnswer: B\nConfidence: 80%")
     assert first(response="The answer is B.", answer=None).letter is None
+
+
+@pytest.mark.parametrize(
+    ("line", "scale", "confidence"),
+    [
+        ("Confidence: 85%", "unit", 0.85),
+        ("**Confidence:** 0.85", "unit", 0.85),
+        ("Confidence: .9", "unit", 0.9),
+        ("Confidence: 85", "percent", 0.85),
+        ("Confidence: 8.5", "ten", 0.85),
+        ("Confidence: 85", "unit", None),  # no scale is guessed
+        ("Confidence: high", "unit", None),
+        ("Confidence: 8/10", "unit", None),
+        ("Confidence: -0.5", "unit", None),
+        ("Confidence: 80-90%", "unit", None),
+        ("I am 85% sure", "unit", None),
+        ("95% confidence interval: 0.2", "unit", None),
+    ],
+)
+def test_a_confidence_is_a_number_in_its_line_on_the_scale_that_is_set(first, line, scale, confidence):
+    assert first({"confidence_scale": scale}, response=f"Answer: B\n{line}").confidence == confidence
 
 
 def test_the_first_of_the_most_probable_options_is_the_answer_where_nothing_else_is(first):
@@ -246,8 +298,8 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("options", ["Typhoid fever", "Malaria", "Dengue"], '["Typhoid fever", "Malaria", "Dengue"]',
      "the options of case 'q1' in the order of the dataset ('Malaria', 'Typhoid fever', 'Dengue'), "
      "as a letter would mean another one"),
-    ("evidence", "a#1", '"a#1"', "a list of units"),
-    ("evidence", [1], "[1]", "a list of units such as manual.pdf#34"),
+    ("evidence", 1.5, "1.5", "a list of pages"),
+    ("evidence", [1.5], "[1.5]", 'a list of pages such as "manual.pdf#34"'),
     ("time_ms", -1, "-1", "a number of at least 0"),
     ("time_ms", float("inf"), "Infinity", "a number of at least 0"),
     ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
@@ -279,8 +331,8 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "answerer.missing=no_answer"),
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
         ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),
-        ("{", "a.jsonl", "{path}, line 1: not JSON (Expecting property name enclosed in double quotes, column 2); "
-         "expected an object on each line, or a list"),
+        ("{", "a.jsonl", "{path}: is one object over several lines; expected a list of objects, or an object on each "
+         "line (docs/data_recipes.md has recipes for the JSON of other programs)"),
         ("3\n", "a.jsonl", "{path}, line 1: expected an object, found 3"),
         ("[3]\n", "a.jsonl", "{path}, entry 1: expected an object, found 3"),
         ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
@@ -289,11 +341,11 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
         ('{"answer": "B"}\n', "a.jsonl", "{path}, line 1: the field 'id' is missing; found 'answer'"),
         ("answer\nB\n", "a.csv", "{path}, line 2: the field 'id' is missing; found 'answer'"),
         ("id,answer\nq1,B,C\n", "a.csv", "{path}, line 2: found 3 cells, expected 2 as in the first line; put a "
-         "text that contains a comma into double quotes"),
+         "text that contains ',' into double quotes"),
         ('id,answer\nq1,"\nB\n"\n9,A\n', "a.csv", "{path}, line 5: the dataset has no case '9'; its cases "
          "are 'q1', '2'"),
         ("id,id\nq1,B\n", "a.csv", "{path}, line 1: several columns have the name 'id'"),
-        ('id,answer\nq1,"B"x\n', "a.csv", "{path}, line 2: not CSV (',' expected after '\"')"),
+        ('id,answer\nq1,"B"x\n', "a.csv", "{path}, line 2: not CSV (',' expected after '\"'); expected CSV in UTF-8"),
         ("id,answer,confidence\nq1,B,high\n2,A,\n", "a.csv", "{path}, line 2: the field 'confidence' is \"high\"; "
          "expected " + SCALE),
         ("id,answer,time_ms\nq1,B,1_000\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"1_000\"; expected "
@@ -326,13 +378,14 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
     ],
 )
 def test_a_small_file_that_unzips_to_a_very_large_one_is_refused(file, monkeypatch, limit, name, message):
-    monkeypatch.setattr(entry_files, *limit)
+    monkeypatch.setattr(tables, *limit)
     with pytest.raises(DatasetError, match=message):
         RecordedAnswerer(file("\n" + " " * 1_100_000 + "\n", name)).answer(QUESTIONS)
 
 
 def test_a_cell_may_be_as_long_as_what_a_model_writes(answers):
-    assert len(answers(f"id,response\nq1,{'x' * 200_000}\n2,A\n", "answers.csv")[0].reasoning) == 200_000
+    content = f"id,response\nq1,{'x' * 200_000}\n2,A\n"
+    assert len(answers(content, "answers.csv", max_unread=1)[0].reasoning) == 200_000
 
 
 @pytest.mark.parametrize("name", ["nosuch.jsonl", "nosuch/answers.csv"])
@@ -355,7 +408,7 @@ MANY = [question(str(number), "Malaria", "Typhoid fever", "Dengue") for number i
 
 
 def test_a_bad_field_of_a_few_rows_costs_nothing_else_and_is_named(file):
-    bad = [{"confidence": 85}, {"answer": "E"}, {"evidence": [1]}, {"time_ms": -1}, {"reasoning": ["x"]}]
+    bad = [{"confidence": 85}, {"answer": "E"}, {"evidence": [1.5]}, {"time_ms": -1}, {"reasoning": ["x"]}]
     usual = {"answer": "B", "confidence": 0.75, "evidence": ["a#1"], "time_ms": 1, "reasoning": "So."}
     rows = [{"id": each.question_id, **usual, **(bad[n] if n < len(bad) else {})} for n, each in enumerate(MANY)]
     found = RecordedAnswerer(file(rows)).answer(MANY)
@@ -372,14 +425,19 @@ def of_confidences(file, values, **settings):
     return [each.confidence for each in found]
 
 
-@pytest.mark.parametrize("name", ["id", "ID", "Question ID", "case_id"])
-def test_columns_of_answers_are_known_in_other_spellings(file, name):
-    rows = [{name: each.question_id, "Answer": "B", "CONFIDENCE": 0.5} for each in MANY]
-    assert {(each.letter, each.confidence) for each in RecordedAnswerer(file(rows)).answer(MANY)} == {("B", 0.5)}
+@pytest.mark.parametrize("name", ["ID", "Question ID", "case_id"])
+def test_columns_of_answers_have_their_exact_names(file, name):
+    with pytest.raises(DatasetError, match=f"the field 'id' is missing; found '{name}', 'answer'"):
+        RecordedAnswerer(file([{name: each.question_id, "answer": "B"} for each in MANY])).answer(MANY)
+
+
+def test_a_page_may_be_a_number_and_pages_a_text(first):
+    assert first(answer="B", evidence=[6, "a#1"], cited="6; a#1").retrieved == ("6", "a#1")
+    assert first(answer="B", evidence=[6, "a#1"], cited="6; a#1").cited == ("6", "a#1")
 
 
 def test_a_confidence_as_a_text_is_read(file):
-    assert of_confidences(file, ["0.7", "70%", 0.7, None, "7/10", "1/5"]) == [0.7, 0.7, 0.7, None, 0.7, None]
+    assert of_confidences(file, ["0.7", "70%", 0.7, None, "7/10"]) == [0.7, 0.7, 0.7, None, None]
 
 
 SCALES = {
@@ -437,7 +495,7 @@ def test_each_list_of_questions_gets_its_own_answers(file):
         ({"response": "The answer is B."}, False),
         ({"answer": "B", "confidence": 0.5}, True),
         ({"probabilities": [1, 0, 0]}, True),
-        ({"response": "The answer is B. Confidence: 80%"}, True),
+        ({"response": "Answer: B\nConfidence: 80%"}, True),
     ],
 )
 def test_it_says_whether_there_are_confidences(file, fields, expected):
@@ -459,7 +517,9 @@ def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_fo
     assert settings_of(here) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
 
 
-@pytest.mark.parametrize("setting", [{"confidence_scale": "percent"}, {"missing": "no_answer"}])
+@pytest.mark.parametrize(
+    "setting", [{"confidence_scale": "percent"}, {"missing": "no_answer"}, {"pattern": "Final: ([A-E])"}]
+)
 def test_a_run_depends_on_each_setting(file, setting):
     path = file(ROWS)
     assert settings_of(path) != settings_of(path, **setting)

@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from read_strictly import span_questions
 
 from ragsweep.datasets import Dataset, PdfDataset, Qrels, RecursiveChunker
 from ragsweep.models.encoders.model_files import MINILM
@@ -218,12 +219,12 @@ def test_the_manual_raises_no_alarm(manual_in_passages, manual_pages):
 @pytest.mark.soak
 @pytest.mark.real_data
 def test_real_data_raises_only_alarms_that_are_true(filings, real_data):
-    from ragsweep.datasets import OwnDataset, SpanQuestions, TextCorpus
+    from ragsweep.datasets import OwnDataset, TextCorpus
 
     # Two pages of the filings are blank, and their cover pages and tables of contents repeat each other.
     assert alarms(filings.items) == {"pages_without_text", "duplicate_passages"}
     chroma = real_data / "chunking_evaluation"
-    spans = OwnDataset("own", TextCorpus(str(chroma / "corpora")), SpanQuestions(str(chroma / "questions_df.csv")))
+    spans = OwnDataset("own", TextCorpus(str(chroma / "corpora")), span_questions(str(chroma / "questions_df.csv")))
     assert alarms(Dataset.from_collection(spans.load(), RecursiveChunker(500, 50))) == set()
 
 

@@ -129,23 +129,13 @@ def test_lines_that_are_no_text_or_too_large_are_malformed(tmp_path, name, conte
         list(read_lines(tmp_path / name, 0.001))
 
 
-def test_a_fault_in_utf_16_is_in_the_line_that_people_count(tmp_path):
-    """The letters of some lines have the bytes of a line end, and many lines are decoded at once."""
-    lines = ["\u0a0a", "\u010a" * 3, "half of a character: \ud800", "\u0a0a", "end"]
-    (tmp_path / "file").write_bytes("\n".join(lines).encode("utf-16", "surrogatepass"))
-    with pytest.raises(MalformedError, match=r"not UTF-16 \(line 3\)"):
-        read_text(tmp_path / "file", 1, utf_16=True)
-    with pytest.raises(MalformedError, match=r"not UTF-16 \(line 3\)"):
-        list(read_lines(tmp_path / "file", 1))
-
-
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"\xfe\xff\x00K", "KEY=1".encode("utf-16")])
-def test_utf_16_is_read_only_where_it_is_expected(tmp_path, content):
-    """Spreadsheets write tables in it; nobody writes keys and records in it."""
+def test_utf_16_is_malformed(tmp_path, content):
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(MalformedError, match=r"not UTF-8 \(line 1\)"):
         read_text(tmp_path / "file", 1)
-    assert read_text(tmp_path / "file", 1, utf_16=True) == content.decode("utf-16")
+    with pytest.raises(MalformedError, match=r"not UTF-8 \(line 1\)"):
+        list(read_lines(tmp_path / "file", 1))
 
 
 def test_a_folder_is_malformed(tmp_path):

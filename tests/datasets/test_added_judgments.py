@@ -4,9 +4,10 @@ import json
 from dataclasses import replace
 
 import pytest
+from read_strictly import span_questions
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import BeirDataset, Document, Judgment, OwnDataset, PdfDataset, SpanQuestions, TableQuestions
+from ragsweep.datasets import BeirDataset, Document, Judgment, OwnDataset, PdfDataset, TableQuestions
 
 TWO = (
     Document.from_pages("m", [("1", "m#1", "Iron."), ("2", "m#2", "Birth."), ("3", "m#3", "Worms.")]),
@@ -83,6 +84,6 @@ def test_judgments_of_what_is_not_there_are_refused(own, qrels):
 def test_spans_take_no_judgments_of_pages(tmp_path, qrels):
     rows = [{"question": "Who?", "references": [{"content": "Iron."}], "corpus_id": "m"}]
     (tmp_path / "q.json").write_text(json.dumps(rows))
-    dataset = OwnDataset("mine", AsIs(TWO), SpanQuestions(str(tmp_path / "q.json")), qrels=qrels("1\tm#1\t1"))
+    dataset = OwnDataset("mine", AsIs(TWO), span_questions(str(tmp_path / "q.json")), qrels=qrels("1\tm#1\t1"))
     with pytest.raises(DatasetError, match=r"dataset\.qrels: mine judges spans of text"):
         dataset.load()

@@ -59,17 +59,12 @@ def test_a_table_is_read_in_each_format(tmp_path, name):
 def test_a_part_of_a_table_is_said_to_be_one(tmp_path, capsys, name, is_part):
     """As the Hugging Face hub names the files of a table."""
     TableCorpus(table(tmp_path / name, ROWS)).read()
-    assert ("one of 3 files of a table, and the others are not read" in capsys.readouterr().err) is is_part
+    assert ("one of 3 files of a table" in capsys.readouterr().err) is is_part
 
 
 def test_the_columns_of_a_table_have_any_name_and_ids_may_be_numbers(tmp_path):
     path = table(tmp_path / "docs.parquet", [{"key": 7, "body": "tablets", "head": "Iron"}])
     assert texts(TableCorpus(path, id="key", text="body", title="head")) == {"7": "Iron tablets"}
-
-
-def test_columns_of_documents_are_known_in_other_spellings(tmp_path):
-    path = table(tmp_path / "docs.csv", [{"Doc ID": "7", "TEXT": "tablets", "Title": "Iron"}])
-    assert texts(TableCorpus(path, id="doc_id", title="title")) == {"7": "Iron tablets"}
 
 
 def test_each_row_may_be_a_page(tmp_path):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from conversions import METRICS
+from read_strictly import span_questions
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import (
@@ -13,7 +14,6 @@ from ragsweep.datasets import (
     Document,
     OwnDataset,
     PageChunker,
-    SpanQuestions,
     TableQuestions,
 )
 from ragsweep.retrieval import SparseRetriever
@@ -37,7 +37,7 @@ def table(tmp_path):
 
 def spans(tmp_path):
     rows = [{"question": "q", "corpus_id": name, "references": ["Iron"]} for name in ("m", "n")]
-    return SpanQuestions(written(tmp_path, "s.json", json.dumps(rows)))
+    return span_questions(written(tmp_path, "s.json", json.dumps(rows)))
 
 
 @pytest.mark.parametrize(("questions", "left", "out"), [(table, 1, 3), (spans, 1, 1)])

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import write_table
-from read_strictly import read_strictly
+from read_strictly import read_strictly, span_questions
 from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep.core.errors import DatasetError
@@ -24,7 +24,6 @@ from ragsweep.datasets import (
     IrDatasetsDataset,
     PageChunker,
     PdfDocuments,
-    SpanQuestions,
     TableCorpus,
     TableQuestions,
     TextCorpus,
@@ -129,9 +128,14 @@ BINARY = [  # reader, file, content, what is said
         TableCorpus,
         "a.parquet",
         with_column(2**62, pyarrow.timestamp("us")),
-        "row 2: the field 'z' has an invalid value of type timestamp[us]",
+        "rows 1 to 2: the field 'z' has an invalid value of type timestamp[us]",
     ),
-    (TableCorpus, "a.parquet", with_column(2**30, pyarrow.date32()), "row 2: the field 'z' has an invalid value of"),
+    (
+        TableCorpus,
+        "a.parquet",
+        with_column(2**30, pyarrow.date32()),
+        "rows 1 to 2: the field 'z' has an invalid value of",
+    ),
     (TableCorpus, "a.parquet", with_column(2**62, pyarrow.duration("s")), "invalid value of type duration[s]"),
     (TableCorpus, "a.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
     (TableCorpus, "a.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
@@ -238,7 +242,7 @@ LOADERS = {
     "table": lambda path: TableCorpus(path, title="title", page="page").read(),
     "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
     "documents": lambda path: read_strictly(TableQuestions(path, "document", id="id"), DOCUMENTS),
-    "spans": lambda path: read_strictly(SpanQuestions(path), DOCUMENTS),
+    "spans": lambda path: read_strictly(span_questions(path), DOCUMENTS),
 }
 
 
@@ -254,7 +258,7 @@ def test_values_that_json_lacks_are_refused(tmp_path, field, value):
     else:
         row[field] = value
     write_table(pyarrow.Table.from_pylist([row]), tmp_path / "a.parquet")
-    reader = TableQuestions if field == "relevant_docs" else SpanQuestions
+    reader = TableQuestions if field == "relevant_docs" else span_questions
     with pytest.raises(DatasetError, match=rf"a\.parquet, row 1: .*({field}|reference)") as refused:
         read_strictly(reader(str(tmp_path / "a.parquet")), DOCUMENTS)
     assert len(str(refused.value).splitlines()) == 1
@@ -306,7 +310,7 @@ REFUSED = [  # files, settings, what is said
         {"c.jsonl": '{"id": "a", "text": "x"}\n', "q.csv": "query\nq\n", "r": "1 0 a nan\n"},
         "corpus=table corpus.path={}/c.jsonl questions=table questions.path={}/q.csv questions.unit=document"
         " dataset.qrels={}/r",
-        "r, line 1: the grade is 'nan'; expected a whole number",
+        'r, line 1: the grade is "nan"; expected a whole number',
     ),
     (
         {

@@ -6,7 +6,7 @@ from unicodedata import normalize
 
 import pytest
 import small
-from read_strictly import read_strictly
+from read_strictly import read_strictly, span_questions
 
 import ragsweep
 from ragsweep.core.errors import DatasetError
@@ -21,7 +21,6 @@ from ragsweep.datasets import (
     PdfDataset,
     Query,
     Reference,
-    SpanQuestions,
     TableQuestions,
 )
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
@@ -129,7 +128,7 @@ def test_quotes_have_offsets_that_are_true_in_the_document(tmp_path, ours, their
         quote |= {"start_index": start, "end_index": start + len(normalize(form, "beträgt fünf"))}
     row = {"question": "?", "corpus_id": normalize(theirs, NAME.removesuffix(".pdf")), "references": [quote]}
     (tmp_path / "q.json").write_text(json.dumps([row]))
-    [reference] = read_strictly(SpanQuestions(str(tmp_path / "q.json")), (document(ours, text),)).references
+    [reference] = read_strictly(span_questions(str(tmp_path / "q.json")), (document(ours, text),)).references
     assert text[reference.start : reference.end] == normalize(ours, "beträgt fünf")
 
 
@@ -138,7 +137,7 @@ def test_a_quote_beside_its_offsets_is_still_refused(tmp_path):
     row = {"question": "?", "corpus_id": NAME, "references": [quote]}
     (tmp_path / "q.json").write_text(json.dumps([row]))
     with pytest.raises(DatasetError, match="characters 5 to 11"):
-        read_strictly(SpanQuestions(str(tmp_path / "q.json")), (document("NFD"),))
+        read_strictly(span_questions(str(tmp_path / "q.json")), (document("NFD"),))
 
 
 @forms

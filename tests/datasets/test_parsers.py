@@ -13,6 +13,7 @@ import docx
 import pytest
 from application import PROJECT
 from rapidfuzz.fuzz import ratio
+from read_strictly import span_questions
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import (
@@ -22,7 +23,6 @@ from ragsweep.datasets import (
     PdfDataset,
     PdfDocuments,
     RecursiveChunker,
-    SpanQuestions,
     TextCorpus,
 )
 from ragsweep.datasets.formats.pdf_headings import PageHeading, placed
@@ -271,7 +271,7 @@ def spans(columns, tmp_path):
     (tmp_path / "spans.json").write_text(json.dumps(rows))
 
     def load(parser, similarity=0.9):
-        questions = SpanQuestions(str(tmp_path / "spans.json"), similarity)
+        questions = span_questions(str(tmp_path / "spans.json"), similarity)
         return OwnDataset("columns", PdfDocuments(str(columns), parser=parser), questions).load()
 
     return load
@@ -306,7 +306,7 @@ def test_parsers_of_the_same_files_and_questions_have_one_source(spans, columns)
 def test_references_that_hold_for_one_text_alone_have_no_source(columns, tmp_path):
     rows = [{"question": "q", "corpus_id": "columns.pdf", "references": [LEFT[0]]}]
     (tmp_path / "one.json").write_text(json.dumps(rows))
-    dataset = OwnDataset("columns", PdfDocuments(str(columns)), SpanQuestions(str(tmp_path / "one.json")))
+    dataset = OwnDataset("columns", PdfDocuments(str(columns)), span_questions(str(tmp_path / "one.json")))
     assert dataset.load().reading is None
 
 
@@ -315,9 +315,9 @@ def test_a_reference_with_offsets_of_another_text_names_the_setting_that_finds_i
     rows = [{"question": "q", "corpus_id": "columns.pdf", "references": [span]}]
     (tmp_path / "one.json").write_text(json.dumps(rows))
     with pytest.raises(DatasetError, match=r"questions\.similarity=0\.9"):
-        OwnDataset("columns", PdfDocuments(str(columns)), SpanQuestions(str(tmp_path / "one.json"))).load()
+        OwnDataset("columns", PdfDocuments(str(columns)), span_questions(str(tmp_path / "one.json"))).load()
     [found] = (
-        OwnDataset("c", PdfDocuments(str(columns)), SpanQuestions(str(tmp_path / "one.json"), 0.9)).load().references
+        OwnDataset("c", PdfDocuments(str(columns)), span_questions(str(tmp_path / "one.json"), 0.9)).load().references
     )
     assert PdfDocuments(str(columns)).read()[0].text[found.start : found.end] == RIGHT[0]
 
@@ -328,7 +328,7 @@ def twice(tmp_path, content):
     (tmp_path / "a.txt").write_text(text)
     rows = [{"question": "q", "corpus_id": "a.txt", "references": [content]}]
     (tmp_path / "one.json").write_text(json.dumps(rows))
-    return OwnDataset("a", TextCorpus(str(tmp_path / "a.txt")), SpanQuestions(str(tmp_path / "one.json"), 0.9))
+    return OwnDataset("a", TextCorpus(str(tmp_path / "a.txt")), span_questions(str(tmp_path / "one.json"), 0.9))
 
 
 def test_a_reference_that_stands_twice_by_its_letters_is_compared_by_the_words_of_the_text(tmp_path):

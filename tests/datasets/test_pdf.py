@@ -34,7 +34,7 @@ def dataset(tmp_path, write_pdf):
 
 
 def test_a_query_need_not_have_a_type(dataset):
-    entries = [{"query": "p", "relevant_docs": ["1"]}, {**ENTRY, "query_type": None}, ENTRY]
+    entries = [{"query": "p", "relevant_docs": ["1"]}, {**ENTRY, "query": "r", "query_type": None}, ENTRY]
     queries = dataset({"a.pdf": ["one"]}, queries=json.dumps(entries)).queries
     assert [query.query_type for query in queries] == [None, None, "t"]
 
@@ -144,6 +144,17 @@ def test_a_single_file_is_a_corpus(tmp_path, write_pdf):
     assert units(PdfDataset("small", str(file), str(queries)).load()) == ["only.pdf#1"]
 
 
+@pytest.mark.parametrize("header", ["Frage;Seite", "Frage,Seite"])
+def test_settings_to_paste_choose_the_same_documents(tmp_path, write_pdf, header):
+    (tmp_path / "pdf").mkdir()
+    write_pdf(tmp_path / "pdf/a.pdf", ["Iron."])
+    (tmp_path / "q.csv").write_text(f"{header}\nwhat{header[5]}1\n")
+    with pytest.raises(DatasetError) as refused:
+        PdfDataset("small", str(tmp_path / "pdf"), str(tmp_path / "q.csv"), page_numbers="label").load()
+    chosen = [f"corpus.path={tmp_path}/pdf", "questions=table", f"questions.path={tmp_path}/q.csv"]
+    assert " ".join(["corpus=pdf", *chosen, "corpus.page_numbers=label"]) in str(refused.value)
+
+
 def test_a_query_file_may_open_with_a_byte_order_mark(dataset):
     queries = '\ufeff[{"query": " q ", "relevant_docs": ["1"], "query_type": "t"}]'
     assert dataset({"a.pdf": ["one"]}, queries=queries).queries[0].text == "q"
@@ -206,11 +217,13 @@ def test_an_ambiguous_page_is_listed_with_its_qualified_form(dataset):
         dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["1"])
 
 
-def test_faults_of_one_kind_are_said_once_with_the_columns_that_are_not_used(tmp_path, write_pdf):
+def test_faults_of_one_kind_are_said_once_with_the_column_that_may_be_the_document(tmp_path, write_pdf):
     for name in "ab":
         write_pdf(tmp_path / f"{name}.pdf", "one", "two")
-    (tmp_path / "q.csv").write_text("query,page,Book\nWho?,1,b.pdf\nWhy?,2,b.pdf\nHow?,1,a.pdf\n")
-    said = r"3 of 3 questions .*'Book'; line 3: page '2', too; line 4: page '1', too"
+    (tmp_path / "q.csv").write_text("query,relevant_docs,Book\nWho?,1,b.pdf\nWhy?,2,b.pdf\nHow?,1,a.pdf\n")
+    said = (
+        r"3 of 3 questions .*questions.document=Book questions.page=relevant_docs .*line 3: page '2', too.*line 4: page"
+    )
     with pytest.raises(DatasetError, match=said) as refused:
         PdfDataset("pdf", str(tmp_path), str(tmp_path / "q.csv")).load()
     assert str(refused.value).count("is in 2 documents") == 1
@@ -506,7 +519,7 @@ def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
 def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
     write_pdf(tmp_path / "a.pdf", "one")
     (tmp_path / "latin.json").write_bytes('[\n"é"]'.encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); save it as UTF-8"):
+    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); expected a JSON, CSV"):
         PdfDataset("small", str(tmp_path), str(tmp_path / "latin.json")).load()
 
 
@@ -518,23 +531,23 @@ def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
         ("9" * 5_000, r"queries\.json, line 1: a number has thousands of digits"),
         ("[NaN]", r"queries\.json: holds NaN"),
         ("", "contains no queries; expected at least one"),
-        ("{}", "line 1: the field 'query' is missing; found none"),
+        ("{}", "line 1: has no column 'query', 'relevant_docs'; found none"),
         ("[]", "contains no queries; expected at least one"),
         ('[["a"]]', r'entry 1: expected an object, found \["a"\]'),
         (json.dumps([["a" * 90]]), r'entry 1: expected an object, found \["a{75}\.\.\.$'),
         ("[[]]", "entry 1: expected an object, found an empty list"),
         ("[null]", "entry 1: expected an object, found null"),
         (
-            json.dumps([ENTRY, {"query": "q", "query_type": "t"}]),
+            json.dumps([ENTRY, {"query": "r", "query_type": "t"}]),
             "entry 2: the field 'relevant_docs' is missing; found",
         ),
         (json.dumps([{**ENTRY, "query": " "}]), "entry 1: the field 'query' is empty"),
         (json.dumps([{**ENTRY, "query_type": "a\nb"}]), "entry 1: the field 'query_type' contains a control character"),
-        (json.dumps([{**ENTRY, "relevant_docs": {"1": 1.5}}]), "the grade of '1' is 1.5; expected a whole number"),
+        (json.dumps([{**ENTRY, "relevant_docs": {"1": 1.5}}]), "key '1': the grade is 1.5; expected a whole number"),
         (json.dumps([{**ENTRY, "query_type": 3}]), "entry 1: the field 'query_type' is of type int; expected a string"),
         (
             json.dumps([{**ENTRY, "relevant_docs": [3.4]}]),
-            r"""the field 'relevant_docs' is \[3\.4\]; expected a list like \["34"\], or grades""",
+            r"""the field 'relevant_docs' is \[3\.4\]; expected a list like \["34", """,
         ),
         (json.dumps([{**ENTRY, "relevant_docs": "34"}]), "entry 1: page '34' is not in the documents"),
     ],

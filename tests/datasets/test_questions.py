@@ -9,7 +9,7 @@ import pytest
 from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
-from read_strictly import read_strictly
+from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
@@ -23,10 +23,8 @@ from ragsweep.datasets import (
     OwnDataset,
     PageChunker,
     PdfDocuments,
-    Query,
     RecursiveChunker,
     Reference,
-    SpanQuestions,
     TableCorpus,
     TableQuestions,
     TextCorpus,
@@ -54,23 +52,6 @@ def judged(questions, documents=DOCUMENTS):
     return [(judgment.unit, judgment.grade) for judgment in read_strictly(questions, documents).judgments]
 
 
-@pytest.mark.parametrize(
-    ("relevant", "expected"),
-    [
-        (["m#1", "7"], [("m#1", 1), ("n.txt#7", 1)]),
-        ({"m#1": 2, "n.txt#7": 0, "m#2": -1}, [("m#1", 2), ("m#2", -1), ("n.txt#7", 0)]),
-        ([{"page": "7"}], [("n.txt#7", 1)]),
-        ("m#1; 7", [("m#1", 1), ("n.txt#7", 1)]),
-        ('["m#1"]', [("m#1", 1)]),
-        ('{"m#1": 3}', [("m#1", 3)]),
-        (None, []),
-        ("", []),
-    ],
-)
-def test_judgments_are_a_list_or_grades_also_in_a_text(tmp_path, relevant, expected):
-    assert judged(written(tmp_path, [{"query": "q", "relevant_docs": relevant}])) == expected
-
-
 def test_a_list_may_be_zipped(tmp_path):
     questions = written(tmp_path, [{"query": "q", "relevant_docs": ["7"]}])
     (tmp_path / "questions.json.gz").write_bytes(gzip.compress((tmp_path / "questions.json").read_bytes()))
@@ -86,77 +67,6 @@ def test_questions_are_read_from_each_kind_of_table(tmp_path, name):
     asked = read_strictly(written(tmp_path, rows, name), DOCUMENTS)
     assert [(each.query_id, each.text, each.query_type) for each in asked.queries] == [("1", "What of iron?", "plain")]
     assert asked.judgments == (Judgment("1", "m#1", 1),)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        'query;relevant_docs;author\nWhat, of iron?;"m#1; 7";Zoë\n',
-        '\r\nquery;relevant_docs;author\r\nWhat, of iron?;"m#1; 7";Zoë\r\n',
-        'query,relevant_docs,author,,\n"What, of iron?",m#1; 7,Zoë,,\n',
-    ],
-    ids=["semicolons", "after a blank line", "commas after the last column"],
-)
-def test_csv_is_read_as_spreadsheets_write_it(tmp_path, table):
-    (tmp_path / "questions.csv").write_text(table)
-    asked = read_strictly(TableQuestions(str(tmp_path / "questions.csv")), DOCUMENTS)
-    assert asked.queries == (Query("1", "What, of iron?", fields=(("author", "Zoë"),)),)
-    assert [judgment.unit for judgment in asked.judgments] == ["m#1", "n.txt#7"]
-
-
-@pytest.mark.parametrize("name", ["questions.csv", "questions.json", "questions.parquet"])
-@pytest.mark.parametrize(
-    ("row", "fields"),
-    [
-        ({"Question": "q", "File": "m", "Page": "2", "Topic": "t"}, {"Topic": "t"}),
-        ({"QUERY": "q", "Document name": "m", "Page number": "2", "Query type": "easy"}, {}),
-        ({"question": "q", "file": "m", "pages": "2"}, {}),
-        ({"question": "q", "doc": "m", "expected_pages": "2", "answer": "a"}, {"answer": "a"}),
-        ({"question": "q", "Expected-Doc": "m", "Ground truth.pages": "2"}, {}),
-        ({"question": "q", "gold_document": "m", "correct_page": "2", "Grade": "1"}, {}),
-        ({"question": "q", "file": "m", "Page no.": "2", "Relevant?": "1"}, {}),
-        ({"question": "q", "evidence_pages": "2", "expected_doc_id": "m"}, {}),
-        ({"question": "q", "source": "m", "page": "2", "Page": "x", "gold_page": "9"}, {"Page": "x", "gold_page": "9"}),
-        ({"query": "q", "Relevant docs": "m#2", "pages": "9"}, {"pages": "9"}),
-        ({"query": "q", "relevant_docs": "m#2", "Source": "s", "Score": "x", "pages": "9"},
-         {"Source": "s", "Score": "x", "pages": "9"}),
-    ],
-)  # fmt: skip
-def test_columns_are_known_in_other_spellings(tmp_path, name, row, fields):
-    asked = read_strictly(written(tmp_path, [row], name), DOCUMENTS)
-    assert [query.text for query in asked.queries] == ["q"]
-    assert asked.judgments == (Judgment("1", "m#2", 1),)
-    assert dict(asked.queries[0].fields) == fields
-
-
-@pytest.mark.parametrize("name", ["relevant", "Is relevant", "Relevant?", "relevance", "Grade"])
-@pytest.mark.parametrize("page", ["page", "relevant_pages", "relevant_docs"])
-def test_a_row_that_says_that_its_page_is_not_relevant_is_no_relevant_page(tmp_path, name, page):
-    rows = [{"question": "q", page: key, name: grade} for key, grade in (("m#1", "0"), ("m#2", "1"))]
-    assert judged(written(tmp_path, rows, "questions.csv")) == [("m#1", 0), ("m#2", 1)]
-    with pytest.raises(DatasetError, match=r"the grade of 'm#1' is \"no\"; expected a whole number"):
-        judged(written(tmp_path, [{**rows[0], name: "no"}], "questions.csv"))
-
-
-def test_a_column_called_relevant_without_a_page_beside_it_keeps_its_name(tmp_path):
-    asked = read_strictly(written(tmp_path, [{"question": "q", "relevant": "m#1"}]), DOCUMENTS)
-    assert "'relevant_docs' is missing; found 'question', 'relevant'" in asked.unjudged
-
-
-def test_columns_that_settings_name_are_known_in_other_spellings(tmp_path):
-    rows = [{"Frage": "q", "Key": "a", "Relevant Docs": "m#2", "LEVEL": "easy"}]
-    asked = read_strictly(written(tmp_path, rows, query="frage", id="key", type="level"), DOCUMENTS)
-    assert asked.queries == (Query("a", "q", "easy"),)
-    assert asked.judgments == (Judgment("a", "m#2", 1),)
-
-
-@pytest.mark.parametrize("names", [("Page", "PAGE"), ("expected_pages", "gold_page"), ("Question", "QUESTION")])
-def test_two_columns_that_are_the_same_known_one_are_refused_once(tmp_path, names):
-    row = {"question": "q", "file": "m", "page": "2"}
-    row = {name: cell for name, cell in row.items() if name not in names[1].lower()} | dict.fromkeys(names, "2")
-    with pytest.raises(DatasetError, match=f"columns '{names[0]}', '{names[1]}' are the same") as found:
-        read_strictly(written(tmp_path, [row, row]), DOCUMENTS)
-    assert str(found.value).count(names[0]) == 1
 
 
 def test_two_names_of_one_page_must_agree(tmp_path):
@@ -179,14 +89,14 @@ def test_any_field_can_be_the_type(tmp_path):
 
 
 def test_the_type_must_be_a_field(tmp_path):
-    with pytest.raises(DatasetError, match=r"no query has the field 'author' \(questions\.type\)"):
+    with pytest.raises(DatasetError, match=r"has no column 'author'.* questions\.type="):
         read_strictly(written(tmp_path, [{"query": "q", "relevant_docs": ["7"]}], type="author"), DOCUMENTS)
 
 
 def test_ids_are_taken_from_a_column_and_differ(tmp_path):
     rows = [{"query": "q", "relevant_docs": ["7"], "key": 3}]
     assert read_strictly(written(tmp_path, rows, id="key"), DOCUMENTS).queries[0].query_id == "3"
-    with pytest.raises(DatasetError, match=r"the id '3' is in the file twice, first in .*entry 1, with another text"):
+    with pytest.raises(DatasetError, match=r"the id '3' is that of .*entry 1"):
         read_strictly(written(tmp_path, [*rows, {**rows[0], "query": "r"}], id="key"), DOCUMENTS)
 
 
@@ -207,24 +117,19 @@ def references(*spans, question="q", corpus="n", extra=""):
 
 def spans(tmp_path, *rows):
     pd.DataFrame(rows).to_csv(tmp_path / "spans.csv", index=False)
-    return SpanQuestions(str(tmp_path / "spans.csv"))
+    return span_questions(str(tmp_path / "spans.csv"))
 
 
 def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_path):
-    asked = read_strictly(spans(tmp_path, references((7, 13), (0, 6)), references((0, 6), corpus="n.txt")), DOCUMENTS)
+    asked = read_strictly(
+        spans(tmp_path, references((7, 13), (0, 6)), references((0, 6), question="r", corpus="n.txt")), DOCUMENTS
+    )
     assert asked.references == (
         Reference("1", "n.txt", 0, 6),
         Reference("1", "n.txt", 7, 13),
         Reference("2", "n.txt", 0, 6),
     )
     assert asked.unit == "passage"
-
-
-@pytest.mark.parametrize(("texts", "said"), [("qq", "1 row with the text of another question"), ("qr", "")])
-def test_rows_with_the_text_of_another_question_are_said_to_be_questions_of_their_own(tmp_path, capsys, texts, said):
-    read_strictly(spans(tmp_path, *(references((0, 6), question=text) for text in texts)), DOCUMENTS)
-    found = capsys.readouterr().err
-    assert said in found if said else not found
 
 
 @pytest.mark.parametrize("name", [".", "..", "a/."])
@@ -262,14 +167,6 @@ def test_a_reference_without_offsets_needs_words(tmp_path):
         read_strictly(spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}), DOCUMENTS)
 
 
-def test_columns_of_spans_are_known_in_other_spellings(tmp_path):
-    names = {"question": "QUESTION", "references": "References", "corpus_id": "Corpus ID", "query_type": "Query-Type"}
-    row = {names[name]: value for name, value in (references((0, 6)) | {"query_type": "t"}).items()}
-    asked = read_strictly(spans(tmp_path, row), DOCUMENTS)
-    assert asked.references == (Reference("1", "n.txt", 0, 6),)
-    assert [(each.text, each.query_type, each.fields) for each in asked.queries] == [("q", "t", ())]
-
-
 def test_further_columns_of_spans_are_kept(tmp_path):
     [query] = read_strictly(spans(tmp_path, {**references((0, 6)), "author": "Zoë"}), DOCUMENTS).queries
     assert query.fields == (("author", "Zoë"),)
@@ -278,7 +175,7 @@ def test_further_columns_of_spans_are_kept(tmp_path):
 def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path):
     """In a table its value is a text."""
     for yes, no in ((True, False), ("true", "false"), ("", "false")):
-        rows = {**references((0, 6)), "answerable": yes}, {**references(), "answerable": no}
+        rows = {**references((0, 6)), "answerable": yes}, {**references(question="r"), "answerable": no}
         asked = read_strictly(spans(tmp_path, *rows), DOCUMENTS)
         assert {reference.query_id for reference in asked.references} == {"1"}
         assert [(query.query_id, query.answerable) for query in asked.queries] == [("1", True), ("2", False)]
@@ -336,7 +233,9 @@ def test_further_columns_of_spans_are_kept_and_the_type_is_that_of_the_query(tmp
 @pytest.mark.real_data
 def test_chromas_references_are_what_its_corpora_contain(real_data):
     folder = real_data / "chunking_evaluation"
-    dataset = OwnDataset("chroma", TextCorpus(str(folder / "corpora")), SpanQuestions(str(folder / "questions_df.csv")))
+    dataset = OwnDataset(
+        "chroma", TextCorpus(str(folder / "corpora")), span_questions(str(folder / "questions_df.csv"))
+    )
     collection = dataset.load()
     table = pd.read_csv(folder / "questions_df.csv")
     found = {}
@@ -393,7 +292,7 @@ def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, monkeypa
         "<top>\n<num> Number: 1\n<title> Topic: Iron &amp; tea\n<desc> Description:\nd\n<narr> Narrative:\nn\n</top>\n"
     )
     (tmp_path / "qrels.txt").write_text("1 0 AP-1 2\n1 0 AP-2 0\n")
-    page = (PROJECT / "docs/data.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/data_recipes.md").read_text(encoding="utf-8")
     [recipe] = [text for text in page.split("```")[1::2] if "TrecDocs" in text]
     exec(compile(recipe.removeprefix("python\n"), "recipe", "exec"), {})
     found = BeirDataset("mine", "mine").load()
@@ -445,12 +344,13 @@ class TestTable(QuestionsContract):
 
 
 class TestSpans(QuestionsContract):
-    component = SpanQuestions
+    component = TableQuestions
     documents = DOCUMENTS
 
     @pytest.fixture(autouse=True)
     def questions(self, tmp_path):
-        type(self).settings = {"path": spans(tmp_path, references((0, 6))).path}
+        path = spans(tmp_path, references((0, 6))).path
+        type(self).settings = {"path": path, "query": "question", "document": "corpus_id", "relevant": None}
 
 
 class TestBeirQuestions(QuestionsContract):

@@ -1,4 +1,4 @@
-"""Test sets whose judgments are texts without a document, as RAGAS and LlamaIndex write them."""
+"""Questions whose judgments are texts without a document."""
 
 import json
 import re
@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from read_strictly import read_strictly
+from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Document, SpanQuestions
+from ragsweep.datasets import Document
 from ragsweep.datasets.formats.questions.reference_texts import COMPARED, PIECE, Whereabouts
 from ragsweep.text.similar_quotes import find_again
 
@@ -21,16 +21,16 @@ DOCUMENTS = (
     Document.from_pages("anaemia.txt", [("1", "anaemia.txt#1", ANAEMIA)]),
     Document.from_pages("fever.txt", [("1", "fever.txt#1", FEVER)]),
 )
-ROWS = [  # columns and marks of ragas.testset.Testset.to_pandas()
+ROWS = [
     {
-        "user_input": "What treats anaemia?",
-        "reference_contexts": ["Iron tablets treat anaemia."],
+        "question": "What treats anaemia?",
+        "references": ["Iron tablets treat anaemia."],
         "reference": "Iron tablets.",
         "synthesizer_name": "single_hop_specific_query_synthesizer",
     },
     {
-        "user_input": "What goes with iron, and what with fever?",
-        "reference_contexts": ["<1-hop>\n\nTea keeps iron from being absorbed.", "<2-hop>\n\nDrink enough."],
+        "question": "What goes with iron, and what with fever?",
+        "references": ["Tea keeps iron from being absorbed.", "Drink enough."],
         "reference": "No tea, and much to drink.",
         "synthesizer_name": "multi_hop_abstract_query_synthesizer",
     },
@@ -49,12 +49,12 @@ def spans(asked):
 
 
 def read(path, **settings):
-    return read_strictly(SpanQuestions(str(path), **settings), DOCUMENTS)
+    return read_strictly(span_questions(str(path), document=None, **settings), DOCUMENTS)
 
 
 def of_contexts(folder, *contexts):
     path = folder / "questions.json"
-    path.write_text(json.dumps([{"user_input": "What?", "reference_contexts": [*contexts]}]))
+    path.write_text(json.dumps([{"question": "What?", "references": [*contexts]}]))
     return path
 
 
@@ -73,71 +73,20 @@ def as_parquet(path):
 @pytest.mark.parametrize(
     ("name", "write"), [("testset.csv", as_csv), ("testset.jsonl", as_lines), ("testset.parquet", as_parquet)]
 )
-def test_a_test_set_of_ragas_is_read(tmp_path, name, write):
+def test_texts_are_found_in_each_kind_of_table(tmp_path, name, write):
     write(tmp_path / name)
     asked = read(tmp_path / name)
     assert spans(asked) == FOUND
-    assert [query.text for query in asked.queries] == [row["user_input"] for row in ROWS]
+    assert [query.text for query in asked.queries] == [row["question"] for row in ROWS]
     assert [query.query_type for query in asked.queries] == ["anaemia.txt", None]  # the second is about both
     assert dict(asked.queries[0].fields)["reference"] == "Iron tablets."
 
 
-def test_a_test_set_of_llama_index_is_read(tmp_path):
-    by = {"model_name": "", "type": "human"}
-    examples = [  # as LabelledRagDataset.save_json writes them
-        {
-            "query": row["user_input"],
-            "query_by": by,
-            "reference_contexts": [text.removeprefix("<1-hop>\n\n").removeprefix("<2-hop>\n\n") for text in contexts],
-            "reference_answer": row["reference"],
-            "reference_answer_by": by,
-        }
-        for row in ROWS
-        for contexts in [row["reference_contexts"]]
-    ]
-    (tmp_path / "dataset.json").write_text(json.dumps({"examples": examples}))
-    assert spans(read(tmp_path / "dataset.json")) == FOUND
-
-
-def test_a_test_set_of_deepeval_is_read_by_its_context_and_not_by_what_was_retrieved(tmp_path):
-    goldens = [  # as EvaluationDataset.save_as writes them
-        {
-            "input": row["user_input"],
-            "actual_output": None,
-            "expected_output": row["reference"],
-            "retrieval_context": ["Take one a day"],
-            "context": [text.removeprefix("<1-hop>\n\n").removeprefix("<2-hop>\n\n") for text in contexts],
-            "source_file": None,
-        }
-        for row in ROWS
-        for contexts in [row["reference_contexts"]]
-    ]
-    (tmp_path / "goldens.json").write_text(json.dumps(goldens))
-    assert spans(read(tmp_path / "goldens.json")) == FOUND
-
-
-def test_beside_the_contexts_of_ragas_a_list_called_context_is_a_field(tmp_path):
-    (tmp_path / "t.json").write_text(json.dumps([row | {"context": ["Take one a day"]} for row in ROWS]))
-    assert spans(read(tmp_path / "t.json")) == FOUND
-
-
-def test_paragraphs_with_their_titles_as_in_hotpotqa_are_no_references(tmp_path):
-    row = {"question": "What?", "context": [["Anaemia", ["Iron tablets treat anaemia."]]]}
-    (tmp_path / "t.json").write_text(json.dumps([row]))
-    with pytest.raises(DatasetError, match="'references' is missing; found 'question', 'context'"):
-        read(tmp_path / "t.json")
-
-
-@pytest.mark.parametrize("name", ["contexts", "retrieved_contexts", "retrieval_context"])
-def test_what_a_system_retrieved_is_no_judgment(tmp_path, name):
-    (tmp_path / "t.json").write_text(json.dumps([{"question": "What?", name: ["Iron tablets treat anaemia."]}]))
-    with pytest.raises(DatasetError, match=f"'{name}' is what a system retrieved"):
-        read(tmp_path / "t.json")
-
-
 def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
     path = of_contexts(tmp_path, "Take one a day")
-    with pytest.raises(DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); expected .*'corpus_id'"):
+    with pytest.raises(
+        DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); questions\.document=COLUMN"
+    ):
         read(path)
 
 
@@ -147,12 +96,15 @@ def test_only_a_row_whose_text_several_documents_have_needs_its_document(tmp_pat
         'question,corpus_id,references\nWhat?,fever,"[""Take one a day""]"\n'
         'Else?,,"[""Iron tablets treat anaemia.""]"\n'
     )
-    assert {(number, source) for number, source, _ in spans(read(path))} == {("1", "fever.txt"), ("2", "anaemia.txt")}
+    assert {(number, source) for number, source, _ in spans(read_strictly(span_questions(str(path)), DOCUMENTS))} == {
+        ("1", "fever.txt"),
+        ("2", "anaemia.txt"),
+    }
 
 
-@pytest.mark.parametrize("text", ["", " \n", "<1-hop>\n\n"])
+@pytest.mark.parametrize("text", ["", " \n"])
 def test_a_reference_without_a_text_is_refused_as_such(tmp_path, text):
-    with pytest.raises(DatasetError, match=r"found the reference .*, expected an object with the fields"):
+    with pytest.raises(DatasetError, match=r"found the reference .*; expected a list of texts, or of \{document"):
         read(of_contexts(tmp_path, text))
 
 
@@ -170,7 +122,7 @@ def test_a_text_that_another_program_has_read_is_found_with_a_similarity(tmp_pat
 
 def test_a_text_that_no_document_has_is_lost_with_a_similarity(tmp_path):
     path = of_contexts(tmp_path, "Iron tablets treat anaemia.")
-    rows = [*json.loads(path.read_text()), {"user_input": "Else?", "reference_contexts": ["Sunlight gives vitamin D."]}]
+    rows = [*json.loads(path.read_text()), {"question": "Else?", "references": ["Sunlight gives vitamin D."]}]
     path.write_text(json.dumps(rows))
     asked = read(path, similarity=0.9)
     assert spans(asked) == {("1", "anaemia.txt", "Iron tablets treat anaemia.")}
@@ -198,5 +150,7 @@ def test_references_with_offsets_need_their_document(tmp_path):
     path = Path(tmp_path / "questions.json")
     reference = {"content": "Iron", "start_index": 0, "end_index": 4}
     path.write_text(json.dumps([{"question": "What?", "references": [reference]}]))
-    with pytest.raises(DatasetError, match="the field 'corpus_id' is missing"):
+    with pytest.raises(
+        DatasetError, match=r"names no document; expected its field document, or questions\.document=COLUMN"
+    ):
         read(path)

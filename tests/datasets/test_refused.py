@@ -45,7 +45,7 @@ def beir(tmp_path):
             {"qrels/test.tsv": b"q1\td1\t1\nq1\td1\t2\n"},
             "line 2: 'd1' has the grade 2 for query 'q1', but 1 in",
         ),
-        ({"qrels/test.tsv": b"q1\td1\t1" + b"0" * 30}, "test.tsv, line 1: the grade is '1000"),
+        ({"qrels/test.tsv": b"q1\td1\t1" + b"0" * 30}, 'test.tsv, line 1: the grade is "1000'),
         ({"corpus.jsonl": b'{"_id": "", "text": "Fever."}'}, "corpus.jsonl, line 1: the field '_id' is blank"),
         ({"corpus.jsonl": CORPUS + b"[" * 10**5}, "corpus.jsonl, line 4: nested more than 50 deep"),
         ({"queries.jsonl": b"\xff"}, "queries.jsonl: not UTF-8 (line 1)"),

@@ -18,14 +18,11 @@ from ragsweep.datasets import (
 )
 
 TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
-ASKED = [{"question": text} for text in TEXTS]
+ASKED = [{"query": text} for text in TEXTS]
 FILES = {  # as people have them
-    "texts.json": json.dumps(TEXTS),
     "objects.json": json.dumps([{"query": text} for text in TEXTS], indent=1),
     "questions.jsonl": "".join(f"{json.dumps(each)}\n" for each in ASKED),
-    "column.csv": f'question\n{TEXTS[0]}\n"{TEXTS[1]}"\n',
-    "semicolons.csv": f"query;team\n{TEXTS[0]};a\n{TEXTS[1]};b\n",
-    "columns.json": json.dumps({"question": TEXTS, "answer": ["dry", "here"]}, indent=1),
+    "column.csv": f'query\n{TEXTS[0]}\n"{TEXTS[1]}"\n',
     "excel.tsv": f"query\tquery_type\n{TEXTS[0]}\twhat\n{TEXTS[1]}\twhere\n",
     "null.jsonl": "".join(json.dumps({"query": text, "relevant_docs": None}) + "\n" for text in TEXTS),
 }
@@ -77,8 +74,8 @@ def test_nothing_is_measured_without_judgments(tmp_path, texts, name):
 
 def test_a_table_whose_judgments_have_another_name_is_refused_by_that(tmp_path, texts):
     path = tmp_path / "gold.csv"
-    path.write_text("question,gold_ids\nWhat?,iron.txt\n")
-    with pytest.raises(DatasetError, match=r"line 2: .*'gold_ids' \(questions\.relevant=FIELD takes another\)"):
+    path.write_text("query,gold_ids\nWhat?,iron.txt\n")
+    with pytest.raises(DatasetError, match=r"line 2: .*'gold_ids'.*questions\.relevant=COLUMN"):
         Dataset.from_collection(asked_in(path, texts).load(), PageChunker())
 
 

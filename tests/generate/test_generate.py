@@ -202,19 +202,6 @@ def test_the_settings_of_the_documents_are_in_the_printed_command(tmp_path):
 
 
 @pytest.mark.usefixtures("processes")
-def test_documents_in_several_files_are_refused_with_the_reason(tmp_path):
-    (tmp_path / "beir/corpus").mkdir(parents=True)
-    for number in range(2):
-        row = {"_id": f"d{number}", "title": "", "text": "Fever in a child is measured."}
-        (tmp_path / f"beir/corpus/corpus-0000{number}-of-00002.jsonl").write_text(json.dumps(row))
-    status, _, err = Generate(tmp_path).here(
-        "dataset=beir", f"dataset.path={tmp_path}/beir", "--count", "1", "--out", "new"
-    )
-    assert status == 2
-    assert "are in several files, which no option of corpus reads; join them to one" in err
-
-
-@pytest.mark.usefixtures("processes")
 def test_a_dataset_without_documents_of_its_own_is_refused(tmp_path):
     status, _, err = Generate(tmp_path).here("dataset=clinical_cases", "--count", "5", "--out", "new")
     assert status == 2

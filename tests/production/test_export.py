@@ -11,7 +11,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 import yaml
-from application import PROJECT
+from application import PROJECT, said
 from small import write_pdf
 
 import ragsweep
@@ -41,7 +41,7 @@ def exported(sweep, shared_application):
     """The choice of the sweep, with its index."""
     folder = shared_application.home / "retriever"
     done = shared_application.script("export", sweep.info.run_id, "--out", str(folder), "--with-index")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, said(done.stderr)) == (0, [])
     assert len(done.stdout.splitlines()) == 1
     return folder
 
@@ -142,7 +142,7 @@ def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(applic
     assert (run.data.params["returns"], run.data.params["returns.chunker.size"]) == ("ParentUnit", "900")
     folder = tmp_path / "retriever"
     done = application.script_here("export", run.info.run_id, "--out", str(folder))
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, said(done.stderr)) == (0, [])
     retriever = ragsweep.load(folder)
     corpus = yaml.safe_load((folder / "retriever.yaml").read_text())["corpus"]
     documents = documents_of({**corpus, "path": str(PROJECT / corpus["path"])})
@@ -153,7 +153,7 @@ def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(applic
     found = [each.text for each in retriever.passages if each.chunk_id in {hit.passage_id for hit in hits}]
     assert all(any(text in hit.text for hit in hits) for text in found)
     done = application.script_here("check", str(folder))
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, said(done.stderr)) == (0, [])
     explained = application.script_here("explain", run.info.run_id, "1").stdout
     assert explained.count("returned for what was found at rank") == 3
 

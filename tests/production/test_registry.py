@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +27,6 @@ from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.production import serving
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.model_addresses import check_model_name, model_address
-from ragsweep.tracking.tracking_store import existing_store
 
 QUESTIONS = ["How should vaccines be stored?", "Who may see the records?"]
 GATE = ["--metric", "recall", "--margin", "0.05"]
@@ -292,14 +290,6 @@ def test_a_link_in_the_folder_of_a_model_is_not_written_through(store, tmp_path)
     with pytest.raises(Exception, match="outside the artifact directory"):
         client.log_model_artifacts(model.model_id, str(tmp_path / "new"))
     assert [*outside.iterdir()] == []
-
-
-def test_a_registered_model_moves_with_its_store(exported, shared_application, tmp_path):
-    home = shutil.copytree(shared_application.home, tmp_path / "moved")
-    client = existing_store(f"sqlite:///{home}/mlflow.db", str(home / "artifacts"))
-    place = client.get_model_version_download_uri("manual", "1")
-    assert place.startswith(home.as_uri())
-    assert Path(unquote(urlsplit(place).path), "MLmodel").is_file()
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a:b", "a@b", " a", "a\n", ".", "a" * 101, "models:/a"])

@@ -10,7 +10,6 @@ from outcomes import SETTINGS, Sweep, alpha_k, as_guesses, decided, grid, of_sco
 from scipy.stats import binom, binomtest
 from simulated import alike, f1_like
 
-from ragsweep.core.timing import Circumstances
 from ragsweep.report import headline
 from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence_section import evidence
@@ -58,43 +57,6 @@ def over_k(*means, cutoffs=(3, 5, 10), noise=0.02):
 def against_guessing(*p, means=(0.3, 0.7, 0.3), chance=0.25):
     """The decision of a sweep over alpha whose runs have these p-values against guessing."""
     return as_guesses(over(noisy(means)), chance, p)
-
-
-# Wrong judgments
-
-
-def about_judgments(decision):
-    return [sentence for sentence in evidence(decision) if "judgments" in sentence]
-
-
-def test_wrong_judgments_that_would_make_another_one_better_are_counted():
-    """It leads by 1 on ten of 40 queries. A wrong one of these takes 2 off the lead of 10, another one takes 1.
-
-    So six of them are needed. Of nine drawn ones, two or more are among the ten in 73 % of draws; of eight, three or
-    more in 29 %.
-    """
-    behind = np.repeat([0.0, 1.0], [10, 30])
-    assert about_judgments(over([np.ones(40), behind], (0, 1))) == [
-        "alpha 1 would measure better than alpha 0 at k 5 if the judgments of 6 of 40 questions (15.0 %) were wrong in "
-        "the worst way, or of 9 (22.5 %) drawn at random."
-    ]
-    record = as_record(over([np.ones(40), behind], (0, 1)), "")["choices"][0]["wrong_judgments"]
-    assert record == {"better_then": "alpha 1", "worst_case": 6, "at_random": 9, "items": 40}
-
-
-def test_wrong_judgments_are_counted_for_what_is_not_tied():
-    behind = np.repeat([0.0, 1.0], [10, 30])
-    [sentence] = about_judgments(over([np.ones(40), np.repeat([1.0, 0.9], [39, 1]), behind]))
-    assert sentence.startswith("alpha 1 would measure better")
-    assert sentence.endswith("Fewer can change which of the tied ones measures best.")
-
-
-def test_tied_configurations_need_no_wrong_judgments():
-    tied = over(noisy((0.5, 0.5, 0.5)))
-    assert about_judgments(tied) == [
-        "The configurations are tied already: a few wrong judgments can change which of them measures best."
-    ]
-    assert as_record(tied, "")["choices"][0]["wrong_judgments"] is None
 
 
 # Guessing
@@ -446,7 +408,6 @@ def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named()
     )
     assert headline(decision)[0] == "At every k: alpha 0.5. At k 5 and 10, others cannot be told apart from it."
     assert [choice.named.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5, 0.5, 0.5]
-    assert decision.for_all.loss == [0, 0, 0]
     assert not any(", of alpha" in sentence for sentence in headline(decision))
 
 
@@ -493,14 +454,6 @@ def test_the_table_has_a_row_per_cutoff():
         ["5", "alpha 0.5", "none", "500", "20 ms"],
         ["10", "alpha 0.5", "none", "1,000", "20 ms"],
     ]
-
-
-def test_the_loss_of_one_configuration_for_all_is_said():
-    [same] = [line for line in evidence(over_k([0.3, 0.4, 0.5], [0.6, 0.7, 0.8])) if "every k" in line]
-    assert same == "One configuration for every k, instead of the best for each, loses nothing (held out)."
-    [other] = [line for line in evidence(over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5])) if "every k" in line]
-    assert "loses at most 0.29" in other
-    assert "at k 10" in other
 
 
 # Warnings
@@ -602,7 +555,7 @@ def test_a_time_that_was_taken_once_is_not_called_a_fraction(sample, is_said):
     for alpha, row, ms in zip((0.3, 0.5), noisy((0.6, 0.57), queries=300, noise=0.02), (30, 3), strict=True):
         swept = {"retriever.alpha": alpha}
         run = of_scores(f"alpha={alpha}", row, swept, latency=ms, **{"retriever.alpha": str(alpha)})
-        time = replace(run.facts.measures["latency/mean_ms"], sample=sample, taken=Circumstances(first=1.0, last=1.0))
+        time = replace(run.facts.measures["latency/mean_ms"], sample=sample, machines=("this",))
         runs.append(replace(run, facts=replace(run.facts, measures={"latency/mean_ms": time})))
     settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
     assert ("Its latency is 30 ms" in " ".join(headline(decided(*runs, settings=settings)))) is is_said
@@ -701,16 +654,6 @@ def test_the_only_configuration_that_meets_the_requirements_is_named_as_such():
     small = decided(*[run for run in decision.sweep.outcomes if run.cutoff < 10], settings=fast)
     assert headline(small)[0] == "At k 3 and 5: alpha 0.7. Nothing else meets the requirements."
     assert not small.at_edge
-
-
-def test_the_loss_of_one_configuration_for_all_is_its_own():
-    decision = over_k_and_cost(replace(SETTINGS, require={"latency/mean_ms": 45}))
-    assert decision.for_all.label == "alpha 0.5"
-    dearer = over_k([0.6, 0.6, 0.6], [0.7, 0.7, 0.7])
-    margin = replace(dearer.sweep, settings=replace(SETTINGS, prefer="recall", margin=0.5))
-    chosen = decide(margin).for_all
-    assert chosen.label == "alpha 0.5"
-    assert max(chosen.loss) == pytest.approx(0, abs=0.01)
 
 
 def test_a_cost_that_is_nearly_the_smallest_does_not_decide():

@@ -13,7 +13,6 @@ from simulated import FIVES, TENS, UNEQUAL, alike, at_most, in_groups, mean_f1, 
 from ragsweep.statistics import (
     Groups,
     against_baseline,
-    breakdown,
     certify,
     compare_with_best,
     compare_with_reference,
@@ -25,7 +24,6 @@ from ragsweep.statistics import (
     not_worse_than_best,
     pareto_front,
     randomisation_test,
-    select_for_all,
     standings,
     worse_for_any_spread,
 )
@@ -130,8 +128,6 @@ def everything(scores, groups, types):
     units, widest = groups.totals(scores), groups.widest(1)
     gate = against_baseline(scores[1] - scores[0], 0.1, 1, groups=groups)
     cost = groups.totals(np.abs(scores - 0.3))
-    for_all = select_for_all(np.array([scores, scores**2]), groups=groups)
-    found = breakdown(scores[one.best], np.delete(scores, one.best, axis=0), 0, 1, groups=groups)
     return {
         "p": one.with_best.p,
         "wins": one.wins,
@@ -144,8 +140,6 @@ def everything(scores, groups, types):
         "gate": [gate.p_not_worse, gate.p_worse, gate.p_equivalent, gate.least * groups.number / n],
         "front": pareto_front(units, cost, margin=0.1, span=widest),
         "front by flips": pareto_front(units, cost, tolerance=0.02),
-        "for all": for_all.loss,
-        "breakdown": found[1:],
         "pairs": mcnemar_of_pairs(np.round(scores), groups).p,
     }
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import multinomial
 from simulated import alike, f1_like, mean_f1
 
-from ragsweep.statistics import select, select_by_type, select_for_all, win_frequency
+from ragsweep.statistics import select, select_by_type, win_frequency
 
 SCORES = st.tuples(st.integers(1, 5), st.integers(2, 12)).flatmap(
     lambda shape: arrays(float, shape, elements=st.sampled_from([0.0, 1 / 3, 2 / 7, 0.5, 1.0]))
@@ -229,30 +229,3 @@ def test_the_win_frequencies_are_shares(scores):
 @pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
 def test_every_setting_changes_the_win_frequency(setting):
     assert (win_frequency(sweep(), **setting) != win_frequency(sweep())).any()
-
-
-def test_one_configuration_for_all_conditions_loses_nothing_if_it_is_the_best_everywhere():
-    scores = np.random.default_rng(0).random((3, 4, 40))
-    scores[:, 2] += 1
-    found = select_for_all(scores)
-    assert found.best == 2
-    assert found.loss.tolist() == [0, 0, 0]
-
-
-def test_the_loss_of_one_for_all_is_held_out():
-    """A slow loop: every query is measured by what the other queries choose (as many folds as queries)."""
-    scores = np.random.default_rng(1).random((2, 3, 12))
-    found = select_for_all(scores, folds=12, repeats=1)
-    for condition in range(2):
-        losses = []
-        for query in range(12):
-            others = np.delete(np.arange(12), query)
-            own = scores[condition][:, others].mean(axis=1).argmax()
-            for_all = scores[:, :, others].mean(axis=(0, 2)).argmax()
-            losses.append(scores[condition, own, query] - scores[condition, for_all, query])
-        assert found.loss[condition] == pytest.approx(np.mean(losses), abs=1e-12)
-
-
-def test_the_seed_of_the_folds_matters():
-    scores = np.random.default_rng(2).random((2, 5, 30))
-    assert select_for_all(scores, seed=0).loss.tolist() != select_for_all(scores, seed=1).loss.tolist()

@@ -27,7 +27,7 @@ def sweep(scores, groups=None, facts=(), **changed):
 def numbers(decision):
     """What is decided, without what names queries."""
     found, choice = as_record(decision, ""), decision.headline
-    kept = ("not_shipped", "one_for_all", "fronts")
+    kept = ("not_shipped", "fronts")
     level = choice.allowed.standings
     return {
         **{name: found[name] for name in kept},
@@ -36,7 +36,6 @@ def numbers(decision):
         "any spread": [each.name for each in choice.worse_for_any_spread],
         "p": level.with_best.p.tolist(),
         "expected": choice.expected,
-        "breakdown": choice.bearable and choice.bearable.found,
         "power": round(level.power.detectable, 9),
         "showable": choice.showable and choice.showable.margin,
     }
@@ -74,7 +73,6 @@ def test_what_is_said_counts_the_groups(scores):
     assert any(line.startswith("60 queries in 30 groups: ") for line in headline(decision))
     assert as_record(decision, "")["dataset"]["groups"] == 30
     assert any("in groups like these" in line for line in evidence(decision))
-    assert any("groups of questions" in line for line in evidence(decision))
     few = headline(decide(sweep(scores, [f"page {row // 10}" for row in range(60)])))
     assert any(line.startswith("Only 6 groups of 60 queries: ") for line in few)
 

@@ -1,4 +1,4 @@
-"""Runs that were measured several times: where the variance lies, and that a sweep counts what their repeats add."""
+"""Runs that were measured several times: where the variance lies, and that a sweep says where repeats differ."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from outcomes import FACTS, of_scores
 
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
-from ragsweep.statistics.repeats import between_repeats, components
+from ragsweep.statistics.repeats import components
 from ragsweep.sweeps import DecisionSettings, Sweep, asked_once, decide, split
 
 REPEATS, QUESTIONS = 4, 50
@@ -19,7 +19,7 @@ def run(name, values):
     if len(values) > 1:
         found = components(values)
         parts = {"question": found.question, "repeat": found.repeat, "residual": found.residual}
-        fact = {"means": values.mean(axis=1).tolist(), "between": between_repeats(found.repeat, len(values)), **parts}
+        fact = {"means": values.mean(axis=1).tolist(), **parts}
         facts |= {"repeats": len(values), "repeated": {"f1": {**fact, "asked_once": found.asked_once}}}
     return of_scores(name, values.mean(axis=0), {"model": name}, facts={**FACTS, **facts})
 
@@ -45,18 +45,17 @@ def test_a_sweep_whose_runs_have_not_all_repeats_has_no_split():
     assert (split(mixed), asked_once(mixed), asked_once(some)) == (None, ["once"], [])
 
 
-def test_intervals_and_ties_of_a_sweep_count_the_repeats():
-    """Means that differ clearly by question are tied where the repeats of one run differ as much."""
+def test_a_decision_says_where_whole_repeats_differ():
+    """Tests work on the mean of each question, which whole repeats that cancel out do not move."""
     rng = np.random.default_rng(1)
     questions = rng.normal(0, 1, (1, QUESTIONS))
     steady = [0.4 * place + questions + rng.normal(0, 0.3, (REPEATS, QUESTIONS)) for place in range(2)]
     moody = [each + np.array([[-0.9], [-0.3], [0.3], [0.9]]) for each in steady]
-    told, tied = (Sweep([*map(run, "ab", each)], {}, DecisionSettings("f1")) for each in (steady, moody))
-    assert told.standings.with_best.tied.tolist() == [False, True]
-    assert tied.standings.with_best.tied.all()
-    for one, other in zip(told.outcomes, tied.outcomes, strict=True):
-        assert one.value("f1") == pytest.approx(other.value("f1"))
-        assert np.ptp(other.interval("f1")) > 2 * np.ptp(one.interval("f1"))
+    told, shifted = (decide(Sweep([*map(run, "ab", each)], {}, DecisionSettings("f1"))) for each in (steady, moody))
+    for one, other in zip(told.sweep.outcomes, shifted.sweep.outcomes, strict=True):
+        assert other.interval("f1") == pytest.approx(one.interval("f1"))
+    assert shifted.headline.tied == [shifted.named]
+    assert [any("Whole repeats differ" in line for line in evidence(each)) for each in (told, shifted)] == [False, True]
 
 
 def test_the_decision_says_where_the_variance_lies():

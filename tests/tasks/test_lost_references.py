@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from read_strictly import span_questions
 from reportlab.pdfgen.canvas import Canvas
 
-from ragsweep.datasets import OwnDataset, PageChunker, PdfDocuments, SpanQuestions
+from ragsweep.datasets import OwnDataset, PageChunker, PdfDocuments
 from ragsweep.datasets.formats.pdf_parsers import PARSERS
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
@@ -32,7 +33,7 @@ def facts_by(tmp_path):
 
     def run(parser, similarity=0.9):
         dataset = OwnDataset(
-            "a", PdfDocuments(str(tmp_path), parser=parser), SpanQuestions(str(tmp_path / "q.json"), similarity)
+            "a", PdfDocuments(str(tmp_path), parser=parser), span_questions(str(tmp_path / "q.json"), similarity)
         )
         evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": metrics.recall})
         task = RankingTask(dataset, PageChunker(), SparseRetriever(NO_STORE), evaluation, 1, 0, NO_STORE)

@@ -195,7 +195,7 @@ def test_a_table_of_scores_is_not_accepted_as_grades():
 def test_a_bad_line_of_beirs_qrels_is_named(tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text(BEIR + "q1\tc\thigh\n")
-    with pytest.raises(DatasetError, match=rf"^{file}, line 4: the grade is 'high'"):
+    with pytest.raises(DatasetError, match=rf"^{file}, line 4: the grade is \"high\""):
         read(file, QRELS, 1)
 
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_strictly import span_questions
 
 import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, Reference, SpanQuestions, TextCorpus
+from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, Reference, TextCorpus
 from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
@@ -384,7 +385,7 @@ class FixedTokens:
 
 def chroma(real_data):
     folder = real_data / "chunking_evaluation"
-    return TextCorpus(str(folder / "corpora")), SpanQuestions(str(folder / "questions_df.csv"))
+    return TextCorpus(str(folder / "corpora")), span_questions(str(folder / "questions_df.csv"))
 
 
 @pytest.mark.real_data
@@ -424,7 +425,7 @@ def test_a_published_table_of_chunks_of_200_tokens_is_reproduced(real_data, tmp_
     table = pd.read_csv(questions.path)
     path = tmp_path / "questions.csv"
     table[table["corpus_id"] == "state_of_the_union"].to_csv(path, index=False)
-    dataset = OwnDataset("s", TextCorpus(f"{corpus.path}/state_of_the_union.md"), SpanQuestions(str(path)))
+    dataset = OwnDataset("s", TextCorpus(f"{corpus.path}/state_of_the_union.md"), span_questions(str(path)))
     retriever = DenseRetriever(SentenceTransformerEncoder(), NO_STORE)
     measures = task(
         dataset, {each.__name__: partial(each, overlap="chroma") for each in PUBLISHED}, FixedTokens(200), retriever

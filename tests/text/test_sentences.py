@@ -6,7 +6,6 @@ import pytest
 
 from ragsweep.text.sentences import (
     CLAUSE_OR_LINE_END,
-    QUOTED_SENTENCE_END,
     SENTENCE_OR_LINE_END,
     sentences_and_items,
     sentences_of,
@@ -118,7 +117,6 @@ def test_a_sentence_ends_with_a_mark_and_space_or_with_the_line(text, expected):
     [
         (SENTENCE_OR_LINE_END, ["Is it?", "(Not B; nor C.) Yes: D", "E"]),
         (CLAUSE_OR_LINE_END, ["Is it? (Not B;", "nor C.) Yes:", "D", "E"]),
-        (QUOTED_SENTENCE_END, ["Is it?", "(Not B;", "nor C.", "Yes: D\nE"]),
     ],
 )
 def test_where_texts_of_models_are_cut(ends, expected):

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pandas as pd
 import pytest
-from application import assert_refused
+from application import assert_refused, said
 from hypothesis import given
 from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
@@ -127,7 +127,7 @@ def test_query_types_of_any_kind_are_measured(application, tmp_path):
     metric = "m" * LONGEST_METRIC_NAME
     dataset = arguments(tmp_path / "data")
     types = ["a/b", "a:b", "x" * 400, "é €"]
-    queries = [("What clears worms?", ["anaemia.pdf#3"], kind) for kind in types]
+    queries = [(f"What clears worms of type {kind}?", ["anaemia.pdf#3"], kind) for kind in types]
     write_queries(tmp_path / "data" / "questions.json", queries)
     process = application.run(*dataset, *RUN, f"+evaluation.metrics.{metric}={METRIC}", f"decision.metric={metric}")
     assert process.returncode == 0, process.stderr
@@ -154,7 +154,8 @@ def test_the_measures_of_a_task_have_names_of_their_own(measures, message):
 def test_queries_without_a_type_are_in_no_table_by_type(application, tmp_path, types):
     dataset = arguments(tmp_path / "data")
     queries = [
-        {"query": "What clears worms?", "relevant_docs": ["anaemia.pdf#3"], "query_type": kind} for kind in types
+        {"query": query, "relevant_docs": ["anaemia.pdf#3"], "query_type": kind}
+        for query, kind in zip(("What clears worms?", "Which tablet do worms get?"), types, strict=True)
     ]
     (tmp_path / "data" / "questions.json").write_text(json.dumps(queries))
     process = application.run("-m", *dataset, *RUN, "retriever.k1=1,2")
@@ -184,7 +185,7 @@ def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
     refuse(application)
     process = application.run(*dataset, *RUN)
     assert process.returncode == 2
-    [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+    [line] = said(process.stderr)
     assert line.startswith("ragsweep: the tracking store refuses the run (")
     assert "Changing param values is not allowed" in line
     [run] = application.runs()
@@ -199,7 +200,7 @@ def test_a_sweep_whose_parent_the_store_refuses_leaves_nothing_open(application,
     refuse(application)
     process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
     assert process.returncode == 2
-    [line] = [line for line in process.stderr.splitlines() if "without text" not in line]
+    [line] = said(process.stderr)
     assert line.startswith("ragsweep: the tracking store refuses the run (")
     assert [run.info.status for run in application.runs()] == ["FAILED"]
 

@@ -10,6 +10,7 @@ import sys
 from contextlib import closing, contextmanager
 
 import pytest
+from application import said
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
@@ -356,7 +357,7 @@ def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, da
     assert process.returncode == 1
     assert process.stdout.count(" ndcg=") == 2
     assert "Traceback" not in process.stderr
-    _, line = process.stderr.splitlines()  # the first is about the dataset
+    [line] = said(process.stderr)
     assert "not in the tracking store: " in line
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
     command = line.removesuffix(" uploads them").partition(": ragsweep push ")[2]

@@ -8,7 +8,7 @@ import socket
 import time
 
 import pytest
-from application import PROJECT, Application
+from application import PROJECT, Application, said
 from held import ENVIRONMENT, held_by
 from omegaconf import OmegaConf
 from small import QUERIES, write_queries
@@ -200,7 +200,7 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     [other] = [each for each in starts if each is not first]
     out, err = other.communicate()
     assert (other.returncode, out) == (2, "")
-    [line] = [line for line in err.splitlines() if "without text" not in line]
+    [line] = said(err)
     own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
     what_to_do = "wait until it has ended, or end that process"
     assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
@@ -217,7 +217,7 @@ def assert_only_a_dead_sweep_is_closed(application, dataset, process):
     """What a run does as it starts leaves the runs of a living process alone, and closes those of a killed one."""
     [parent] = application.parents()
     tracking = {"uri": application.uri, "experiment": "small", "artifacts": f"{application.home}/artifacts"}
-    close_orphans(OmegaConf.create(tracking | {"upgrade": False}))
+    close_orphans(OmegaConf.create(tracking))
     assert application.client().get_run(parent.info.run_id).info.status == "RUNNING"
     process.kill()
     process.communicate()
@@ -235,7 +235,7 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     client.set_terminated(parent.info.run_id, "RUNNING")
     refused = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert refused.returncode == 2
-    [line] = [line for line in refused.stderr.splitlines() if "without text" not in line]
+    [line] = said(refused.stderr)
     assert "this sweep is being run by process 1 on elsewhere since ?" in line
     _, command = line.split("close its run: python ")
     option, code = shlex.split(command)

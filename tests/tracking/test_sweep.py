@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from application import PROJECT, Application
+from application import PROJECT, Application, said
 
 from ragsweep import runs
 
@@ -213,7 +213,7 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     assert lines[-2].startswith("to see it in MLflow: ragsweep ui")
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
     assert parent.info.run_id in lines[-1]
-    assert process.stderr == ""
+    assert said(process.stderr) == []
 
 
 def test_a_failed_job_is_failed_and_the_others_go_on(application, dataset, tmp_path):

@@ -7,15 +7,12 @@ import subprocess
 import threading
 from contextlib import closing
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import SimpleNamespace
 
-import mlflow
 import pytest
 import requests
 import sqlalchemy.exc
-from alembic import command
-from alembic.config import Config
+from application import said
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -47,20 +44,25 @@ def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch):
             store.open_store(uri, "new", None)
 
 
-def test_a_moved_folder_finds_its_artifacts(copied_sweep, dataset, tmp_path):
+def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sweep, dataset, tmp_path):
     moved = type(copied_sweep)(tmp_path / "moved", copied_sweep.cache)
     copied_sweep.home.rename(moved.home)
-    [parent] = moved.parents()
-    assert parent.info.artifact_uri.startswith(copied_sweep.home.as_uri())
-    process = moved.run("-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true")
-    assert process.returncode == 0, process.stderr
-    assert process.stdout.count("(finished before)") == 2
-    [parent] = moved.parents()
-    assert parent.info.artifact_uri.startswith(moved.home.as_uri())
-    assert (moved.artifacts(parent) / "report.md").exists()
-    run, *_ = moved.children()
-    again = moved.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
-    assert again.returncode == 0, again.stderr
+    [parent], (run, _) = moved.parents(), moved.children()
+    sweep = ["-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true"]
+    commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, "--no-log", *dataset[2:])]
+    for process in (moved.run(*sweep), *(moved.script_here(*arguments) for arguments in commands)):
+        assert process.returncode == 2, process.stderr
+        [line] = said(process.stderr)
+        assert f"{copied_sweep.home.as_uri()}/artifacts" in line
+    assert [each.info.run_id for each in moved.parents()] == [parent.info.run_id]
+    assert not copied_sweep.home.exists()
+    copied_sweep.home.symlink_to(moved.home)
+    resumed = moved.run(*sweep)
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout.count("(finished before)") == 2
+    for arguments in commands:
+        process = moved.script_here(*arguments)
+        assert process.returncode == 0, process.stderr
 
 
 def of_database(kind):
@@ -173,42 +175,22 @@ def test_a_variable_that_names_no_store_of_ours_is_named_without_its_value(monke
     assert address not in said
 
 
-@pytest.fixture
-def older(application):
-    """A store without the last change that MLflow made to its tables: that is taken back by MLflow's own migration."""
+def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, dataset, monkeypatch):
     database = application.home / "mlflow.db"
-    migrations = Path(mlflow.__file__).parent / "store" / "db_migrations"
-    config = Config()
-    config.set_main_option("script_location", str(migrations))
-    config.set_main_option("sqlalchemy.url", f"sqlite:///{database}")
-    command.downgrade(config, "-3")
-    return database
-
-
-def version(database):
-    with closing(sqlite3.connect(database)) as connection:
-        [[found]] = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-    return found
-
-
-def test_a_store_of_an_older_mlflow_is_upgraded_only_when_asked_and_a_copy_is_kept(
-    application, dataset, older, monkeypatch
-):
-    before = version(older)
-    with pytest.raises(TrackingError, match="mlflow db upgrade"):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'another'")
+    before = database.read_bytes()
+    command = f"mlflow db upgrade {application.uri}"
+    with pytest.raises(RefusedError, match=command):
         runs(uri=application.uri)
-    run = [*dataset, "retriever=sparse"]
     monkeypatch.setattr("sys.argv", ["ui", "--uri", application.uri])
-    with pytest.raises(RefusedError, match="mlflow db upgrade"):
+    with pytest.raises(RefusedError, match=command):
         ui.main()
-    refused = application.run(*run)
+    refused = application.run(*dataset, "retriever=sparse")
     assert refused.returncode == 2, refused.stderr
-    assert "tracking.upgrade=true" in refused.stderr.splitlines()[-1]
-    assert version(older) == before
-    upgraded = application.run(*run, "tracking.upgrade=true")
-    assert upgraded.returncode == 0, upgraded.stderr
-    assert version(older.with_name(f"mlflow.db.{before}")) == before
-    assert len(runs(uri=application.uri)) == 1
+    [line] = said(refused.stderr)
+    assert command in line
+    assert database.read_bytes() == before
 
 
 @pytest.fixture

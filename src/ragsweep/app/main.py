@@ -40,7 +40,7 @@ COMMANDS = {
     "reproduce": "run a recorded run or sweep again, and compare every number",
     "export": "write a recorded configuration as a folder that answers questions",
     "check": "ask an exported retriever its recorded questions again",
-    "convert": "write a dataset of any format as another one",
+    "convert": "write a dataset of any format in the layout of BEIR",
     "push": "upload runs that the tracking server could not take when they were made",
     "store": "show or clear the stored embeddings, indexes and rankings",
     "ui": "show the runs of this folder in MLflow",

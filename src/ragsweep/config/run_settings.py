@@ -27,7 +27,6 @@ class TrackingSettings:
         experiment: The experiment's name.
         resume: Whether finished runs of earlier sweeps count.
         fail_fast: Whether no job starts after a failed one.
-        upgrade: Whether an SQLite store of an older MLflow is upgraded; a copy of it as it was is kept.
     """
 
     uri: Text
@@ -35,4 +34,3 @@ class TrackingSettings:
     experiment: Text
     resume: bool
     fail_fast: bool
-    upgrade: bool

@@ -6,7 +6,6 @@ import ctypes
 import os
 import platform
 import sys
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -76,29 +75,6 @@ def machine() -> str:
     torch = sys.modules.get("torch")  # not imported for this
     gpu = [torch.cuda.get_device_name()] if torch is not None and torch.cuda.is_initialized() else []
     return ", ".join([cpu, f"{cores()} {'core' if cores() == 1 else 'cores'}", *gpu])
-
-
-def load_of_others() -> float | None:
-    """How many threads of other processes run or wait for a CPU now, per core; None where Linux does not tell."""
-    try:
-        running, _, threads = Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")
-    except (OSError, IndexError):
-        return None
-    if not int(threads):  # a sandbox that hides it
-        return None
-    others = int(running) - 1  # the thread that reads it runs
-    if others > 0:
-        others = max(0, others - (_own_running() - 1))
-    return others / (os.cpu_count() or 1)
-
-
-def _own_running() -> int:
-    """How many threads of this process run or wait for a CPU: libraries let theirs spin for a while after a call."""
-    states = []
-    for thread in Path("/proc/self/task").iterdir():
-        with suppress(OSError):  # it has ended
-            states.append((thread / "stat").read_text(encoding="utf-8", errors="replace").rpartition(") ")[2][:1])
-    return max(1, states.count("R"))
 
 
 def cpu_has_bf16() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import json
@@ -20,7 +19,6 @@ MB = 10**6
 ZIPPED = ("gzip", "x-gzip", "deflate")
 GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # what zlib tells from the first bytes
 LONGEST_NAME = 40  # of a kind of packing that is shown
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what a file in UTF-16 begins with, as spreadsheets write them
 
 
 UNREADABLE = (ValueError, RecursionError)  # what reading JSON raises
@@ -118,13 +116,12 @@ def from_yaml(text: str) -> Any:
         raise MalformedError("a value cannot be converted") from error
 
 
-def read_text(path: Path, most_mb: float, *, utf_16: bool = False) -> str:
+def read_text(path: Path, most_mb: float) -> str:
     """The text of a UTF-8 file, with or without a byte order mark. A name that ends in `.gz` is unzipped.
 
     Args:
         path: The file.
         most_mb: Largest size, unzipped, in megabytes (10^6 bytes).
-        utf_16: Whether it may also be in UTF-16 with a byte order mark, as spreadsheets write tables.
 
     Raises:
         MalformedError: It is in another encoding, not a plain file, cannot be unzipped, or too large.
@@ -137,45 +134,35 @@ def read_text(path: Path, most_mb: float, *, utf_16: bool = False) -> str:
             raise MalformedError(f"cannot be unzipped to its end ({error})") from error
     if len(content) > most_mb * MB:
         raise MalformedError(f"larger than {most_mb:g} MB")
-    encoding = "UTF-16" if utf_16 and content.startswith(UTF_16) else "UTF-8"
     try:
-        return content.decode("utf-8-sig" if encoding == "UTF-8" else encoding)
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content[: error.start].decode(encoding, "replace").count("\n") + 1
-        raise MalformedError(f"not {encoding} (line {line})") from error
+        line = content[: error.start].count(b"\n") + 1
+        raise MalformedError(f"not UTF-8 (line {line})") from error
 
 
 def read_lines(path: Path, most_mb: float) -> Iterator[tuple[int, str]]:
-    """The lines of a table in UTF-8, or in UTF-16 with a byte order mark, each with its number from 1.
+    """The lines of a text in UTF-8, with or without a byte order mark, each with its number from 1.
 
     Holds one line at a time, so that a file may be larger than the memory. A name that ends in `.gz` is unzipped.
 
     Raises:
-        MalformedError: It is neither, not a plain file, cannot be unzipped, or a line is larger than `most_mb`
-            megabytes (10^6 bytes).
+        MalformedError: It is in another encoding, not a plain file, cannot be unzipped, or a line is larger than
+            `most_mb` megabytes (10^6 bytes).
         OSError: It cannot be read.
     """
     longest = int(most_mb * MB)
     with _opened(path) as file:
-        lines: Any = file
-        encoding = "UTF-8"
         for number in count(1):
             try:
-                if number == 1:
-                    encoding = "UTF-16" if file.read(2) in UTF_16 else encoding
-                    file.seek(0)
-                    # Many lines are decoded at once: an invalid surrogate passes here, and is refused in its own line.
-                    if encoding == "UTF-16":
-                        lines = io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n")
-                line = lines.readline(longest + 1)
+                line = file.readline(longest + 1)
                 if len(line) > longest:
                     raise MalformedError(f"larger than {most_mb:g} MB (line {number})")
-                raw = line.encode() if isinstance(line, str) else line
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise MalformedError(f"cannot be unzipped to its end ({error})") from error
             except UnicodeError as error:
-                raise MalformedError(f"not {encoding} (line {number})") from error
+                raise MalformedError(f"not UTF-8 (line {number})") from error
             if not line:
                 return
             yield number, text

@@ -68,11 +68,6 @@ def sweep_id() -> str:
     return os.environ.setdefault(SWEEP_ID, f"{datetime.now():%Y%m%d_%H%M%S}_{os.getpid()}")
 
 
-def started() -> float:
-    """When this start of the program began, in seconds since 1970."""
-    return datetime.strptime("_".join(sweep_id().split("_")[:2]), "%Y%m%d_%H%M%S").timestamp()
-
-
 def portable(value: Any) -> Any:
     """A value with the paths inside the project made relative to it, so that another project means the same.
 

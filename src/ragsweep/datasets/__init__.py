@@ -17,7 +17,6 @@ from ragsweep.datasets.formats.own import Asked, Corpus, OwnDataset, Questions
 from ragsweep.datasets.formats.pdf import PdfDataset
 from ragsweep.datasets.formats.pdf_documents import PdfDocuments
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
-from ragsweep.datasets.formats.questions.span_questions import SpanQuestions
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.datasets.model.collection import Collection, DatasetFormat, Document, Judgment, Page, Query, Reference
@@ -58,7 +57,6 @@ __all__ = [
     "Selecting",
     "SemanticChunker",
     "SentenceChunker",
-    "SpanQuestions",
     "TableCorpus",
     "TableQuestions",
     "TextCorpus",

@@ -28,7 +28,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.readers.fields import shown_value
-from ragsweep.datasets.readers.judgment_fields import grades_in
+from ragsweep.datasets.readers.judgments import grades_in
 from ragsweep.tasks.ranking import metrics
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.text.normalisation import composed
@@ -100,7 +100,7 @@ def _scorer(name: str, measure: Measure, k: int, first_page: FirstPage) -> Score
 def expected_grades(expectations: Mapping[str, Any] | None) -> dict[str, int]:
     """Grades by id in the expectations of a row. Raises `DatasetError` if there are none, or they cannot be read."""
     given = dict(expectations or {})
-    found = grades_in({EXPECTED: _relevant_in(given)}, EXPECTED, "expectations")
+    found = grades_in(_relevant_in(given), f"expectations: the field {EXPECTED!r}", in_text=True)
     grades = {composed(key.removesuffix("#")): grade for key, grade in found.items()}
     if not grades:
         known = some_of(given) or "none"

@@ -9,7 +9,7 @@ from typing import Any
 from ragsweep.core.terminal import counted
 from ragsweep.production.export_folder import CHECK, Origin
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.timing_words import circumstances
+from ragsweep.report.timing_words import machines
 from ragsweep.sweeps import SHIPPED, Outcome, Sweep
 
 MOST_TIED_LISTED = 10
@@ -68,7 +68,7 @@ def _measured(outcome: Outcome) -> Iterator[str]:
         metric = outcome.metrics[name]
         yield f"| {markdown(metric.title)} | {_number(outcome.value(name))} {markdown(metric.unit)} |"
     yield ""
-    measured = circumstances(Sweep([outcome], {}))
+    measured = machines(Sweep([outcome], {}))
     yield markdown(measured) if measured else "Latency is that of the machine of the sweep, one question at a time."
     yield ""
 

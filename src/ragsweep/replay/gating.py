@@ -198,8 +198,7 @@ def judge_candidate(request: GateRequest) -> Gate:
         )
     gains, groups = sweep.sign(request.metric) * (one - other), _groups(sweep, request.metric)
     drawn = {"resamples": sweep.resamples, "seed": sweep.seed}
-    between = sum(each.added_by_repeats(request.metric) for each in outcomes)
-    tested = against_baseline(gains, request.margin, metric.span, groups=groups, between=between, **drawn)
+    tested = against_baseline(gains, request.margin, metric.span, groups=groups, **drawn)
     return Gate(request, sweep, tested, versions)
 
 

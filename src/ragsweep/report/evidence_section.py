@@ -9,21 +9,20 @@ from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.bought_words import bought
 from ragsweep.report.parser_words import parsers_in_words
 from ragsweep.report.power_words import power
-from ragsweep.report.timing_words import circumstances, doubts, latency_decides
+from ragsweep.report.timing_words import doubts, latency_decides, machines
 from ragsweep.report.unread_words import lost_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence, listed, p_value, queries_in_words
 from ragsweep.sweeps import Choice, Decision, asked_once, split, undecided
 from ragsweep.sweeps.choice import EQUAL_COST
-from ragsweep.tasks.repeating import what_pays
+from ragsweep.tasks.repeating import shift_in_words, what_pays
 
 MOST_TWINS = 3  # sentences about configurations that measure the same
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
-LEAST_LOSS = 0.0005  # smaller losses are shown as nothing
 
 
 def evidence(decision: Decision) -> list[str]:
     """Further sentences: how the choice was made, warnings, the baseline, query types and power."""
-    said = [circumstances(decision.sweep), *([] if latency_decides(decision) else doubts(decision))]
+    said = [machines(decision.sweep), *([] if latency_decides(decision) else doubts(decision))]
     return [one_line(sentence) for sentence in (*_of_choice(decision), *said) if sentence]
 
 
@@ -44,12 +43,10 @@ def _of_choice(decision: Decision) -> Iterator[str]:
     if undecided(decision) == "same values":
         return
     yield from _rule(decision)
-    yield from _one_for_all(decision)
     yield from _edges(decision)
     yield from _cheap_baseline(decision)
     yield from _against_baseline(decision)
     yield from _query_types(decision)
-    yield from _wrong_judgments(decision)
     if said := power(decision.headline.allowed):
         yield said
 
@@ -59,8 +56,8 @@ def _repeats(decision: Decision) -> Iterator[str]:
     sweep, named = decision.sweep, decision.named
     if once := asked_once(sweep):
         yield (
-            f"Asked once: {listed(once)}. Their answers vary, and their intervals and tests lack what another asking "
-            "would change; repeats=5 measures it."
+            f"Asked once: {listed(once)}. Their answers vary, and another asking gives other numbers; repeats=5 shows "
+            "how far."
         )
     if parts := split(decision.headline.allowed):
         shares = [f"{100 * part / sum(parts):.0f} %" for part in parts] if sum(parts) else ["0 %"] * len(parts)
@@ -72,6 +69,7 @@ def _repeats(decision: Decision) -> Iterator[str]:
     fact = named.facts.repeated.get(sweep.decided_by)
     if fact and fact.question is not None:
         yield f"{sweep.label(named)}: {what_pays(fact.asked_once, sweep.groups, named.facts.repeats)}"
+        yield from shift_in_words(fact.question, fact.repeat, fact.residual)
 
 
 def _cautions(decision: Decision) -> Iterator[str]:
@@ -166,16 +164,6 @@ def _twins(decision: Decision) -> Iterator[str]:
         yield f"{names} have the same number in every metric."
 
 
-def _one_for_all(decision: Decision) -> Iterator[str]:
-    found, sweep = decision.for_all, decision.sweep
-    if found:
-        lost, loss = "nothing", max(found.loss)
-        if loss >= LEAST_LOSS:
-            worst = list(decision.choices)[found.loss.index(loss)]
-            lost = f"at most {loss:.3f} {sweep.metric_title}, at {cutoffs_in_words(sweep, worst)}"
-        yield f"One configuration for every {sweep.cutoff}, instead of the best for each, loses {lost} (held out)."
-
-
 def _edges(decision: Decision) -> Iterator[str]:
     """Warnings that the best may lie outside of what was swept."""
     sweep = decision.sweep
@@ -232,24 +220,3 @@ def _query_types(decision: Decision) -> Iterator[str]:
             f"A configuration for each query type {verdict}: {found.by_type.gain:+.3f} {decision.sweep.metric_title} "
             f"on held-out queries (p {p_value(found.by_type.p)})."
         )
-
-
-def _wrong_judgments(decision: Decision) -> Iterator[str]:
-    """How many judgments must be wrong for another configuration to be better."""
-    choice = decision.headline
-    if choice.distinct < 2 or not choice.allowed.is_mean(choice.allowed.decided_by):
-        return
-    if not choice.worse:
-        yield "The configurations are tied already: a few wrong judgments can change which of them measures best."
-        return
-    if choice.bearable is None:
-        return
-    sweep, (rival, found) = choice.allowed, choice.bearable
-    worst, drawn = (f"{100 * number / found.items:.1f} %" for number in (found.worst, found.at_random))
-    questions = "groups of questions" if sweep.groups.in_use else "questions"
-    tied = " Fewer can change which of the tied ones measures best." if len(choice.tied) > 1 else ""
-    yield (
-        f"{sweep.label(rival)} would measure better than {sweep.label(choice.best)}{at(sweep, choice)} if the "
-        f"judgments of {found.worst} of {found.items} {questions} ({worst}) were wrong in the worst way, or of "
-        f"{found.at_random} ({drawn}) drawn at random.{tied}"
-    )

@@ -21,7 +21,7 @@ from ragsweep.report.value_words import cutoffs_in_words, queries_in_words
 from ragsweep.statistics import LEVEL
 from ragsweep.statistics.all_pairs import AllPairs, Correction, PairTest, compare_all_pairs
 from ragsweep.statistics.intervals import EQUAL
-from ragsweep.sweeps import Decision, Outcome, Sweep, added_by_repeats
+from ragsweep.sweeps import Decision, Outcome, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,6 @@ DIGITS = 4  # of a mean, as the field prints it
 TESTS: Mapping[PairTest, str] = {"randomisation": "paired randomisation test", "t": "Student's paired t test"}
 CORRECTIONS: Mapping[Correction, str] = {
     "holm": "Holm's correction",
-    "max_t": "the step-down max-T correction",
     "benjamini_hochberg": "Benjamini and Hochberg's correction",
 }
 IN_LATEX = {**{each: f"\\{each}" for each in "&%$#_{}"}, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
@@ -76,8 +75,7 @@ class PairTables:
         sweep = self.sweep
         compare = partial(compare_all_pairs, groups=sweep.groups, test=self.test, correction=self.correction)
         compare = partial(compare, resamples=sweep.resamples, seed=sweep.seed)
-        noise = {name: added_by_repeats(sweep.outcomes, name) for name in self.metrics}
-        return {name: compare(sweep.scores(name), between=noise[name]) for name in self.metrics}
+        return {name: compare(sweep.scores(name)) for name in self.metrics}
 
     @property
     def caption(self) -> str:

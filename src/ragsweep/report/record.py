@@ -55,7 +55,6 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "not_shipped": not_shipped(decision),
         "choice": _configuration(decision, decision.named),
         "choices": [_choice(decision, choice) for choice in decision.choices.values()],
-        "one_for_all": _one_for_all(decision),
         "fronts": [_front(decision, front) for front in decision.fronts],
         "promises": [_promise(promise) for promise in decision.promises],
         **({"threshold": threshold_record(promise)} if (promise := threshold_promise(decision)) else {}),
@@ -110,21 +109,6 @@ def _choice(decision: Decision, choice: Choice) -> dict[str, Any]:
         "worse_for_any_spread": [sweep.label(outcome) for outcome in choice.worse_for_any_spread],
         "left_out": dict(choice.excluded),
         "expected": choice.expected,
-        "wrong_judgments": _wrong_judgments(choice),
-    }
-
-
-def _wrong_judgments(choice: Choice) -> dict[str, Any] | None:
-    """How many items with wrong judgments would make another configuration better."""
-    bearable = choice.bearable
-    if bearable is None:
-        return None
-    found = bearable.found
-    return {
-        "better_then": choice.allowed.label(bearable.rival),
-        "worst_case": found.worst,
-        "at_random": found.at_random,
-        "items": found.items,
     }
 
 
@@ -150,14 +134,6 @@ def _unread(decision: Decision) -> dict[str, Any] | None:
             for each in found.recounts
         ],
     }
-
-
-def _one_for_all(decision: Decision) -> dict[str, Any] | None:
-    found = decision.for_all
-    if found is None:
-        return None
-    loss = dict(zip(map(str, decision.choices), found.loss, strict=True))
-    return {"label": found.label, "serves_every_cutoff": found.serves, "loss": loss}
 
 
 def _front(decision: Decision, front: CostFront) -> dict[str, Any]:

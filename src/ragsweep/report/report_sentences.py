@@ -36,7 +36,7 @@ def headline(decision: Decision) -> list[str]:
 
     Texts that a model does not read, a caution, problems of the data, choice (after the runs that are missing),
     guessing, what is not shown, what beats it, what is far cheaper, a control that does, unread answers, few queries,
-    in what circumstances a latency that decides was measured, cutoffs, expectation.
+    whether a latency that decides was measured on different machines, cutoffs, expectation.
     """
     first, unread = (unread_texts_in_words(decision), decision.named.facts.caution), unread_in_words(decision)
     few = few_queries(decision.sweep)

@@ -17,7 +17,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
-from ragsweep.core.timing import UNTIMED, sample, timed, with_circumstances, without_circumstances
+from ragsweep.core.timing import UNTIMED, timed, with_machines, without_machines
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
@@ -41,7 +41,6 @@ from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.key_capabilities import KeepsResults
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
-from ragsweep.store.timed_stages import get_timed
 
 T = TypeVar("T")
 
@@ -98,12 +97,11 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build(search: Search) -> Arrays:
-        return with_circumstances(
+        return with_machines(
             lambda: vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
         )
 
-    some = sample(len(search.queries))
-    kept = _kept_of_search(ranker, search, [search.digest, deeper], build, lambda: build(search.rows(some)))
+    kept = _kept_of_search(ranker, search, [search.digest, deeper], build)
     ranking = checked_ranking(Ranking(**kept), search, deeper, name)
     return without_unranked(ranking, search.unranked, depth)
 
@@ -124,12 +122,10 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
             kept = packed(texts)
         except UnicodeEncodeError as error:
             raise RetrieverError(f"{kind_of(rewriter)}: returned a string with an invalid surrogate") from error
-        return {**kept, **times()}
+        times = with_machines(lambda: {"ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))})
+        return {**kept, **times}
 
-    def times() -> Arrays:
-        return with_circumstances(lambda: {"ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))})
-
-    kept = _kept(rewriter, [digest_texts(queries)], build, times)
+    kept = _kept(rewriter, [digest_texts(queries)], build)
     return Rewritten(tuple(unpacked(kept)), kept["ms"])
 
 
@@ -171,10 +167,10 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     """Rerank the first passages of a ranking by their own texts; what it costs is added to what the ranking cost."""
     name, search = kind_of(reranker), search.of_own_texts
 
-    def build(search: Search, ranking: Ranking = ranking) -> Arrays:
-        return with_circumstances(lambda: reranked(search, ranking))
+    def build(search: Search) -> Arrays:
+        return with_machines(lambda: reranked(search))
 
-    def reranked(search: Search, ranking: Ranking) -> Arrays:
+    def reranked(search: Search) -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
         found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
         check_within(found, ranking, name)
@@ -184,8 +180,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
-    inputs, some = [search.digest, candidates, ranking.passages.shape[1], depth], sample(len(search.queries))
-    kept = _kept_of_search(reranker, search, inputs, build, lambda: build(search.rows(some), ranking.rows(some)))
+    kept = _kept_of_search(reranker, search, [search.digest, candidates, ranking.passages.shape[1], depth], build)
     found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
     return replace(
         found,
@@ -213,17 +208,11 @@ class _ReadNamesError(Exception):
         self.arrays = arrays
 
 
-def _kept_of_search(
-    stage: object,
-    search: Search,
-    inputs: list[object],
-    build: Callable[[Search], Arrays],
-    again: Callable[[], Arrays],
-) -> Arrays:
+def _kept_of_search(stage: object, search: Search, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays:
     """As `_kept`, for a stage that is handed a search. The names are part of the key if it asks for them."""
     names, read = search.names, list[bool]()
     if names is None:
-        return _kept(stage, inputs, lambda: build(search), again)
+        return _kept(stage, inputs, lambda: build(search))
     noting = copy(search)  # with its digest
 
     def noted_names() -> Names:
@@ -232,7 +221,7 @@ def _kept_of_search(
 
     object.__setattr__(noting, "names", noted_names)
     with_names = [*inputs, search.names_digest]
-    if (kept := _kept_already(stage, with_names, build, again)) is not None:
+    if (kept := _kept_already(stage, with_names, build)) is not None:
         return kept
 
     def build_noting() -> Arrays:
@@ -242,33 +231,25 @@ def _kept_of_search(
         return arrays
 
     try:
-        return _kept(stage, inputs, build_noting, again)
+        return _kept(stage, inputs, build_noting)
     except _ReadNamesError as found:
         arrays = found.arrays
     if search.names_digest is None:
-        return without_circumstances(arrays)
-    return _kept(stage, with_names, lambda: arrays, again)
+        return without_machines(arrays)
+    return _kept(stage, with_names, lambda: arrays)
 
 
-def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays], again: Callable[[], Arrays]) -> Arrays:
-    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments.
-
-    `again` takes the times of the sampled queries again.
-    """
+def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
+    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
     store, name = _store_of(stage)
-    if not store.enabled:
-        return without_circumstances(build())
-    return get_timed(store, name, [identity(stage), *inputs], build, again=again)
+    return without_machines(store.get(name, [identity(stage), *inputs], build) if store.enabled else build())
 
 
-def _kept_already(
-    stage: object, inputs: list[object], build: Callable[[Search], Arrays], again: Callable[[], Arrays]
-) -> Arrays | None:
+def _kept_already(stage: object, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays | None:
     """What the store of a stage has; None if that is nothing."""
     store, name = _store_of(stage)
-    key = [identity(stage), *inputs]
-    kept = store.find(name, key, build) if store.enabled else None
-    return None if kept is None else get_timed(store, name, key, build, again=again, kept=kept)
+    kept = store.find(name, [identity(stage), *inputs], build) if store.enabled else None
+    return None if kept is None else without_machines(kept)
 
 
 def _store_of(stage: object) -> tuple[Store, str]:

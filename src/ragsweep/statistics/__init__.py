@@ -9,7 +9,6 @@ from ragsweep.statistics.best import (
     worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
-from ragsweep.statistics.breakdown import Breakdown, breakdown
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
 from ragsweep.statistics.front import pareto_front, shown_to_beat
@@ -27,10 +26,8 @@ from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import (
     Selection,
     SelectionByType,
-    SelectionForAll,
     select,
     select_by_type,
-    select_for_all,
 )
 from ragsweep.statistics.several_datasets import (
     Regrets,
@@ -51,7 +48,6 @@ __all__ = [
     "STATISTICS",
     "WORTHWHILE",
     "AgainstBaseline",
-    "Breakdown",
     "Certificate",
     "Comparison",
     "ComparisonWithBest",
@@ -60,12 +56,10 @@ __all__ = [
     "Regrets",
     "Selection",
     "SelectionByType",
-    "SelectionForAll",
     "Standings",
     "Transfer",
     "affordable_resamples",
     "against_baseline",
-    "breakdown",
     "certify",
     "compare_aggregates_with_best",
     "compare_with_best",
@@ -92,7 +86,6 @@ __all__ = [
     "regrets",
     "select",
     "select_by_type",
-    "select_for_all",
     "shown_to_beat",
     "spread",
     "standings",

@@ -9,18 +9,15 @@ import numpy as np
 
 from ragsweep.statistics.comparison import (
     Paired,
-    enough_patterns,
     holm,
     paired,
-    sign_patterns,
     without_rounding,
 )
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, Array, Indices
-from ragsweep.statistics.repeats import with_repeats
 
 PairTest = Literal["randomisation", "t"]
-Correction = Literal["holm", "max_t", "benjamini_hochberg"]
+Correction = Literal["holm", "benjamini_hochberg"]
 
 
 class AllPairs(NamedTuple):
@@ -44,7 +41,6 @@ def compare_all_pairs(
     scores: Array,
     *,
     groups: Groups | None = None,
-    between: Array | None = None,
     test: PairTest = "randomisation",
     correction: Correction = "holm",
     resamples: int = 10_000,
@@ -55,32 +51,19 @@ def compare_all_pairs(
     Args:
         scores: One metric of every configuration, shape [configurations, queries]; at least two configurations.
         groups: Those of the queries; tests are then of the sums of groups, and intervals those of groups.
-        between: What repeats add to the variance of each mean, shape [configurations]; None without repeats.
         test: The paired randomisation test, or Student's paired t test (`scipy.stats.ttest_rel`).
-        correction: Holm's (1979) or the step-down max-T (Westfall and Young 1993, algorithm 2.8) keep the probability
-            of any false claim at the level; the latter finds more where pairs depend on each other, as they do here.
-            Benjamini and Hochberg (1995) keep the expected share of false claims at it.
+        correction: Holm's (1979) keeps the probability of any false claim at the level. Benjamini and Hochberg (1995)
+            keep the expected share of false claims at it.
         resamples: Number of sign patterns, and of bootstrap resamples of the intervals.
         seed: Seed of both.
-
-    Raises:
-        ValueError: The step-down max-T is asked for with the t test: it is a randomisation test of its own.
     """
-    if correction == "max_t" and test != "randomisation":
-        raise ValueError("max_t needs the randomisation test: it corrects by the same sign patterns")
     first, second = np.triu_indices(len(scores), 1)
     differences = scores[first] - scores[second]
-    noise = None if between is None else between[first] + between[second]
-    found = paired(differences, groups, resamples, seed, noise)
-    by_group = differences if groups is None else without_rounding(groups.totals(differences))
+    found = paired(differences, groups, resamples, seed)
     if test == "t":
-        found = replace(found, p=_t_test(by_group, noise))
-    if noise is not None:
-        units = with_repeats(scores if groups is None else groups.totals(scores), between)
-        by_group = without_rounding(units[first] - units[second])
-    if correction == "max_t":
-        corrected = _step_down_max_t(by_group, resamples, seed)
-    elif correction == "holm":
+        by_group = differences if groups is None else without_rounding(groups.totals(differences))
+        found = replace(found, p=_t_test(by_group))
+    if correction == "holm":
         corrected = holm(found.p)
     else:
         from scipy.stats import false_discovery_control
@@ -89,41 +72,13 @@ def compare_all_pairs(
     return AllPairs(first, second, found, corrected)
 
 
-def _t_test(differences: Array, between: Array | None) -> Array:
+def _t_test(differences: Array) -> Array:
     """P-values of Student's paired t test. Where all queries differ by the same: 0, or 1 if that is nothing."""
-    from scipy.special import stdtr
     from scipy.stats import ttest_1samp
 
     if differences.shape[1] < 2:
         return np.ones(len(differences))
     p: Array = (differences.mean(axis=1) == 0).astype(float)
-    if between is not None:
-        queries = differences.shape[1]
-        error = np.sqrt(differences.var(axis=1, ddof=1) / queries + between)
-        t = np.divide(np.abs(differences.mean(axis=1)), error, out=np.zeros(len(error)), where=error > EQUAL)
-        return np.where(error > EQUAL, 2 * stdtr(queries - 1, -t), p)
     varied = np.ptp(differences, axis=1) > EQUAL
     p[varied] = ttest_1samp(differences[varied], 0, axis=1).pvalue
-    return p
-
-
-def _step_down_max_t(differences: Array, resamples: int, seed: int) -> Array:
-    """P-values by the largest statistic of all pairs that are left, under random signs of the queries.
-
-    The statistic is the sum of the differences over the root of the sum of their squares, which grows with |t| and
-    which no sign changes.
-    """
-    norms = np.sqrt((differences**2).sum(axis=1, keepdims=True))
-    rows = np.divide(differences, norms, out=np.zeros_like(differences), where=norms > EQUAL)
-    observed = np.abs(rows.sum(axis=1))
-    order = np.argsort(-observed, kind="stable")
-    rows, observed = rows[order], observed[order] - EQUAL
-    as_far, patterns = np.zeros(len(rows)), 0
-    for signs in sign_patterns(rows.shape[1], resamples, seed, enough_patterns(len(rows))):
-        statistics = np.abs(rows @ signs)
-        largest_left = np.maximum.accumulate(statistics[::-1], axis=0)[::-1]
-        as_far += (largest_left >= observed[:, None]).sum(axis=1)
-        patterns += signs.shape[1]
-    p = np.empty(len(rows))
-    p[order] = np.maximum.accumulate(as_far / patterns)
     return p

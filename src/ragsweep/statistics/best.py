@@ -20,7 +20,6 @@ from ragsweep.statistics.intervals import (
     resample_weights,
 )
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
-from ragsweep.statistics.repeats import lowered, with_repeats
 
 DECIMALS = 12  # of scores; what differs less has been rounded differently
 
@@ -75,7 +74,7 @@ def compare_with_best(
     return ComparisonWithBest(best, p, p > level)
 
 
-def worse_for_any_spread(scores: Array, span: float, between: Array | None = None) -> Mask:
+def worse_for_any_spread(scores: Array, span: float) -> Mask:
     """Which configurations are shown not to be the best however the differences are spread, shape [configurations].
 
     `compare_with_best` flips signs, which cannot see a loss that few queries carry and the sample lacks. This test
@@ -85,15 +84,13 @@ def worse_for_any_spread(scores: Array, span: float, between: Array | None = Non
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. Higher is better.
         span: The range of the metric: the largest possible size of a difference; if infinite, nothing is shown.
-        between: What repeats add to the variance of each mean, shape [configurations]; None without repeats.
     """
-    rows, noise, place = _distinct_with(scores, between)
+    rows, place = _distinct(scores)
     best = int(first_best(rows.mean(axis=1)))
     p = np.ones(len(rows))
     if np.isfinite(span) and len(rows) > 1:
         others = np.arange(len(rows)) != best
-        leads = lowered(rows[best] - rows[others], noise[best] + noise[others])
-        p[others] = np.minimum(1, (len(rows) - 1) * p_above(leads, 0.0, span))
+        p[others] = np.minimum(1, (len(rows) - 1) * p_above(rows[best] - rows[others], 0.0, span))
     return (holm(p) <= LEVEL)[place]
 
 
@@ -123,7 +120,6 @@ def not_worse_than_best(
     margin: float,
     span: float,
     *,
-    between: Array | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Array:
@@ -140,7 +136,6 @@ def not_worse_than_best(
         scores: One metric of every configuration, shape [configurations, queries]. Higher is better.
         margin: In the metric's unit, above 0.
         span: The range of the metric: the largest possible size of a difference, perhaps infinite.
-        between: What repeats add to the variance of each mean, shape [configurations]; None without repeats.
         resamples: Without bounds, the number of sign patterns to try; fewer with more than about 300 configurations
             (`affordable`).
         seed: Seed of the draws.
@@ -148,10 +143,10 @@ def not_worse_than_best(
     Returns:
         Values in [0, 1], shape [configurations]. 0 for a configuration without a different one.
     """
-    rows, noise, place = _distinct_with(scores, between)
+    rows, place = _distinct(scores)
     if np.isfinite(span):
-        return _largest_bounded_p(rows, noise, margin, span)[place]
-    return _largest_p(with_repeats(rows, noise), margin, resamples, seed)[place]
+        return _largest_bounded_p(rows, margin, span)[place]
+    return _largest_p(rows, margin, resamples, seed)[place]
 
 
 def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:
@@ -174,7 +169,7 @@ def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> A
     return shares / affordable_resamples(resamples, scores.shape[1])
 
 
-def _largest_bounded_p(rows: Array, noise: Array, margin: float, span: float) -> Array:
+def _largest_bounded_p(rows: Array, margin: float, span: float) -> Array:
     """The largest p-value of each configuration over all candidates for the best.
 
     Only those that are not worse than the best measured one are compared with the others, too: p only grows by that.
@@ -186,7 +181,7 @@ def _largest_bounded_p(rows: Array, noise: Array, margin: float, span: float) ->
     def against(candidate: int, some: Indices) -> Array:
         p, some = np.ones(len(rows)), some[some != candidate]
         if len(some):
-            p[some] = p_above(lowered(rows[some] - rows[candidate], noise[some] + noise[candidate]), margin, span)
+            p[some] = p_above(rows[some] - rows[candidate], margin, span)
         others = np.arange(len(rows)) != candidate
         p[others], p[candidate] = holm(p[others]), 0.0
         return p
@@ -230,15 +225,6 @@ def _distinct(scores: Array) -> tuple[Array, Indices]:
     rounded = np.round(scores, DECIMALS) + 0.0  # + 0.0: -0 is 0
     _, first, place = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
     return scores[first], place.reshape(-1)  # as they are: sums of rounded scores may lose their ties
-
-
-def _distinct_with(scores: Array, between: Array | None) -> tuple[Array, Array, Indices]:
-    """As `_distinct`, and what repeats add to each of the different rows; the most of rows that are the same."""
-    rows, place = _distinct(scores)
-    noise = np.zeros(len(rows))
-    if between is not None:
-        np.maximum.at(noise, place, between)
-    return rows, noise, place
 
 
 def _step_down(observed: Array, scale: Array, blocks: Iterable[Array]) -> tuple[Array, int]:

@@ -17,7 +17,6 @@ from ragsweep.statistics.intervals import (
     affordable_resamples,
     confidence_intervals,
 )
-from ragsweep.statistics.repeats import of_differences, widened, with_repeats
 
 Counts = npt.NDArray[np.int64]
 
@@ -73,7 +72,6 @@ def compare_with_reference(
     reference: int,
     *,
     groups: Groups | None = None,
-    between: Array | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
@@ -91,33 +89,24 @@ def compare_with_reference(
         scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one query.
         reference: Position of the configuration that the others are compared with.
         groups: Those of the queries; signs are then flipped by group, and intervals are those of groups.
-        between: What repeats add to the variance of each mean, shape [configurations]; None without repeats.
         resamples: Number of sign patterns of the test, and of bootstrap resamples of the intervals.
         seed: Seed of both.
 
     Raises:
         IndexError: The reference does not exist.
     """
-    noise = None if between is None else of_differences(between, reference)
-    found = paired(scores - scores[reference], groups, resamples, seed, noise)
+    found = paired(scores - scores[reference], groups, resamples, seed)
     others = np.delete(np.arange(len(scores)), reference)
     p_holm = np.ones_like(found.p)
     p_holm[others] = holm(found.p[others])
     return Comparison(reference=reference, p_holm=p_holm, **vars(found))
 
 
-def paired(
-    differences: Array, groups: Groups | None, resamples: int, seed: int, between: Array | None = None
-) -> Paired:
-    """What differences show, shape [comparisons, queries]. Those that are rounding errors are set to 0, in place.
-
-    `between` is what the repeats of both sides add to the variance of each mean, shape [comparisons].
-    """
+def paired(differences: Array, groups: Groups | None, resamples: int, seed: int) -> Paired:
+    """What differences show, shape [comparisons, queries]. Those that are rounding errors are set to 0, in place."""
     without_rounding(differences)
     difference, deviation = differences.mean(axis=1), _deviation(differences)
     low, high = confidence_intervals(differences, groups=groups, resamples=resamples, seed=seed)
-    if between is not None:
-        low, high = widened(difference, low, high, between)
     by_group = differences if groups is None else without_rounding(groups.totals(differences))
     at_least = enough_patterns(len(differences))
     return Paired(
@@ -129,7 +118,7 @@ def paired(
         wins=(differences > 0).sum(axis=1),
         ties=(differences == 0).sum(axis=1),
         losses=(differences < 0).sum(axis=1),
-        p=randomisation_test(with_repeats(by_group, between), resamples=resamples, seed=seed, at_least=at_least),
+        p=randomisation_test(by_group, resamples=resamples, seed=seed, at_least=at_least),
     )
 
 

@@ -12,7 +12,6 @@ from ragsweep.statistics.bounded_mean import least_queries, p_above
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
-from ragsweep.statistics.repeats import lowered, with_repeats
 
 
 def pareto_front(quality: Array, cost: Array, **settings: Any) -> Mask:
@@ -34,7 +33,6 @@ def shown_to_beat(
     margin: float = 0.0,
     span: float = np.inf,
     tolerance: float = 0.0,
-    between: Array | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     level: float = LEVEL,
@@ -60,7 +58,6 @@ def shown_to_beat(
             margin is tested by sign flips, too.
         tolerance: How much more may be paid for what counts as not dearer, as a share of the cost. Set this or
             `margin`: with both, two configurations could beat each other.
-        between: What repeats add to the variance of each mean quality, shape [configurations]; None without repeats.
         resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
         level: Probability that any configuration of the true front is beaten.
@@ -72,22 +69,21 @@ def shown_to_beat(
     share = level if known else level / 2
     bounded = margin > 0 and bool(np.isfinite(span))
     slack = np.full(len(quality), 0.0 if bounded else margin)
-    better, not_worse = _shown(with_repeats(quality, between), slack, resamples, seed, share / 2 if bounded else share)
+    better, not_worse = _shown(quality, slack, resamples, seed, share / 2 if bounded else share)
     if known:
         cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
     else:
         cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)
     beaten: Mask = np.asarray(better & not_dearer)
     if bounded:
-        noise = np.zeros(len(quality)) if between is None else between
         among = cheaper & ~beaten.any(axis=1, keepdims=True)
-        beaten |= _nearly_as_good(quality, noise, among, margin, span, level=share / 2)
+        beaten |= _nearly_as_good(quality, among, margin, span, level=share / 2)
     else:
         beaten |= cheaper & not_worse
     return beaten
 
 
-def _nearly_as_good(values: Array, noise: Array, among: Mask, margin: float, span: float, *, level: float) -> Mask:
+def _nearly_as_good(values: Array, among: Mask, margin: float, span: float, *, level: float) -> Mask:
     """Whether another one is shown not to be worse by the margin, shape [i, j], of those in `among`, same shape.
 
     Corrected for the number of pairs: of two configurations, only one can be worse by the margin (Shaffer 1986).
@@ -97,8 +93,7 @@ def _nearly_as_good(values: Array, noise: Array, among: Mask, margin: float, spa
     shown: Mask = np.zeros(near.shape, dtype=bool)
     if least_queries(margin, span, level) <= values.shape[1]:
         for row in np.flatnonzero(near.any(axis=1)):
-            gains = lowered(values[near[row]] - values[row], noise[near[row]] + noise[row])
-            shown[row, near[row]] = p_above(gains, margin, span) <= level
+            shown[row, near[row]] = p_above(values[near[row]] - values[row], margin, span) <= level
     return shown
 
 

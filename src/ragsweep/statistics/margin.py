@@ -11,7 +11,6 @@ from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import queries_needed
-from ragsweep.statistics.repeats import lowered, widened, with_repeats
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ def against_baseline(
     span: float,
     *,
     groups: Groups | None = None,
-    between: float = 0.0,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> AgainstBaseline:
@@ -61,25 +59,21 @@ def against_baseline(
         margin: How much worse still counts as not worse, in the metric's unit, above 0.
         span: The range of the metric: the largest possible size of a difference, perhaps infinite.
         groups: Those of the queries. "Not worse" then holds for groups that are no larger than these.
-        between: What the repeats of both sides add to the variance of the mean difference.
         resamples: Number of sign patterns and of bootstrap resamples.
         seed: Seed of both.
     """
     groups = groups or Groups.none(len(differences))
     units, widest = groups.totals(differences), groups.widest(span)
     difference = float(differences.mean())
-    noise = np.array([between])
-    interval = confidence_intervals(differences[None], groups=groups, resamples=resamples, seed=seed)
-    low, high = widened(differences[None].mean(axis=1), *interval, noise)
-    [flipped] = with_repeats(units[None], noise)
+    low, high = confidence_intervals(differences[None], groups=groups, resamples=resamples, seed=seed)
     if bounded := bool(np.isfinite(span)):
-        not_worse, not_better = p_above(lowered(np.array([units, -units]), between), margin, widest).tolist()
-        needed = queries_like(lowered(units, between), margin, widest) if difference > -margin else None
+        not_worse, not_better = p_above(np.array([units, -units]), margin, widest).tolist()
+        needed = queries_like(units, margin, widest) if difference > -margin else None
         needed = needed and groups.queries_in(needed)
     else:
         deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
         deviation *= float(np.sqrt(np.maximum(1, groups.design_effect(differences))))
-        not_worse, not_better = (_p_above(each + margin, resamples, seed) for each in (flipped, -flipped))
+        not_worse, not_better = (_p_above(each + margin, resamples, seed) for each in (units, -units))
         reachable = difference > -margin and deviation > EQUAL
         one_sided = 2 * LEVEL  # of a two-sided level, one half is on this side
         needed = int(queries_needed(deviation, difference + margin, level=one_sided)) if reachable else None
@@ -88,7 +82,7 @@ def against_baseline(
         low=float(low[0]),
         high=float(high[0]),
         p_not_worse=not_worse,
-        p_worse=_p_above(-flipped, resamples, seed),
+        p_worse=_p_above(-units, resamples, seed),
         p_equivalent=max(not_worse, not_better),
         needed=needed,
         least=groups.queries_in(least_queries(margin, widest)) if bounded else None,

@@ -162,55 +162,6 @@ def select_by_type(
     )
 
 
-@dataclass(frozen=True)
-class SelectionForAll:
-    """One configuration for several conditions, such as cutoffs, compared with the best one for each.
-
-    Attributes:
-        best: Position of the configuration with the highest mean over all conditions. Of equal ones, the first.
-        loss: How much less it scores than the configuration that is chosen for the condition, on queries that were not
-            used for either choice, shape [conditions].
-        for_each: What the configuration that is chosen for the condition scores on queries that were not used for the
-            choice, shape [conditions].
-    """
-
-    best: int
-    loss: Array
-    for_each: Array
-
-
-def select_for_all(
-    scores: Array,
-    choices: Sequence[Array] | None = None,
-    *,
-    groups: Groups | None = None,
-    folds: int = 5,
-    repeats: int = 100,
-    seed: int = 0,
-) -> SelectionForAll:
-    """Choose one configuration for all conditions, and measure by cross-validation what that loses in each of them.
-
-    Args:
-        scores: One metric, shape [conditions, configurations, queries]. At least two queries.
-        choices: The scores of the configurations among which that of a condition is chosen, for each condition, of
-            shape [configurations, queries]; None if these are the same for every condition.
-        groups: As in `select`.
-        folds: As in `select`.
-        repeats: As in `select`.
-        seed: Seed of the splits.
-
-    Raises:
-        ValueError: As in `select`.
-    """
-    together = scores.mean(axis=0)
-    fold = _folds(_codes(None, scores.shape[2]), groups, folds, repeats, seed)
-    for_all = _chosen(together, fold)
-    for_each = [_held_out(own, _chosen(own, fold)) for own in (scores if choices is None else choices)]
-    loss = [(own - _held_out(of_condition, for_all)).mean() for own, of_condition in zip(for_each, scores, strict=True)]
-    best = int(first_best(together.mean(axis=1)))
-    return SelectionForAll(best, np.array(loss), np.array([own.mean() for own in for_each]))
-
-
 def _types_matter(scores: Array, of_type: Mask, resamples: int, seed: int) -> float:
     """P-value of the permutation test of `select_by_type`. `of_type` has shape [types, queries]."""
     rng = np.random.default_rng(seed)

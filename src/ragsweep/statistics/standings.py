@@ -17,7 +17,6 @@ from ragsweep.statistics.comparison import PATTERNS_PER_TEST, Comparison, compar
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
 from ragsweep.statistics.power import FEWEST_FLIPPED, detectable_difference, queries_needed
-from ragsweep.statistics.repeats import of_differences, widened, with_repeats
 from ragsweep.statistics.selection import (
     Selection,
     SelectionByType,
@@ -112,7 +111,6 @@ def standings(
     types: Sequence[str | None],
     *,
     groups: Groups | None = None,
-    between: Array | None = None,
     baseline: int | None = None,
     resamples: int = 10_000,
     seed: int = 0,
@@ -124,27 +122,22 @@ def standings(
         scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
         types: Type of each query or None, shape [queries].
         groups: Those of the queries, which are then drawn, flipped and held out as a whole.
-        between: What repeats add to the variance of each mean, shape [configurations]; None without repeats.
         baseline: Position of the configuration that was fixed beforehand as the one to beat.
         resamples: Number of resamples of every test and interval.
         seed: Seed of every random draw.
         higher_is_better: Direction of the metric.
     """
     if not higher_is_better:
-        turned = standings(
-            *(-scores, types), groups=groups, between=between, baseline=baseline, resamples=resamples, seed=seed
-        )
+        turned = standings(*(-scores, types), groups=groups, baseline=baseline, resamples=resamples, seed=seed)
         return _negated(turned)
     configurations, groups = len(scores), groups or Groups.none(scores.shape[1])
     several = groups.number > 1 and configurations > 1
-    units = with_repeats(groups.totals(scores), between)
+    units = groups.totals(scores)
     with_best = compare_with_best(units, resamples=resamples, seed=seed)
     typed = several and len({kind for kind in types if kind is not None}) > 1
     by_type = select_by_type(scores, types, groups=groups, resamples=resamples, seed=seed) if typed else None
     differences = scores - scores[with_best.best]
     low, high = confidence_intervals(differences, groups=groups, resamples=resamples, seed=seed)
-    if between is not None:
-        low, high = widened(differences.mean(axis=1), low, high, of_differences(between, with_best.best))
     enough = max(resamples, PATTERNS_PER_TEST * configurations)
     alone = None if by_type or not several else select(scores, types, groups=groups, seed=seed)
     return Standings(
@@ -155,10 +148,10 @@ def standings(
         wins=win_frequency(units, resamples=resamples, seed=seed),
         baseline=None
         if baseline is None
-        else compare_with_reference(scores, baseline, groups=groups, between=between, resamples=enough, seed=seed),
+        else compare_with_reference(scores, baseline, groups=groups, resamples=enough, seed=seed),
         selection=by_type.for_all if by_type else alone,
         by_type=by_type,
-        power=_power(scores, with_best, groups, between) if several else None,
+        power=_power(scores, with_best, groups) if several else None,
     )
 
 
@@ -224,7 +217,7 @@ def _negated_selection(selection: Selection) -> Selection:
     return replace(selection, apparent=-selection.apparent, per_query=-selection.per_query)
 
 
-def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups, between: Array | None) -> Power | None:
+def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups) -> Power | None:
     """Power for the median pair of the best and a configuration tied with it; if none is tied, of the best and any.
 
     Different configurations have differences that vary more over queries. The configurations that matter for the
@@ -232,8 +225,6 @@ def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups, between
     """
     differences = scores - scores[with_best.best]
     deviations = differences.std(axis=1, ddof=1) * np.sqrt(np.maximum(1, groups.design_effect(differences)))
-    if between is not None:
-        deviations = np.hypot(deviations, np.sqrt(groups.queries * of_differences(between, with_best.best)))
     different = deviations > EQUAL
     if not different.any():
         return None

@@ -88,16 +88,7 @@ class Store:
             return build()
         if (kept := self.find(stage, inputs, build)) is not None:
             return kept
-        return self._put(self._entry(stage, inputs, build), lambda found: build() if found is None else found)
-
-    def renew(
-        self, stage: str, inputs: object, build: Callable[..., Arrays], kept: Arrays, new: Callable[[Arrays], Arrays]
-    ) -> Arrays:
-        """Arrays in place of those that are `kept` of a stage; the first arguments are those of `get`.
-
-        `new` makes them of what the store has by then: another process may have been first.
-        """
-        return self._put(self._entry(stage, inputs, build), lambda found: new(kept if found is None else found))
+        return self._put(self._entry(stage, inputs, build), build)
 
     def entries(self) -> Iterator[Entry]:
         """All entries, in no particular order."""
@@ -144,21 +135,20 @@ class Store:
                 os.utime(entry / CHECKSUMS)
         return kept
 
-    def _put(self, entry: Path, make: Callable[[Arrays | None], Arrays]) -> Arrays:
-        """Store what is made of the arrays that the store has by then; None if it has none."""
-        if not self.enabled or not self._writable(entry.parent):
-            return make(None)
+    def _put(self, entry: Path, build: Callable[[], Arrays]) -> Arrays:
+        """Store what is built, unless the store has it by then."""
+        if not self._writable(entry.parent):
+            return build()
         lock = FileLock(entry.with_suffix(LOCK))
         try:
             lock.acquire()
         except OSError as error:  # the lock belongs to another user
             self._warn(error)
-            return make(None)
+            return build()
         try:
-            kept = _load(entry)  # another process may have built it while this one waited
-            arrays = make(kept)
-            if arrays is kept:
-                return arrays
+            if (kept := _load(entry)) is not None:  # another process has built it while this one waited
+                return kept
+            arrays = build()
             self._keep(entry, arrays)
         finally:
             lock.release()

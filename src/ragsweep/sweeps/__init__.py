@@ -5,11 +5,11 @@ from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.configuration_names import short_names
 from ragsweep.sweeps.deciding import decide, decide_each
-from ragsweep.sweeps.decision import Decision, ForAll
+from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.equal_cost import spends
 from ragsweep.sweeps.other_readings import differ_by_parser_alone, on_common_queries, parsers_of
-from ragsweep.sweeps.outcome import Outcome, added_by_repeats
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.repeated_runs import asked_once, split
 from ragsweep.sweeps.shipping import (
     SHIPPED,
@@ -35,14 +35,12 @@ __all__ = [
     "CostFront",
     "Decision",
     "DecisionSettings",
-    "ForAll",
     "NotShipped",
     "Outcome",
     "Promise",
     "Recount",
     "Sweep",
     "UnreadAnswers",
-    "added_by_repeats",
     "alone_meets",
     "asked_once",
     "at_each_cutoff",

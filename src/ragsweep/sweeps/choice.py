@@ -13,8 +13,6 @@ import numpy as np
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import (
     LEVEL,
-    Breakdown,
-    breakdown,
     least_margin,
     least_queries,
     not_worse_than_best,
@@ -22,7 +20,7 @@ from ragsweep.statistics import (
 )
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps.equal_cost import spends
-from ragsweep.sweeps.outcome import Outcome, added_by_repeats
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
@@ -49,18 +47,6 @@ class Showable(NamedTuple):
 
     margin: float
     queries: int
-
-
-class Bearable(NamedTuple):
-    """How many wrong judgments the best mean can bear.
-
-    Attributes:
-        rival: The configuration that needs the fewest wrong judgments to have a better mean.
-        found: How many it needs.
-    """
-
-    rival: Outcome
-    found: Breakdown
 
 
 @dataclass(frozen=True)
@@ -110,8 +96,7 @@ class Choice:
         metric = self.allowed.decided_by
         if not self.allowed.is_mean(metric):
             return []
-        noise = added_by_repeats(self.allowed.outcomes, metric)
-        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric), noise)
+        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric))
         return self._where(shown & ~self.allowed.standings.with_best.tied)
 
     @cached_property
@@ -125,8 +110,7 @@ class Choice:
             return None
         drawn = {"resamples": self.allowed.resamples, "seed": self.allowed.seed}
         values, widest = units(self.allowed, metric), span(self.allowed, metric)
-        noise = added_by_repeats(self.allowed.outcomes, metric)
-        p = not_worse_than_best(values, margin, widest, between=noise, **drawn)
+        p = not_worse_than_best(values, margin, widest, **drawn)
         return self._where(p <= LEVEL)
 
     @property
@@ -167,21 +151,6 @@ class Choice:
     @property
     def _equal_cost(self) -> float:
         return EQUAL_COST if self.allowed.settings.prefer else UNASKED_SAVING
-
-    @cached_property
-    def bearable(self) -> Bearable | None:
-        """How many wrong judgments it takes for a configuration to have a better mean that is shown to be worse now.
-
-        None if no configuration is shown to be worse than the best, or if the deciding metric is no mean.
-        """
-        level, metric = self.allowed, self.allowed.decided_by
-        worse = np.flatnonzero(~level.standings.with_best.tied)
-        if not len(worse) or not level.is_mean(metric):
-            return None
-        scores = level.sign(metric) * level.scores(metric)  # its bounds could be far from any value that occurs
-        bounds = scores.min(), scores.max()
-        found = breakdown(scores[level.best], scores[worse], *bounds, groups=level.groups, seed=level.seed)
-        return Bearable(level.outcomes[worse[found.rival]], found) if found else None
 
     @property
     def as_good(self) -> list[Outcome]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ragsweep.core.arrays import Indices
 from ragsweep.core.style import is_number
-from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs, select_for_all
+from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs
 from ragsweep.sweeps.choice import Choice, at_worst, settled
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.sweeps.outcome import Outcome
@@ -44,24 +44,6 @@ class AgainstGuessing(NamedTuple):
 
 
 MOST_IN_PAIRS = 200  # configurations; all pairs of more are too many to list
-
-
-@dataclass(frozen=True)
-class ForAll:
-    """One configuration for every cutoff.
-
-    Attributes:
-        label: Its settings, except the cutoff.
-        outcomes: Its run at each cutoff, in ascending order.
-        loss: What it loses at each cutoff against a configuration that is chosen for the cutoff, by cross-validation.
-        serves: Whether it meets the requirements at every cutoff and is the choice there or, unless a cost is
-            preferred, tied with the best.
-    """
-
-    label: str
-    outcomes: Sequence[Outcome]
-    loss: Sequence[float]
-    serves: bool
 
 
 class Compared(NamedTuple):
@@ -125,26 +107,6 @@ class Decision:
     def best(self) -> pd.Series:
         """The row of the named configuration in the sweep's table."""
         return self.sweep.row(self.named)
-
-    @cached_property
-    def for_all(self) -> ForAll | None:
-        """One configuration for every cutoff.
-
-        None if the metric is no mean, or if there are fewer than two cutoffs, queries, or such configurations.
-        """
-        everywhere, metric, cutoffs = self.everywhere, self.sweep.decided_by, len(self.choices)
-        if min(cutoffs, len(everywhere), self.sweep.groups.number) < 2 or not self.sweep.is_mean(metric):
-            return None
-        labels = list(everywhere)
-        runs_at = [[everywhere[label][place].per_query[metric] for label in labels] for place in range(cutoffs)]
-        sign = self.sweep.sign(metric)
-        scores = sign * np.array(runs_at, dtype=float)
-        choices = [sign * choice.allowed.scores(metric) for choice in self.choices.values()]
-        found = select_for_all(scores, choices, groups=self.sweep.groups, seed=self.sweep.seed)
-        serves = self.headline.everywhere
-        place = labels.index(self.sweep.label(serves)) if serves else found.best
-        loss = found.loss if place == found.best else found.for_each - scores[:, place].mean(axis=1)
-        return ForAll(labels[place], everywhere[labels[place]], loss.tolist(), serves is not None)
 
     @cached_property
     def everywhere(self) -> Mapping[str, Sequence[Outcome]]:

@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from ragsweep.statistics.intervals import Array
-from ragsweep.statistics.repeats import with_repeats
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.configuration_names import as_text, short_names
 from ragsweep.sweeps.dataset_names import names_of_datasets, settings_of_data, why_not_comparable
 from ragsweep.sweeps.decision import Decision
-from ragsweep.sweeps.outcome import Outcome, added_by_repeats
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
 
@@ -132,11 +131,7 @@ class MeasuredOnAll:
         sign = self.sweeps[0].sign(self.metric)
         tables = ([run.per_query[self.metric] for run in runs] for runs in self.runs_of_each)
         groups = (runs[0].groups for runs in self.runs_of_each)
-        noise = (added_by_repeats(runs, self.metric) for runs in self.runs_of_each)
-        return [
-            with_repeats(of.totals(sign * np.array(own, dtype=float)), by_repeats)
-            for of, own, by_repeats in zip(groups, tables, noise, strict=True)
-        ]
+        return [of.totals(sign * np.array(own, dtype=float)) for of, own in zip(groups, tables, strict=True)]
 
     @property
     def runs_of_each(self) -> list[tuple[Outcome, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
 from ragsweep.core.digest import digest
 from ragsweep.statistics import Groups, confidence_intervals, spread
 from ragsweep.statistics.intervals import Array
-from ragsweep.statistics.repeats import mean_intervals, widened
+from ragsweep.statistics.repeats import mean_intervals
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.tasks.facts import Facts
 from ragsweep.tasks.metric import Metric
@@ -89,13 +89,8 @@ class Outcome:
         if name not in self.per_query:
             return None
         values = np.array([self.per_query[name]], dtype=float)
-        interval = confidence_intervals(values, groups=self.groups, resamples=self.resamples, seed=self.seed)
-        (low,), (high,) = widened(values.mean(axis=1), *interval, np.array([self.added_by_repeats(name)]))
+        (low,), (high,) = confidence_intervals(values, groups=self.groups, resamples=self.resamples, seed=self.seed)
         return float(low), float(high)
-
-    def added_by_repeats(self, name: str) -> float:
-        """What the repeats of the run add to the variance of a mean; 0 where it was measured once."""
-        return self.facts.repeated[name].between if name in self.facts.repeated else 0.0
 
     @cached_property
     def _means(self) -> dict[str, float]:
@@ -130,9 +125,7 @@ class Outcome:
         values = np.array([self.per_query[name] for name in means], dtype=float).reshape(-1, len(self.per_query))
         shares = np.array([self.facts.metrics[name].wilson for name in means], dtype=bool)
         drawn = {"resamples": self.resamples, "seed": self.seed}
-        repeats = self.facts.repeats
-        between = np.array([self.added_by_repeats(name) for name in means]) if repeats > 1 else None
-        low, high = mean_intervals(values, shares, groups=self.groups, between=between, repeats=repeats, **drawn)
+        low, high = mean_intervals(values, shares, groups=self.groups, repeats=self.facts.repeats, **drawn)
         statistics = spread(values)
         columns = {"": statistics.pop("mean"), "_low": low, "_high": high}
         columns |= {f"_{name}": column for name, column in statistics.items()}
@@ -188,9 +181,3 @@ class Outcome:
     def order(self) -> float:
         """Sort key of the method: the value of the setting that it stands for. NaN if there is none."""
         return float(next(iter(self.facts.method.stands_for.values()), np.nan))
-
-
-def added_by_repeats(outcomes: Sequence[Outcome], metric: str) -> Array | None:
-    """What repeats add to the variance of the mean of each run, shape [outcomes]; None if they add nothing."""
-    found = np.array([outcome.added_by_repeats(metric) for outcome in outcomes])
-    return found if found.any() else None

@@ -36,9 +36,9 @@ def split(sweep: Sweep) -> Split | None:
     """Where the variance lies. None unless each of several runs was measured several times, and by a mean."""
     metric, runs = sweep.decided_by, sweep.outcomes
     known = [run.facts.repeated[metric] for run in runs if metric in run.facts.repeated]
-    parts = [(each.question, each.repeat, each.residual) for each in known if each.question is not None]
+    parts = [(each.question, each.repeat, each.residual) for each in known if each.repeat is not None]
     if len(parts) < len(runs) or len(runs) < 2 or sweep.groups.number < 2:
         return None
     question, repeat, residual = np.array(parts, dtype=float).mean(axis=0).tolist()
-    by_repeats = float(np.mean([each.repeat / len(each.means) for each in known]))
+    by_repeats = float(np.mean([part[1] / len(each.means) for part, each in zip(parts, known, strict=True)]))
     return Split(max(0.0, components(units(sweep, metric)).repeat - by_repeats), question, repeat, residual)

@@ -16,7 +16,7 @@ from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.other_readings import on_common_queries
-from ragsweep.sweeps.outcome import BY_NAME, Outcome, added_by_repeats
+from ragsweep.sweeps.outcome import BY_NAME, Outcome
 from ragsweep.tasks.metric import Metric
 
 if TYPE_CHECKING:
@@ -187,7 +187,6 @@ class Sweep:
             self.scores(self.decided_by),
             self.types,
             groups=self.groups,
-            between=added_by_repeats(self.outcomes, self.decided_by),
             baseline=self._usual_baseline if fixed is None else fixed,
             resamples=self.resamples,
             seed=self.seed,

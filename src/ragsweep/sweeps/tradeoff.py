@@ -11,9 +11,8 @@ import numpy as np
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import Certificate, certify, effective_queries, shown_to_beat
 from ragsweep.statistics.intervals import Array
-from ragsweep.statistics.repeats import with_repeats
 from ragsweep.sweeps.choice import EQUAL_COST, span, units
-from ragsweep.sweeps.outcome import Outcome, added_by_repeats
+from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
 ROUNDING = 1e-6  # of a mean times the number of queries
@@ -111,7 +110,6 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
                 units(measured, metric),
                 costs,
                 **slack,
-                between=added_by_repeats(measured.outcomes, metric),
                 resamples=sweep.resamples,
                 seed=sweep.seed,
             )
@@ -129,7 +127,7 @@ def _costs(sweep: Sweep, cost: str) -> Array:
     Of times without those of single queries, each is a sample of one, from which nothing can be shown.
     """
     if all(cost in outcome.per_query for outcome in sweep.outcomes):
-        return -with_repeats(units(sweep, cost), added_by_repeats(sweep.outcomes, cost))
+        return -units(sweep, cost)
     sign = -sweep.sign(cost)
     values = sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
     known = [outcome.facts.measures[cost] for outcome in sweep.outcomes if cost in outcome.facts.measures]

@@ -15,14 +15,12 @@ from ragsweep.config.run_settings import MOST_REPEATS
 from ragsweep.core.csv_files import TAKEN, TEXT_COLUMNS
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.core.timing import Circumstances
 from ragsweep.retrieval.method import Method
 from ragsweep.tasks.false_finds import ThresholdWords
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.unread_text import UnreadText
 
 LARGEST_RECORD_MB = 100
-LATEST = 1e11  # in seconds since 1970; later times have no date
 LARGEST_MEASURED = 1e300  # larger numbers are not measurements
 
 Number = Annotated[float, Field(gt=-LARGEST_MEASURED, lt=LARGEST_MEASURED)]
@@ -87,22 +85,17 @@ class MeasureFact(Described):
     Attributes:
         value: The number.
         sample: The values of a few items; empty if there are none.
-        taken: In what circumstances a time was taken; None if that was not noted.
+        machines: What a time was taken with; empty if unknown, None if that was not noted.
     """
 
     value: Number
     sample: Numbers = ()
-    taken: Circumstances | None = None
-
-    def __post_init__(self) -> None:
-        taken = self.taken or Circumstances()
-        if not (0 <= taken.first <= taken.last < LATEST and min(taken.load or 0, taken.ms, taken.at_once) >= 0):
-            raise MalformedError("taken: expected seconds since 1970, and a load and a time of at least 0")
+    machines: tuple[str, ...] | None = None
 
     @property
     def is_one_time(self) -> bool:
         """Whether it is a time that was taken once, of all queries together, so that chance cannot be told from it."""
-        return len({*self.sample}) == 1 or (not self.sample and self.taken is not None)
+        return len({*self.sample}) == 1 or (not self.sample and self.machines is not None)
 
 
 class Bounds(NamedTuple):
@@ -169,17 +162,15 @@ class RepeatedFact:
 
     Attributes:
         means: Its value in each repeat.
-        between: What the repeats add to the variance of its mean (`between_repeats`).
         question: The variance between questions; None of an aggregate.
-        repeat: The variance between repeats.
+        repeat: The variance between repeats; None of an aggregate.
         residual: What else differs when a question is asked again; None of an aggregate.
         asked_once: How many questions, asked once, tell as much; None if no number does.
     """
 
     means: Numbers
-    between: Annotated[Number, Field(ge=0)]
-    repeat: Annotated[Number, Field(ge=0)]
     question: Annotated[Number, Field(ge=0)] | None = None
+    repeat: Annotated[Number, Field(ge=0)] | None = None
     residual: Annotated[Number, Field(ge=0)] | None = None
     asked_once: Annotated[Number, Field(ge=0)] | None = None
 

@@ -129,8 +129,8 @@ def _about(score: Score) -> dict[str, Any]:
 
 def _measure(measure: Measure) -> dict[str, Any]:
     sample = {} if measure.sample is None else {"sample": measure.sample.tolist()}
-    taken = {} if measure.taken is None else {"taken": measure.taken._asdict()}
-    return {"value": measure.value, **_described(measure.metric), **sample, **taken}
+    machines = {} if measure.machines is None else {"machines": list(measure.machines)}
+    return {"value": measure.value, **_described(measure.metric), **sample, **machines}
 
 
 def _described(metric: Metric) -> dict[str, Any]:

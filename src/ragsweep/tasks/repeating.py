@@ -11,18 +11,14 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.capability import Capability, offered_with
-from ragsweep.core.digest import digest
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import UNKNOWN, put_together
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, Array, effective_queries
 from ragsweep.statistics.repeats import (
     Components,
-    between_aggregates,
-    between_repeats,
     components,
     mean_intervals,
-    widened,
 )
 from ragsweep.store.key_capabilities import Varies
 from ragsweep.tasks.metric import Guessing
@@ -36,6 +32,7 @@ SETTING = "repeats"
 BY_REPEAT = "by_repeat.csv"  # in results/: every metric and measure in each repeat
 SEVERAL_TEXTS = " | "  # between what the repeats returned, where it differs
 TYPICAL = 5  # repeats that are suggested
+MOST_BETWEEN = 0.1  # of the variance of one answer that is between repeats; more is said
 FIRST = "All other sections, and the charts, show the first repeat; the scores are those of all."
 
 Measured = TypeVar("Measured", Score, Measure)
@@ -77,11 +74,8 @@ def measure_repeats(repeats: Sequence[tuple[Task, Any]], decide_by: str, *, resa
 
 
 def asked_once(measurement: Measurement) -> Measurement:
-    """The only measurement of a configuration that varies, which says what its intervals lack."""
-    lacks = (
-        "Asked once: the intervals lack what another asking would change, as the answers vary; "
-        f"{SETTING}={TYPICAL} measures it."
-    )
+    """The only measurement of a configuration that varies, which says so."""
+    lacks = f"Asked once: the answers vary, and another asking gives other numbers; {SETTING}={TYPICAL} shows how far."
     return replace(
         measurement,
         facts={**measurement.facts, "varies": True},
@@ -91,7 +85,7 @@ def asked_once(measurement: Measurement) -> Measurement:
 
 
 def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, seed: int) -> Measurement:
-    """One measurement of several: the mean of each value over the repeats, and what these add to the intervals.
+    """One measurement of several: the mean of each value over the repeats, and of each item.
 
     What is no number, such as sections, charts and most tables, is that of the first repeat.
     """
@@ -146,42 +140,39 @@ def _score(repeats: Sequence[Score], of: Measurement, resamples: int, seed: int)
     if first.per_item is None:
         drawn = [each.resampled for each in repeats if each.resampled is not None]
         if len(drawn) < number:
-            return replace(first, value=float(values.mean())), _fact(values, None, 0.0)
-        resampled = np.array(drawn)
-        repeat = between_aggregates(values, resampled)
-        noise = np.random.default_rng(int(digest(values.tolist())[:16], 16)).standard_normal(resampled.shape[1])
-        spread = resampled.mean(axis=0) + noise * np.sqrt(between_repeats(repeat, number))
+            return replace(first, value=float(values.mean())), _fact(values)
+        spread = np.mean(drawn, axis=0)
         low, high = np.quantile(spread, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
         score = replace(first, value=float(values.mean()), low=float(low), high=float(high), resampled=spread)
-        return score, _fact(values, None, repeat)
+        return score, _fact(values)
     per_item = np.array([each.per_item for each in repeats])
     found, mean = components(per_item, of.groups), per_item.mean(axis=0)
-    added = np.array([between_repeats(found.repeat, number)])
     drawn_by = {"resamples": resamples, "seed": seed}
     (low,), (high,) = mean_intervals(
-        mean[None], np.array([metric.wilson]), groups=of.groups, between=added, repeats=number, **drawn_by
+        mean[None], np.array([metric.wilson]), groups=of.groups, repeats=number, **drawn_by
     )
-    guessing = _guessing([each.guessing for each in repeats if each.guessing], mean, of, float(added[0]))
+    guessing = _guessing([each.guessing for each in repeats if each.guessing], mean, of)
     score = replace(first, metric=metric, value=float(mean.mean()), low=float(low), high=float(high), per_item=mean)
-    return replace(score, guessing=guessing), _fact(values, found, found.repeat)
+    return replace(score, guessing=guessing), _fact(values, found)
 
 
-def _fact(values: Array, found: Components | None, repeat: float) -> dict[str, Any]:
-    parts = {} if found is None else {"question": found.question, "residual": found.residual}
-    once = {} if found is None or found.asked_once is None else {"asked_once": found.asked_once}
-    added = between_repeats(repeat, len(values))
-    return {"means": values.tolist(), "between": added, "repeat": repeat, **parts, **once}
+def _fact(values: Array, found: Components | None = None) -> dict[str, Any]:
+    if found is None:
+        return {"means": values.tolist()}
+    parts = {"question": found.question, "repeat": found.repeat, "residual": found.residual}
+    once = {} if found.asked_once is None else {"asked_once": found.asked_once}
+    return {"means": values.tolist(), **parts, **once}
 
 
-def _guessing(repeats: Sequence[Guessing], values: Array, of: Measurement, added: float) -> Guessing | None:
-    """Compared with guessing by Student's t, with the variance between repeats in it."""
+def _guessing(repeats: Sequence[Guessing], values: Array, of: Measurement) -> Guessing | None:
+    """Compared with guessing by Student's t of the means over the repeats."""
     from scipy.special import stdtr
 
     if not repeats:
         return None
     questions = float(effective_queries(values, of.groups))
     chance = repeats[0].value
-    error = np.sqrt(values.var(ddof=1) / questions + added) if len(values) > 1 else 0.0
+    error = np.sqrt(values.var(ddof=1) / questions) if len(values) > 1 else 0.0
     worse = max(each.p_worse for each in repeats)  # 1 if what could not be read may explain it
     if error <= 0:
         return Guessing(chance, max(each.p for each in repeats), worse)
@@ -195,23 +186,20 @@ def _measure(repeats: Sequence[Measure], of: Measurement) -> tuple[Measure, dict
         np.mean(known, axis=0) if len(known := [each for each in some if each is not None]) == len(repeats) else None
         for some in ([each.per_item for each in repeats], [each.sample for each in repeats])
     )
-    taken = repeats[0].taken and put_together([each.taken or UNKNOWN for each in repeats])
-    measure = replace(repeats[0], value=float(values.mean()), per_item=per_item, sample=sample, taken=taken)
+    machines = repeats[0].machines and put_together([each.machines or UNKNOWN for each in repeats])
+    measure = replace(repeats[0], value=float(values.mean()), per_item=per_item, sample=sample, machines=machines)
     if per_item is None:
-        return measure, _fact(values, None, 0.0)
-    found = components(np.array([each.per_item for each in repeats]), of.groups)
-    return measure, _fact(values, found, found.repeat)
+        return measure, _fact(values)
+    return measure, _fact(values, components(np.array([each.per_item for each in repeats]), of.groups))
 
 
 def _curve(repeats: Sequence[Curve]) -> Curve:
-    """The mean curve; its intervals are as wide as those of one repeat, and have what the repeats add."""
+    """The mean curve; its intervals are as wide as those of one repeat."""
     values = np.array([each.values for each in repeats])
     mean, intervals = values.mean(axis=0), [each.interval for each in repeats if each.interval is not None]
     if len(intervals) < len(repeats):
         return Curve(mean)
-    added = np.array([between_repeats(float(each), len(repeats)) for each in values.var(axis=0, ddof=1)])
-    low, high = np.mean(intervals, axis=0)
-    return Curve(mean, np.array(widened(mean, low, high, added)))
+    return Curve(mean, np.mean(intervals, axis=0))
 
 
 def _texts(repeats: Sequence[Sequence[str]]) -> list[str]:
@@ -241,6 +229,7 @@ def _sentences(score: Score, repeated: Mapping[str, Mapping[str, Any]], of: Meas
             f"{repeat} between repeats, and {left} between answers to the same question."
         )
         yield what_pays(fact.get("asked_once"), of.groups, number)
+        yield from shift_in_words(*parts)
     else:
         yield f"Measured {number} times: {title} from {min(fact['means']):.3f} to {max(fact['means']):.3f}."
     if score.guessing:
@@ -254,3 +243,12 @@ def what_pays(asked_once: float | None, groups: Groups, number: int) -> str:
         return "No number of questions that are asked once tells as much: a repeat shifts all of its questions."
     once = groups.queries_in(round(asked_once))
     return f"{number} repeats of {counted(groups.queries, 'question')} tell as much as 1 of {once:,}."
+
+
+def shift_in_words(question: float | None, repeat: float | None, residual: float | None) -> Iterator[str]:
+    """What intervals and tests lack where whole repeats differ, by the parts of the variance; often nothing."""
+    if (repeat or 0.0) > MOST_BETWEEN * sum(filter(None, (question, repeat, residual))):
+        yield (
+            "Whole repeats differ, which no interval or test counts: look for what changed between them, such as the "
+            "model behind an endpoint."
+        )

@@ -16,7 +16,7 @@ import numpy as np
 from ragsweep.core.csv_files import QUERY_GROUP, TEXT_COLUMNS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import Circumstances
+from ragsweep.core.timing import Machines
 from ragsweep.retrieval.method import Method
 from ragsweep.statistics import Groups, confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
@@ -122,14 +122,14 @@ class Measure:
         per_item: The values of the items that it is computed from, shape [items]; None if items have none.
         sample: The values of a few items, the same ones for every configuration, shape [sample]; None if there are
             none.
-        taken: In what circumstances a time was taken, if it is one and its task notes that.
+        machines: What a time was taken with, if it is one and its task notes that.
     """
 
     metric: Metric
     value: float
     per_item: Array | None = None
     sample: Array | None = None
-    taken: Circumstances | None = None
+    machines: Machines | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ class LanguageModelContract(ComponentContract):
     """
 
     prompts: ClassVar[Sequence[str]] = PROMPTS
-    asking: ClassVar[Asking] = Asking("test", max_tokens=6, returns="reply", fields=lambda: Reply)
+    asking: ClassVar[Asking] = Asking("test", max_tokens=6, returns="reply", fields=lambda item: Reply)
 
     def test_every_item_has_the_result_of_its_own(self, made: Any) -> None:
         """In the order of the items, with known or unknown tokens."""
@@ -65,8 +65,8 @@ class LanguageModelContract(ComponentContract):
         made, alone = self.make(store), self.make(NO_STORE)
         together = made.ask_each(self.prompts, _complete, self.asking)
         single = [alone.ask_each([prompt], _complete, self.asking)[0] for prompt in self.prompts]
-        assert [each._replace(time_ms=0, taken=UNKNOWN) for each in single] == [
-            each._replace(time_ms=0, taken=UNKNOWN) for each in together
+        assert [each._replace(time_ms=0, machines=UNKNOWN) for each in single] == [
+            each._replace(time_ms=0, machines=UNKNOWN) for each in together
         ]
 
     def test_an_error_of_the_work_is_raised_as_it_is(self, made: Any) -> None:

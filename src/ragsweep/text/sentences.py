@@ -28,8 +28,6 @@ LINE = re.compile(r"[^\n]+")
 # Ends of what models write and read, which are found fast. Lists and headings have no full stops, but line breaks.
 SENTENCE_OR_LINE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 CLAUSE_OR_LINE_END = re.compile(r"(?<=[.;:])\s+|\n+")
-QUOTED_SENTENCE_END = re.compile(r"(?<=[.!?;])[)\]\"']*\s+|(?<=[\u3002])")  # of a line, without what closes behind it
-ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|etc|approx|ans|Dr|Mr|Mrs)\.(?=[\s,])", re.IGNORECASE)
 SENTENCE_ENDED = re.compile(r"(?:^|\n|[.!?:)\]*\"'])\s*$")
 SENTENCE_GOES_ON = re.compile(r" [a-z]")
 LONGEST_END = 20  # characters in which a sentence may end

@@ -127,7 +127,8 @@ class Client(MlflowClient):  # type: ignore[misc]
         if not self._belongs(location):
             raise RefusedError(
                 f"{what}: has its artifacts at {location!r}, which you have not allowed; "
-                "tracking.artifacts=FOLDER_OR_ADDRESS allows a folder of this machine or a place in a cloud"
+                "tracking.artifacts=FOLDER_OR_ADDRESS allows a folder of this machine or a place in a cloud; "
+                "if the project was moved, move it back or link its old place to the new one"
             )
 
     def _belongs(self, location: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 import requests
 from filelock import FileLock
 from mlflow import MlflowClient
-from mlflow.entities import Experiment, Run
+from mlflow.entities import Run
 from mlflow.environment_variables import (
     MLFLOW_TRACKING_CLIENT_CERT_PATH,
     MLFLOW_TRACKING_INSECURE_TLS,
@@ -25,7 +26,7 @@ from mlflow.environment_variables import (
 )
 from mlflow.exceptions import MlflowException
 from omegaconf import DictConfig, OmegaConf
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
@@ -35,12 +36,10 @@ from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_f
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
 from ragsweep.tracking.process import UNLOCKABLE, locks
-from ragsweep.tracking.schema import check_version
-from ragsweep.tracking.schema import upgrade as upgrade_tables
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
-HOME = "database"  # tag of an experiment: the folder in which its SQLite file was last used
+OUT_OF_DATE = "out-of-date database schema"  # MLflow's words for tables of another version
 UNREACHABLE = (
     MlflowException,
     SQLAlchemyError,
@@ -51,16 +50,9 @@ FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact
 SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of an error of SQLAlchemy
 FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the same at once may try again
 PAGE = 1000  # runs per request
-LOCATIONS = (  # tables of MLflow's database, and their columns with places of artifacts
-    ("experiments", "artifact_location"),
-    ("runs", "artifact_uri"),
-    ("logged_models", "artifact_location"),
-    ("model_versions", "source"),
-    ("model_versions", "storage_location"),
-)
 
 
-def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool = False) -> tuple[Client, str]:
+def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client, str]:
     """A client of a tracking store and the id of an experiment, which is created if it is new.
 
     The first process that uses an SQLite store creates its tables while all others wait: two at once would break it.
@@ -69,7 +61,6 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
         uri: The store's address.
         experiment: The experiment's name.
         artifacts: Folder or cloud address of a new experiment's artifacts. A server has its own.
-        upgrade: Whether to upgrade an SQLite store of an older MLflow, and keep a copy of it as it was.
 
     Raises:
         TrackingError: The store cannot be opened; a `RefusedError` if trying again cannot help.
@@ -81,20 +72,12 @@ def open_store(uri: str, experiment: str, artifacts: str | None, upgrade: bool =
             location = Path(location).as_uri()
         database = sqlite_file(uri)
         if database is None:
-            client, opened = _opened(uri, experiment, location, artifacts)
-            return client, opened.experiment_id
+            return _opened(uri, experiment, location, artifacts)
         database.parent.mkdir(parents=True, exist_ok=True)
         with _locked(database.with_name(f"{database.name}.lock")):
             if not is_database(database):
                 _create(database)
-            elif upgrade:
-                upgrade_tables(database)
-            check_version(database)
-            _follow(MlflowClient(uri), database)
-            client, opened = _opened(uri, experiment, location, artifacts)
-            if opened.tags.get(HOME) != str(database.parent):
-                client.set_experiment_tag(opened.experiment_id, HOME, str(database.parent))
-            return client, opened.experiment_id
+            return _opened(uri, experiment, location, artifacts)
     except UNREACHABLE as error:
         raise _cannot_be_opened(uri, error) from error
 
@@ -187,17 +170,28 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
         artifacts: Folder or cloud address where the user allows artifacts, besides the folder of the database.
 
     Raises:
-        RefusedError: `uri` is not the address of a store.
+        RefusedError: `uri` is not the address of a store, or its tables are of another version of MLflow.
     """
     check_address(uri)
     _quiet()
     _check_answers(uri)
-    if database := sqlite_file(uri):
-        if not is_database(database):
-            raise FileNotFoundError("there is no such file")
-        check_version(database)
-        _follow(MlflowClient(uri), database)
-    return Client(uri, artifacts)
+    if (database := sqlite_file(uri)) and not is_database(database):
+        raise FileNotFoundError("there is no such file")
+    return _client(uri, artifacts)
+
+
+def _client(uri: str, artifacts: str | None) -> Client:
+    """A client of a store, of which MLflow compares the tables' version with its own."""
+    try:
+        return Client(uri, artifacts)
+    except MlflowException as error:
+        if OUT_OF_DATE not in str(error):
+            raise
+        found, what_to_do = first_line(error).partition(". ")[0], f"mlflow db upgrade {shlex.quote(uri)}"
+        raise RefusedError(
+            f"tracking.uri: {uri} cannot be opened ({found}). Copy the database and run: {what_to_do}; "
+            "or install the MLflow that wrote it"
+        ) from error
 
 
 def _quiet() -> None:
@@ -226,8 +220,8 @@ def _get(address: str) -> requests.Response:
     return requests.get(address, timeout=SECONDS_TO_ANSWER, stream=True, verify=trusted, cert=own)
 
 
-def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, Experiment]:
-    client = Client(uri, artifacts)
+def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, str]:
+    client = _client(uri, artifacts)
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         try:
@@ -241,39 +235,12 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
         client.restore_experiment(experiment.experiment_id)
         back = "had been deleted, and is restored with all its runs, also for tracking.resume"
         say_once(f"ragsweep: the experiment {one_line(name)} {back}")
-    return client, experiment
-
-
-def _follow(client: MlflowClient, database: Path) -> None:
-    """Correct the locations of artifacts that were moved with their database. MLflow stores absolute paths."""
-    here = str(database.parent)
-    homes = {experiment.tags.get(HOME, here) for experiment in client.search_experiments()}
-    for home in homes - {here}:
-        if Path(home).is_absolute() and home.isprintable():  # anybody may have written the tag
-            _move(database, home, here)
-
-
-def _move(database: Path, home: str, here: str) -> None:
-    """Replace the folder `home` by `here` in all locations."""
-    moved = {"old": f"{Path(home).as_uri()}/", "new": f"{Path(here).as_uri()}/"}
-    with create_engine(f"{SQLITE}{database}").begin() as connection:
-        for table, column in LOCATIONS:
-            connection.execute(
-                text(
-                    f"UPDATE {table} SET {column} = :new || substr({column}, length(:old) + 1) "
-                    f"WHERE substr({column}, 1, length(:old)) = :old"
-                ),
-                moved,
-            )
-        connection.execute(
-            text("UPDATE experiment_tags SET value = :here WHERE key = :key AND value = :home"),
-            {"here": here, "key": HOME, "home": home},
-        )
+    return client, str(experiment.experiment_id)
 
 
 def open_configured(tracking: DictConfig) -> tuple[MlflowClient, str]:
     """A client of the configured store, and the id of the configured experiment, which is created if missing."""
-    return open_store(tracking.uri, tracking.experiment, tracking.artifacts, tracking.upgrade)
+    return open_store(tracking.uri, tracking.experiment, tracking.artifacts)
 
 
 def search(client: MlflowClient, condition: str, experiments: Sequence[str] | None = None) -> list[Run]:

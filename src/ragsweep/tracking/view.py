@@ -110,8 +110,11 @@ def print_latest_sweep(uri: str, ui: str) -> None:
     """Print the address of a store's latest sweep in the UI, if there is one, or why it is not known.
 
     Args:
-        uri: The store. If it was moved, the locations of its artifacts are corrected.
+        uri: The store.
         ui: The address at which the UI will be served.
+
+    Raises:
+        RefusedError: MLflow would not serve it either.
     """
     try:
         views = [
@@ -122,7 +125,7 @@ def print_latest_sweep(uri: str, ui: str) -> None:
         ]
     except FileNotFoundError:
         return
-    except (TrackingError, *UNREACHABLE) as error:
+    except UNREACHABLE as error:
         print(f"the latest sweep is not known ({first_line(error)})", file=sys.stderr)
         return
     created, experiment_id, key = max(views, default=(0, "", ""))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, WithJsonSchema, create_model, model_validator
 
 NUMBER = {"type": "number", "minimum": 0, "maximum": 1}
 
@@ -38,3 +39,13 @@ class AnswerFields(BaseModel):
         if not isinstance(given, dict):
             return given
         return {"steps": None, "cited": None, "confidence": None} | {name.lower(): given[name] for name in given}
+
+
+@cache
+def fields_of(letters: str) -> type[AnswerFields]:
+    """The fields of an answer to a question whose options have these letters: the schema allows no other ones.
+
+    A server that does not follow the schema is not asked again for a letter, as `json_answer` reads "B. Metoprolol".
+    """
+    answer = Annotated[str, WithJsonSchema({"type": "string", "enum": [*letters]})]
+    return create_model("AnswerFields", __base__=AnswerFields, __doc__=AnswerFields.__doc__, answer=(answer, ...))

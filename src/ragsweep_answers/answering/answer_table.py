@@ -3,8 +3,9 @@
 Fields: `id` of the case; `answer`, a letter or the text of an option, null or empty for no answer; and any of
 `options` (the texts of the options as the system was shown them; refused if the dataset has others, or another order),
 `confidence`, `probabilities` (a list in the order of the options, or a mapping by letter), `response` (what a model
-wrote, read if there is no `answer`), `reasoning`, `evidence` and `cited` (units such as `manual.pdf#34`), `time_ms`,
-`tokens_in` and `tokens_out`. In CSV, the values of a list are separated by semicolons. Other fields are ignored.
+wrote, read by `answer_forms` if there is no `answer`), `reasoning`, `evidence` and `cited` (pages, by the keys that
+judgments have), `time_ms`, `tokens_in` and `tokens_out`. A text that is a list separates its values by semicolons.
+Other fields are ignored.
 
 A value that is out of range or of another type costs its row this field only. A file in which at least half of the
 values of a field are like that is refused, as it means something else by it.
@@ -15,18 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import starmap
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from regex import Pattern
+
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.readers.entry_files import id_of, is_csv
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, listed
-from ragsweep.datasets.readers.known_columns import with_columns
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_name, id_of, listed
+from ragsweep.datasets.readers.tables import is_csv
 from ragsweep.text.normalisation import composed
-from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
-from ragsweep_answers.answering.json_answer import number_of, probability_of, read_json_answer
-from ragsweep_answers.answering.option_letters import bare_letter, has_two_meanings
+from ragsweep_answers.answering.answer_forms import LETTER, matched_letter, option_of, pattern_of, read_letter
+from ragsweep_answers.answering.json_answer import number_of, probability_of, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.rows import LOGS, Row, read_rows, unknown_case
 
@@ -47,21 +47,22 @@ class AnswerTable:
     Attributes:
         rows: The rows, with the fields that are read.
         scale: The largest confidence and the sum of probabilities.
+        pattern: Finds the answer in a response, in place of the documented forms; None takes these.
     """
 
     rows: tuple[Row, ...]
     scale: int
+    pattern: str | None = None
 
     @classmethod
-    def read(cls, path: Path, scale: str) -> AnswerTable:
+    def read(cls, path: Path, scale: str, pattern: str | None) -> AnswerTable:
         """Read a table.
 
         Raises:
             DatasetError: The file or a row cannot be read.
         """
         rows: list[Row] = []
-        read = starmap(Row, with_columns(read_rows(path), ("id", *FIELDS)))
-        for row in map(_from_csv, read) if is_csv(path) else read:
+        for row in map(_from_csv, read_rows(path)) if is_csv(path) else read_rows(path):
             case = id_of(row.fields, "id", row.where)
             if row.fields.keys().isdisjoint(("answer", "response", "probabilities")):
                 found = f"found {listed(row.fields)}; {LOGS}"
@@ -72,7 +73,7 @@ class AnswerTable:
         if not rows:
             raise DatasetError(f"{path}: contains no answers; expected a row per case with id and answer")
         _check_scale(rows, scale)
-        return cls(tuple(rows), LARGEST_OF_SCALE[scale])
+        return cls(tuple(rows), LARGEST_OF_SCALE[scale], pattern)
 
     @cached_property
     def has_confidence(self) -> bool:
@@ -126,8 +127,10 @@ class AnswerTable:
 
         _check_options(row, question)
         probabilities = used("probabilities", lambda: self._probabilities(row, question), ())
-        letter = used("answer", lambda: _letter(row, question, probabilities))
         response = used("response", lambda: row.field("response", str, "a string")) or ""
+        letter, unread = used("answer", lambda: self._letter(row, question, response), (None, ""))
+        if probabilities and letter is None and row.fields.keys().isdisjoint(("answer", "response")):
+            letter = question.letters[probabilities.index(max(probabilities))]
         stated: float | None = used("confidence", lambda: self._confidence(row))
         in_response: tuple[str, ...] = ()
         if row.fields.get("confidence") is None and probabilities and letter:
@@ -145,6 +148,7 @@ class AnswerTable:
             tokens_out=used("tokens_out", lambda: _amount(row, "tokens_out", whole=True)),
             time_ms=used("time_ms", lambda: _amount(row, "time_ms", whole=False)),
             lost=(*lost, *in_response),
+            unread=unread,
         )
 
     def _confidence(self, row: Row) -> float | None:
@@ -162,7 +166,28 @@ class AnswerTable:
             return None, ()
         if fields := read_json_answer(response, scale=self.scale):
             return fields.confidence, tuple(name for name in fields.lost if name == "confidence")
-        return read_confidence(response), ()
+        return read_confidence(response, self.scale), ()
+
+    def _letter(self, row: Row, question: Question, response: str) -> tuple[str | None, str]:
+        """The letter of a row, and the text in which none is found; empty if one is, or there is no text."""
+        if "answer" not in row.fields:
+            pattern, options = self._pattern, question.options
+            found = matched_letter(response, options, pattern) if pattern else read_letter(response, options)
+            return found, "" if found else response.strip()
+        answer = (row.field("answer", str, "a letter, or the text of an option") or "").strip()
+        found, bare = option_of(answer, question.options), LETTER.fullmatch(answer)
+        if found or not bare:
+            return found, "" if found else answer
+        letter = bare[1].upper()
+        if letter in question.letters:
+            text = question.options[question.letters.index(letter)].text[:SHOWN_CHARACTERS]
+            meant = f"{letter!r} is the letter of one option and the text of another"
+            raise row.error("answer", f'letter and text, such as "{letter}) {text}", since {meant}')
+        raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
+
+    @cached_property
+    def _pattern(self) -> Pattern[str] | None:
+        return pattern_of(self.pattern) if self.pattern else None
 
     def _probabilities(self, row: Row, question: Question) -> tuple[float, ...]:
         values = row.field("probabilities", (list, dict), "a list of numbers, or a mapping by letter")
@@ -197,25 +222,6 @@ def _pieces(options: Sequence[Any]) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def _letter(row: Row, question: Question, probabilities: Sequence[float]) -> str | None:
-    shown = f"{question.case}\n{question.question}"
-    if "answer" in row.fields:
-        answer = (row.field("answer", str, "a letter, or the text of an option") or "").strip()
-        letter, bare = read_letter(answer, question.options, shown), bare_letter(answer)
-        if letter or not bare:
-            return letter
-        if bare in question.letters and has_two_meanings(bare, question.options):
-            text = question.options[question.letters.index(bare)].text[:SHOWN_CHARACTERS]
-            meant = f"{bare!r} is the letter of one option and the text of another"
-            raise row.error("answer", f'letter and text, such as "{bare}) {text}", since {meant}')
-        raise row.error("answer", f"a letter of its case ({question.letters}), or null for no answer")
-    if row.fields.get("response") is not None:
-        return read_letter(row.field("response", str, "a string"), question.options, shown)
-    if not probabilities:
-        return None
-    return question.letters[probabilities.index(max(probabilities))]
-
-
 def _check_scale(rows: Sequence[Row], scale: str) -> None:
     """Raise `DatasetError` if the scale ends at 10 or 100, and no confidence is above 1."""
     stated = [row for row in rows if _is_number(row.fields.get("confidence"), 0, LARGEST_NUMBER)]
@@ -238,12 +244,15 @@ def _amount(row: Row, name: str, *, whole: bool) -> Any:
 
 
 def _texts(row: Row, name: str) -> tuple[str, ...]:
-    values = row.field(name, list, "a list of units")
-    if not values:
-        return ()
-    if any(flaw_of_name(value) for value in values):
-        raise row.error(name, "a list of units such as manual.pdf#34")
-    return tuple(value.strip() for value in values)
+    values = row.field(name, (list, str), "a list of pages")
+    pages = [_page(value) for value in (values.split(";") if isinstance(values, str) else values or ())]
+    if any(flaw_of_name(page) for page in pages):
+        raise row.error(name, 'a list of pages such as "manual.pdf#34"')
+    return tuple(page.strip() for page in pages)
+
+
+def _page(value: Any) -> Any:
+    return str(value) if type(value) is int else value
 
 
 def _from_csv(row: Row) -> Row:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.digest import digest
-from ragsweep.core.timing import asked_anew, timed
 from ragsweep.retrieval.copies import fresh
 from ragsweep_answers.answering.answer_checks import answer
 from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question
@@ -39,20 +37,6 @@ def ask_apart(answerer: Answerer, questions: Sequence[Question], part: str) -> l
         raise AnswererError(text) from error
     by_id = {hidden[shown].question_id: given for shown, given in zip(hidden, answers, strict=True)}
     return [by_id[each.question_id] for each in questions]
-
-
-def timed_alone(answerer: Answerer, questions: Sequence[Question], part: str) -> Milliseconds:
-    """What single answers cost, for a few questions, one at a time. Nothing that is kept is used.
-
-    Args:
-        answerer: What is asked, through a fresh copy.
-        questions: What it may be asked.
-        part: As of `ask_apart`.
-    """
-    _, asked = _hidden(questions, part)
-    one = fresh(answerer)
-    with asked_anew():
-        return timed(lambda row: answer(one, [asked[row]]), len(asked))
 
 
 def _hidden(questions: Sequence[Question], part: str) -> tuple[dict[str, Question], list[Question]]:

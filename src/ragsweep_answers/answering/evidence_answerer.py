@@ -9,14 +9,13 @@ from typing import Annotated
 
 import numpy as np
 
-from ragsweep.core.hardware import load_of_others
+from ragsweep.core.hardware import machine
 from ragsweep.core.limits import Between
-from ragsweep.core.timing import is_asked_anew, taken_now
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.statistics.intervals import Array
-from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.store.stage_store import Store
 from ragsweep.text.sentences import CLAUSE_OR_LINE_END
 from ragsweep_answers.answering.question import Answer, Question
 
@@ -50,7 +49,7 @@ class EvidenceAnswerer:
         """The option with the highest similarity for each question, the first of equals; None if all are equal."""
         if not questions:
             return []
-        load, began, started = load_of_others(), time.time(), time.perf_counter()
+        started = time.perf_counter()
         pieces = [
             sorted({piece for each in question.evidence for piece in _pieces(each.text)}) for question in questions
         ]
@@ -70,8 +69,7 @@ class EvidenceAnswerer:
             first = last
             answers.append(self._answer(question, scores.astype(float)))
         time_ms = 1000 * (time.perf_counter() - started) / len(questions)
-        taken = taken_now(began, time_ms, load, at_once=len(questions))
-        return [replace(each, time_ms=time_ms, taken=taken) for each in answers]
+        return [replace(each, time_ms=time_ms, machines=(machine(),)) for each in answers]
 
     def _answer(self, question: Question, similarities: Array) -> Answer:
         if similarities.max() == similarities.min():  # nothing speaks for an option
@@ -81,8 +79,7 @@ class EvidenceAnswerer:
         return Answer(chosen, probabilities=tuple((shares / shares.sum()).tolist()))
 
     def _embedded(self, texts: Sequence[str], role: Role) -> Embeddings:
-        store = NO_STORE if is_asked_anew() else self.store
-        return of_length_1(embed(self.encoder, store, texts, role), self.encoder)
+        return of_length_1(embed(self.encoder, self.store, texts, role), self.encoder)
 
 
 def _pieces(passage: str) -> list[str]:

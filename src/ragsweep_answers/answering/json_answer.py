@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.reasoning_marks import split
 from ragsweep.models.language.written_json import from_json_of_model
-from ragsweep_answers.answering.answer_words import SO
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
-WHOLE = re.compile(r"\s*\[?\s*([0-9]{1,4})\s*\]?\s*")  # 3 or [3]
-FRACTION = re.compile(
-    rf"\s*(?!1\s*\D+[2-9]\s*$)(?P<number>{NUMBER.pattern})\s*(?:/|out\s+of)\s*(?P<whole>100?|20|[2-9])\s*", re.I
-)  # 8/10
-ANSWER_FIELD = re.compile(
-    r"(?:(?:final|correct|best|my|selected|chosen)[ _-]?)?(?:answer|choice|option|letter)"
-    r"(?:[ _-]?(?:choice|option|letter))?",
-    re.I,
-)
-WRITTEN_FIELD = re.compile(  # 'answer': 'B', in an object that is not JSON
-    rf"(?P<quote>[\"'])(?i:{ANSWER_FIELD.pattern})(?P=quote)\s*:\s*(?P<end>[\"'])(?P<value>(?:(?!(?P=end))[^\\\n]|\\.){{0,500}})(?P=end)"
-)
-OBJECT = re.compile(r"\{[^{}]*\}")
-CORRECTION = re.compile(  # {"answer": "A"} Wait, {"answer": "B"}
-    rf"{SO}|\b(?:final\w*|correct\w*|revised|updated)\b", re.I
+NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
+STATED = re.compile(
+    r"^\W{0,9}confidence\W{0,3}:[\s*]{0,9}(?P<number>(?:[0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})\s?%?)\W{0,9}$", re.I
 )
 
 
@@ -61,11 +47,8 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
     Returns:
         None if the text is not a JSON object whose field `answer` is a text, perhaps in a code block.
     """
-    try:
-        found = from_json_of_model(_bare(text))
-    except MalformedError:
-        return None
-    if not isinstance(found, dict) or not isinstance(found.get("answer"), str):
+    found = read_json_object(text)
+    if found is None or not isinstance(found.get("answer"), str):
         return None
     confidence = partial(probability_of, scale=scale)
     readers: dict[str, Callable[[object], Any]] = {"steps": _steps, "cited": _cited, "confidence": confidence}
@@ -80,44 +63,28 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
     )
 
 
-def has_answer_field(text: str) -> bool:
-    """Whether an object in a text has a field that gives an answer."""
-    return answer_in_json(text) != text
-
-
-def answer_in_json(text: str, *, numbered: bool = False) -> str:
-    """The answer in a JSON object, with what follows the object; other texts as they are.
-
-    Empty if several objects give different answers, uncorrected. A number is an answer if options are `numbered`.
-    """
-    start, end = text.find("{"), text.rfind("}") + 1
-    try:
-        found = from_json_of_model(text[start:end]) if 0 <= start < end else None
-    except MalformedError:
-        given = {match["value"] for match in WRITTEN_FIELD.finditer(text)}
-        if len(given) == 1:
-            return f"Answer: {given.pop()}\n{text[end:]}"
-        return text if not given or any(map(CORRECTION.search, OBJECT.split(text)[1:-1])) else ""
-    inner = found.values() if isinstance(found, dict) else ()
-    answers = list(_answers(found)) or [answer for each in inner for answer in _answers(each)]
-    if not answers:
-        return text
-    if any(answer != answers[0] for answer in answers) or type(answers[0]) not in ((str, int) if numbered else (str,)):
-        return ""
-    return f"Answer: {answers[0]}\n{text[end:]}"
-
-
-def _answers(found: Any) -> Iterator[Any]:
-    """The fields of an object that give an answer, also as an object, as in {"answer": {"letter": "B"}}."""
-    for name, value in found.items() if isinstance(found, dict) else ():
-        if ANSWER_FIELD.fullmatch(name):
-            yield from _answers(value) if isinstance(value, dict) and value else [value]
-
-
-def _bare(text: str) -> str:
-    """A text without what a model thought before it, and without the fence of a code block around it."""
+def read_json_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is, without what a model thought before it and the code block around it."""
     text = split(text).text.strip()
-    return text.partition("\n")[2].removesuffix("```") if text.startswith("```") else text
+    text = text.partition("\n")[2].removesuffix("```") if text.startswith("```") else text
+    try:
+        found = from_json_of_model(text)
+    except MalformedError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def read_confidence(text: str, scale: float | None = None) -> float | None:
+    """The confidence in the last line of a text, such as `Confidence: 85%`, or in the line before; None without one.
+
+    Args:
+        text: What a model wrote.
+        scale: What a number without a percent sign is divided by; None takes only one with the sign.
+    """
+    lines = [line for line in split(text).text.splitlines() if line.strip()]
+    stated = [form["number"] for form in map(STATED.match, lines[-2:]) if form]
+    number = stated[-1] if stated else None
+    return probability_of(number, scale or 1) if number and (scale or number.endswith("%")) else None
 
 
 def number_of(value: Any) -> Any:
@@ -126,14 +93,12 @@ def number_of(value: Any) -> Any:
 
 
 def probability_of(value: object, scale: float = 1) -> float | None:
-    """A number from 0 to 1, also as a text, such as "0.7", "70%" or "7/10"; None if the value is anything else.
+    """A number from 0 to 1, also as a text, such as "0.7" or "70%"; None if the value is anything else.
 
     Args:
         value: The value of a field.
-        scale: What it is divided by, unless it has a percent sign or is a fraction.
+        scale: What it is divided by, unless it has a percent sign.
     """
-    if isinstance(value, str) and (fraction := FRACTION.fullmatch(value)):
-        value, scale = fraction["number"], float(fraction["whole"])
     if isinstance(value, str) and value.strip().endswith("%"):
         value, scale = value.strip().removesuffix("%"), 100
     number = number_of(value)
@@ -148,13 +113,8 @@ def _steps(value: object) -> tuple[str, ...] | None:
 
 def _cited(value: object) -> tuple[int, ...] | None:
     """Whole numbers in a list, or one of them, also as texts."""
-    numbers = [_whole(each) for each in (value if isinstance(value, list) else [value])]
-    known = tuple(number for number in numbers if number is not None)
-    return known if len(known) == len(numbers) else None
-
-
-def _whole(value: Any) -> int | None:
-    if isinstance(value, str):
-        found = WHOLE.fullmatch(value)
-        return int(found[1]) if found else None
-    return int(value) if type(value) in (int, float) and value == value // 1 else None
+    values = value if isinstance(value, list) else [value]
+    numbers = [number_of(each.strip(" []") if isinstance(each, str) else each) for each in values]  # [3], as shown
+    return (
+        tuple(map(int, numbers)) if all(type(each) in (int, float) and each == each // 1 for each in numbers) else None
+    )

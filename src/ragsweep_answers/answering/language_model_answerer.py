@@ -97,7 +97,7 @@ class LanguageModelAnswerer:
         raise AnswererError(f"answerer: question {question.question_id!r} is {why}")
 
 
-def _fields() -> type[BaseModel]:
-    from ragsweep_answers.answering.answer_fields import AnswerFields
+def _fields(question: Question) -> type[BaseModel]:
+    from ragsweep_answers.answering.answer_fields import fields_of
 
-    return AnswerFields
+    return fields_of(question.letters)

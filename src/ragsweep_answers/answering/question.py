@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RagsweepError
-from ragsweep.core.timing import UNKNOWN, Circumstances
+from ragsweep.core.timing import UNKNOWN, Machines
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language.language_model import Exchange, LanguageModel
 
@@ -64,11 +64,12 @@ class Answer:
         tokens_in: Tokens of all prompts; None if not known.
         tokens_out: Tokens of all responses; None if not known.
         time_ms: How long the answer took, in milliseconds; None if not known.
-        taken: In what circumstances it took that long.
+        machines: What it took that long with.
         lost: Names of the fields of the response that could not be used, such as a confidence of 85: out of range, of
             another type, or missing although they were asked for.
         causes: Why responses had no usable text, other than that the model did not know better; see
             `language_models.response.Cause`.
+        unread: The text in which no answer was found; empty if there is a letter, or was no text.
     """
 
     letter: str | None
@@ -83,7 +84,8 @@ class Answer:
     time_ms: float | None = None
     lost: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
-    taken: Circumstances = field(default=UNKNOWN, compare=False)
+    unread: str = ""
+    machines: Machines = field(default=UNKNOWN, compare=False)
 
 
 class Answerer(Protocol):
@@ -126,14 +128,6 @@ class AnswersSome(Capability, Protocol):
         The dataset has left out questions with the ids `left_out`, None for an id that cannot be read.
         """
         ...
-
-
-@offered_with("answer")
-@runtime_checkable
-class SaysIfPaid(Capability, Protocol):
-    """An answerer that may be paid for: it is not asked again only to measure how long that takes."""
-
-    paid: bool  # whether answers cost money
 
 
 class Reasoning(Protocol):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.limits import Text
-from ragsweep.core.terminal import say_once, verb
+from ragsweep.core.limits import Between, Text
+from ragsweep.core.terminal import one_line, say_once, shortened, verb
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.datasets.readers.files import what_is
@@ -22,6 +23,8 @@ from ragsweep_answers.answering.rows import LOGS, UnknownCaseError
 if TYPE_CHECKING:
     from ragsweep_answers.answering.answer_table import AnswerTable
 
+PATTERN = """\"answerer.pattern='Final: ([A-E])'\""""  # as it is typed
+SHOWN_TEXTS = 3  # in which no answer was found
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 
 
@@ -38,6 +41,9 @@ class RecordedAnswerer:
         missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
         on_error: What an answer does that does not fit its question or has none: refuse the file, or be left out, so
             that its question, if there is one, counts as not answered.
+        pattern: A regular expression whose only group is the answer in a response, a letter or the text of an option;
+            the last match counts. None reads the forms of docs/answers.md.
+        max_unread: The largest share of texts in which no answer may be found; with more, the file is refused.
         name: Name of the system that answered, for tables and charts; None takes that of the file.
     """
 
@@ -45,6 +51,8 @@ class RecordedAnswerer:
     confidence_scale: Literal["unit", "ten", "percent"] = "unit"
     missing: Literal["refuse", "no_answer"] = "refuse"
     on_error: OnError = "refuse"
+    pattern: Text | None = None
+    max_unread: Annotated[float, Between(0, 1)] = 0.2
     name: Text | None = None
 
     recorded: ClassVar[bool] = True
@@ -53,6 +61,10 @@ class RecordedAnswerer:
     def __post_init__(self) -> None:
         if self.name is None:
             object.__setattr__(self, "name", Path(self.path).name)
+        if self.pattern is not None:
+            from ragsweep_answers.answering.answer_forms import pattern_of
+
+            pattern_of(self.pattern)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -93,7 +105,7 @@ class RecordedAnswerer:
         asked = {composed(question.question_id): question for question in questions}
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, usable, others = Faults(self.path, "answerer", "answers"), 0, 0
+        faults, usable, others, texts = Faults(self.path, "answerer", "answers"), 0, 0, 0
         left_ids = {composed(each) for each in left_out if each}
         for where, case, answer in self._table.answers(asked):
             if isinstance(answer, UnknownCaseError) and case in left_ids:
@@ -108,10 +120,12 @@ class RecordedAnswerer:
                 raise DatasetError(f"{where}: the case {case[:SHOWN_CHARACTERS]!r} is answered twice, first in {first}")
             places[case], answers[case] = where, answer
             usable += 1
+            texts += answer.letter is not None or bool(answer.unread)
         if unused := faults.left_out(self.on_error, usable):
             say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
         if others:
             say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
+        self._check_unread(texts, [each.unread for each in answers.values() if each.unread])
         missing = [question.question_id for case, question in asked.items() if case not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
@@ -119,6 +133,17 @@ class RecordedAnswerer:
                 f"{listed(missing)}; to count them as not answered, set answerer.missing=no_answer"
             )
         return [answers.get(composed(question.question_id), Answer(None)) for question in questions]
+
+    def _check_unread(self, texts: int, unread: Sequence[str]) -> None:
+        """Raise `DatasetError` if no answer is found in too many texts."""
+        if len(unread) <= self.max_unread * texts:
+            return
+        examples = ", ".join(repr(shortened(one_line(text), SHOWN_CHARACTERS)) for text in unread[:SHOWN_TEXTS])
+        raise DatasetError(
+            f"{self.path}: {len(unread)} of {texts} answers state no option in a form that is read: {examples}; "
+            "put what a model wrote into the field response, set a pattern whose group is the answer, such as "
+            f"{PATTERN}, or answerer.max_unread={ceil(100 * len(unread) / texts) / 100:g} to count them as wrong"
+        )
 
     @cached_property
     def _file(self) -> Path:
@@ -136,4 +161,4 @@ class RecordedAnswerer:
         if not self._file.name.lower().removesuffix(".gz").endswith(ENDINGS):
             expected = f"{', '.join(ENDINGS[:-1])} and {ENDINGS[-1]}; {LOGS}"
             raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
-        return AnswerTable.read(self._file, self.confidence_scale)
+        return AnswerTable.read(self._file, self.confidence_scale, self.pattern)

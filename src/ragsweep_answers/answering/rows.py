@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import read_entries
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, flaw_of_text, listed, shown_value
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, Entry, flaw_of_text, listed, shown_value
+from ragsweep.datasets.readers.tables import read_entries
 
 LOGS = "docs/answers.md turns logs of lm-evaluation-harness and Inspect into a table"
 

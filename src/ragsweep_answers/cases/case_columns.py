@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 from ragsweep.config.annotations import as_configured
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.datasets.model.cases import LETTERS, Case, Option, flaw_of_case, flaw_of_options
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import ANSWERABLE, answerable_in, id_of, text_of, value_of
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of, shown_value
-from ragsweep.datasets.readers.judgment_fields import grades_in
+from ragsweep.datasets.readers.columns import ALL_RELEVANT, Columns, expect_columns
+from ragsweep.datasets.readers.fields import Entry, answerable_in, grade_of, listed, shown_value, text_of, value_of
 
 OTHER_POSITIONS = {"position_from_1": "position_from_0", "position_from_0": "position_from_1"}
 
@@ -33,15 +31,14 @@ class NoOptionError(DatasetError):
 
 
 @dataclass(frozen=True)
-class CaseColumns:
+class CaseColumns(Columns):
     """Which column of a CSV file, or field of a JSON object, contains what. Null: there is no such column.
 
     `options` and `option_conditions` name one column with a mapping from letters to texts or a list of texts, in CSV as
     JSON, or list one column per option, such as `[opa, opb, opc, opd]`. The last options may be blank, so that cases
     can have different numbers of options.
 
-    A case whose field `answerable` is false has options and no answer: the documents do not answer it, and every answer
-    to it is wrong. Other cases need not have this field.
+    A case that is not `answerable` has options and no answer, and every answer to it is wrong.
 
     Attributes:
         question: The question.
@@ -49,48 +46,48 @@ class CaseColumns:
         answer: The correct answer.
         answer_is: What the column of the answer contains: the `letter` of an option, its exact `text`, or its position,
             counted from 1 or from 0.
-        id: Id of the case. Without this column, cases are numbered from 1.
         case: What the question is about, such as a patient.
         specialty: Medical field.
         difficulty: Such as easy, medium or hard.
         condition: The disease or problem.
         option_conditions: The condition that each option stands for.
-        relevant: Pages that answer the question: a list of "34", "manual.pdf#34" or `{"page": "34"}`, or a text in
-            which they are separated by semicolons.
+        relevant: As of every table of questions; None if pages are not judged.
     """
+
+    GROUP: ClassVar[str] = "dataset.columns"
+    COLUMNS: ClassVar[tuple[str, ...]] = ("question", "options", "answer", *Columns.COLUMNS, "case", "specialty",
+                                          "difficulty", "condition", "option_conditions")  # fmt: skip
 
     question: Text = "question"
     options: Text | Sequence[Text] = "options"
     answer: Text = "answer"
     answer_is: Literal["letter", "text", "position_from_1", "position_from_0"] = "letter"
-    id: Text | None = None
     case: Text | None = None
     specialty: Text | None = None
     difficulty: Text | None = None
     condition: Text | None = None
     option_conditions: Text | Sequence[Text] | None = None
-    relevant: Text | None = None
+    relevant: Text | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("options", "option_conditions"):
+        for name in ("options", *(() if self.option_conditions is None else ("option_conditions",))):
             value = getattr(self, name)
             each = [value] if isinstance(value, str) else value
-            if name == "option_conditions" and value is None:
-                continue
             names = isinstance(each, Sequence) and all(isinstance(one, str) and one.strip() for one in each)
             if not names or len(each) > len(LETTERS):
                 expected = f"the name of a column, or a list of at most {len(LETTERS)} such names"
                 raise ConfigError(f"dataset.columns.{name}: found {as_configured(value)}, expected {expected}")
+        if self.is_by_row and self.grade is None:
+            raise ConfigError(f"dataset.columns.grade: found null, expected a column, or {ALL_RELEVANT}")
 
-    @property
-    def names(self) -> list[str]:
-        """The names of all columns."""
-        values = [getattr(self, each.name) or () for each in fields(self) if each.name != "answer_is"]
-        return [name for value in values for name in ([value] if isinstance(value, str) else value)] + [ANSWERABLE]
-
-    def id_in(self, row: Entry, where: str, number: int) -> str:
-        """The id of the case in a row; `number` is the position of the row in the file, from 1."""
-        return id_of(row, self.id, where) if self.id else str(number)
+    def expect(self, rows: Sequence[tuple[str, Entry]], *, is_judged: bool) -> None:
+        """Raise `DatasetError` with the settings to paste, unless rows have the columns of cases."""
+        found = dict.fromkeys(name for _, row in rows for name in row)
+        optional = {*self.OPTIONAL, *(["answer"] if self.answerable in found else [])}
+        unused = () if is_judged else ("relevant", "document", "page", "grade")
+        needed = {what: name for what, name in self.named.items() if " " not in what and what not in unused
+                  and not (what in optional and name == getattr(CaseColumns, what))}  # fmt: skip
+        expect_columns(found, needed, rows[0][0], "dataset.columns")
 
     def case_of(self, row: Entry, where: str, query_id: str) -> Case:
         """The case in a row.
@@ -109,9 +106,7 @@ class CaseColumns:
         conditions = _by_letter(row, self.option_conditions, where)
         letters = [option.letter for option in options]
         if others := sorted(conditions.keys() - set(letters)):
-            raise DatasetError(
-                f"{where}: {others[0][:SHOWN_CHARACTERS]!r} has a condition, but is not the letter of an option"
-            )
+            raise DatasetError(f"{where}: {listed(others)} has a condition, but is not the letter of an option")
         case = Case(
             query_id=query_id,
             case=text_of(row, self.case, where) or "",
@@ -137,26 +132,28 @@ class CaseColumns:
         """Whether the answer of a case is the option whose position only a count from the right number can have."""
         return case.correct == case.letters[0 if self.answer_is == "position_from_0" else -1]
 
-    def grades_of(self, row: Entry, where: str) -> dict[str, int]:
+    def grades_of(self, row: Entry, where: str, *, in_text: bool) -> dict[str, int]:
         """The grades of the pages that a row names as relevant. Raises `DatasetError` if they are malformed."""
-        if answerable_in(row, where):
-            return grades_in(row, self.relevant, where)
-        if self.relevant and (found := row.get(self.relevant)):
-            expected = f"expected none, as {ANSWERABLE} is false"
-            raise DatasetError(f"{where}: the field {self.relevant!r} is {shown_value(found)}; {expected}")
+        if answerable_in(row, self.answerable, where):
+            return self.judged_in(row, where, in_text=in_text)
+        self._expect_none(row, self.judging, where)
         return {}
+
+    def _expect_none(self, row: Entry, columns: Sequence[str], where: str) -> None:
+        for name in columns:
+            if row.get(name) not in (None, "", [], {}):
+                expected = f"expected none, as {self.answerable} is false"
+                raise DatasetError(f"{where}: the field {name!r} is {shown_value(row[name])}; {expected}")
 
     def _correct(self, row: Entry, options: Sequence[Option], where: str) -> str | None:
         """The letter of the correct option; None if there is none."""
-        if not answerable_in(row, where):
-            if (found := row.get(self.answer)) not in (None, ""):
-                expected = f"expected no answer, as {ANSWERABLE} is false"
-                raise DatasetError(f"{where}: the field {self.answer!r} is {shown_value(found)}; {expected}")
+        if not answerable_in(row, self.answerable, where):
+            self._expect_none(row, [self.answer], where)
             return None
         found = value_of(row, self.answer, where)
         answer = found.strip() if isinstance(found, str) else json.dumps(found, default=str)
         if found is None or not answer:
-            expected = f"expected the correct answer of each case, or {ANSWERABLE}: false"
+            expected = f"expected the correct answer of each case, or {self.answerable}: false"
             raise DatasetError(f"{where}: the field {self.answer!r} is empty; {expected}")
         if self.answer_is == "letter":
             answer, expected = answer.upper(), "the letter of an option"
@@ -171,9 +168,8 @@ class CaseColumns:
         if answer not in letters:
             problem = f"the answer {shown_value(found)} is not {expected}"
             beside = {"position_from_1": "0", "position_from_0": str(len(options))}.get(self.answer_is)
-            raise NoOptionError(
-                f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})", is_beside=answer == beside
-            )
+            said = f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})"
+            raise NoOptionError(said, is_beside=answer == beside)
         return letters[answer]
 
 
@@ -195,5 +191,5 @@ def _by_letter(row: Entry, columns: str | Sequence[str] | None, where: str) -> d
         raise DatasetError(f"{where} is {shown_value(found)}; expected texts by letter, or a list of at most 26 texts")
     for letter, text in found.items():
         if text is not None and not isinstance(text, str):
-            raise DatasetError(f"{where}: {letter[:SHOWN_CHARACTERS]!r} is {shown_value(text)}; expected a text")
+            raise DatasetError(f"{where}: {letter[:80]!r} is {shown_value(text)}; expected a text")
     return {letter: text.strip() for letter, text in sorted(found.items()) if text and text.strip()}

@@ -15,8 +15,9 @@ from ragsweep.datasets.model.collection import Collection, Document, Judgment, Q
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_PDF, Match, Pages, keys_of, with_keys
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.datasets.readers.entry_files import read_entries
-from ragsweep.datasets.readers.known_columns import with_columns
+from ragsweep.datasets.readers.columns import with_nested
+from ragsweep.datasets.readers.fields import id_of
+from ragsweep.datasets.readers.tables import is_csv, read_entries
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.cases.case_columns import CaseColumns, NoOptionError
 
@@ -77,31 +78,35 @@ class CasesDataset(Selecting):
         documents: tuple[Document, ...] = ()
         if self._corpus:
             documents = with_keys(self._corpus.read("dataset", "documents"), keys_of("page", self.match))
-        pages = Pages(documents, "page", OF_PDF)
+        pages = Pages(documents, "page", OF_PDF._replace(from_0="dataset.columns.first_page=0"))
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
-        faults, number, other, beside = Faults(self.cases), 0, 0, 0
-        rows = with_columns(read_entries(Path(self.cases), "cases"), self.columns.names)
+        faults, other, beside = Faults(self.cases), 0, 0
+        rows = [*with_nested(read_entries(Path(self.cases), "cases"), self.columns.named.values())]
+        if not rows:
+            raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
+        self.columns.expect(rows, is_judged=bool(documents))
+        has_id, in_text = any(self.columns.id in row for _, row in rows), is_csv(Path(self.cases))
         for number, (where, row) in enumerate(rows, start=1):
             name = None
             try:
-                name = self.columns.id_in(row, where, number)
+                name = id_of(row, str(self.columns.id), where) if has_id else str(number)
                 case = self.columns.case_of(row, where, name)
                 if earlier.setdefault(case.query_id, where) != where:
                     first = earlier[case.query_id]
                     raise DatasetError(f"{where}: the id {case.query_id!r} is in the file twice, first in {first}")
                 if documents:
-                    judgments += pages.judgments(case.query_id, self.columns.grades_of(row, where), where)
+                    judgments += pages.judgments(
+                        case.query_id, self.columns.grades_of(row, where, in_text=in_text), where
+                    )
                 cases.append(case)
             except DatasetError as error:
                 if isinstance(error, NoOptionError):
                     other, beside = other + 1, beside + error.is_beside
                 faults.add(error, name)
-        if not number:
-            raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
         # The answers that fit, such as a text "A" or a position from the other number on, would mean another option.
-        if cases and (2 * other > number or (beside and not any(map(self.columns.is_at_end, cases)))):
+        if cases and (2 * other > len(rows) or (beside and not any(map(self.columns.is_at_end, cases)))):
             raise faults.refusal(len(cases), self.columns.advice if beside else "")
         collection = Collection(
             name=self.name,
@@ -111,5 +116,6 @@ class CasesDataset(Selecting):
             judgments=tuple(judgments),
             skipped=tuple(sorted(set(self.skip))) if documents else (),
             cases=tuple(cases),
+            columns=f"{self.cases} {self.columns.read_as(name for _, row in rows for name in row)}",
         )
         return self.selected(collection, faults)

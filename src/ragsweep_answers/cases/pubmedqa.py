@@ -14,9 +14,8 @@ from ragsweep.datasets.model.cases import LETTERS, Case, Option, flaw_of_case
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import id_of, read_entries, read_json, text_of, value_of
-from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, shown_value
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, Entry, id_of, shown_value, text_of, value_of
+from ragsweep.datasets.readers.tables import read_entries, read_json
 
 DECISIONS = ("yes", "no", "maybe")
 
@@ -84,7 +83,7 @@ class PubMedQADataset(Selecting):
             for where, entry in read_entries(path, "cases"):
                 yield where, partial(id_of, entry, "pubid", where), partial(_of_hub, entry, where)
             return
-        entries = read_json(path, "cases", "object")
+        entries = read_json(path, "cases")
         if not isinstance(entries, dict):
             expected = "expected an object of questions by PubMed id; rows of the hub need a name that ends in .jsonl"
             raise DatasetError(f"{path}: found {shown_value(entries)}, {expected}")

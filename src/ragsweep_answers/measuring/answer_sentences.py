@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 import numpy as np
 
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.models.language.unusable import HELP
 from ragsweep.statistics import LEVEL, holm
 from ragsweep.tasks.task import Measure, Score
+from ragsweep_answers.answering.recorded_answers import PATTERN
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors
 from ragsweep_answers.measuring.measures.accuracy import at_most, chance_sentence, difference
@@ -27,6 +29,7 @@ SOURCES = {
 }
 SMALLEST = 0.005  # differences are shown with two digits
 FEWEST_OF_ONE_LETTER = 10  # answers, of which chance makes hardly ever one letter
+SHOWN_TEXTS, SHOWN_CHARACTERS = 3, 120  # of texts without an answer
 SHOWN_PAIRS = 3  # confusion pairs and pitfalls in a sentence
 
 
@@ -38,6 +41,7 @@ def sections(
     known: ConfidenceSummary | None,
     *,
     asked: str = "",
+    unread: str = "",
 ) -> dict[str, list[str]]:
     """Sentences by heading; headings without a sentence are left out.
 
@@ -48,11 +52,13 @@ def sections(
         measures: Further numbers.
         known: What is known of the answers with a confidence; None if no answer has one.
         asked: How many questions are asked, such as `4,162 of 4,183 questions`; empty if these are all.
+        unread: Shows some texts in which no answer was found; empty if there are none.
     """
     named = {each.metric.name: each.value for each in measures}
     found = {
         ANSWERS: [
             *_accuracy(evaluation, asked),
+            *filter(None, [unread]),
             *_causes(evaluation),
             *_lost(evaluation),
             *_controls(evaluation, source),
@@ -63,6 +69,15 @@ def sections(
         "Tokens of the answers": list(_tokens(named)),
     }
     return {heading: sentences for heading, sentences in found.items() if sentences}
+
+
+def unread_texts(texts: Sequence[str], *, recorded: bool) -> str:
+    """A sentence that shows some texts in which no answer was found, with a hint where they were recorded."""
+    shown = [
+        json.dumps(shortened(one_line(text), SHOWN_CHARACTERS), ensure_ascii=False) for text in texts[:SHOWN_TEXTS]
+    ]
+    hint = f"; {PATTERN} reads a form of your own, whose group is the answer" if recorded else ""
+    return f"No answer is read from {', '.join(shown)}{hint}." if shown else ""
 
 
 def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[str]:

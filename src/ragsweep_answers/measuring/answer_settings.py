@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 
 from ragsweep.config.run_settings import Resamples
 from ragsweep.core.digest import digest, digest_file
@@ -37,10 +37,7 @@ class AnswerSettings:
         dangerous: YAML file with the rules for dangerous errors, by the name of the dataset that they were written for;
             `bundled` is the file of the bundled cases. Other datasets have no rules.
         similar: YAML file with the groups of similar conditions; None takes ours.
-        latency: Whether the times of answers are reported that were kept with these, or a few are answered again.
     """
-
-    without_effect: ClassVar[tuple[str, ...]] = ("latency",)  # on what is measured besides
 
     collapse: Collapse
     relevance_level: Annotated[int, Between(1, 2**31)]
@@ -51,7 +48,6 @@ class AnswerSettings:
     controls: Sequence[Source]
     dangerous: Mapping[str, Text] | None = None
     similar: Text | None = None
-    latency: Literal["kept", "again"] = "kept"
 
     def __post_init__(self) -> None:
         """Read both files, so that a bad one is found before anything is measured."""

@@ -111,6 +111,11 @@ class Answered:
         return found
 
     @property
+    def unread(self) -> list[str]:
+        """The texts in which no answer was found."""
+        return [each.unread for each in self.answers if each.unread]
+
+    @property
     def retrieved(self) -> bool:
         """Whether the answering system retrieved evidence by itself."""
         return any(each.retrieved is not None for each in self.answers)

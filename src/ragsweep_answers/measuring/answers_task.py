@@ -10,6 +10,7 @@ from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import TokenizerName
+from ragsweep.core.timing import put_together
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
@@ -36,7 +37,6 @@ from ragsweep_answers.measuring import scores
 from ragsweep_answers.measuring.answer_evaluation import Evaluation, evaluate, quality_of
 from ragsweep_answers.measuring.answer_explanation import Explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings, Probability
-from ragsweep_answers.measuring.answer_timing import answer_times
 from ragsweep_answers.measuring.answered import Answered, doubts_of_controls
 from ragsweep_answers.measuring.contexts import (
     CONTROLS,
@@ -263,7 +263,9 @@ class AnswersTask:
             of_confidence = confidence_scores(*known, **drawn)
             found += [replace(score, unread=scores.UNREAD_CONFIDENCE) for score in of_confidence]
         summary, has_tokens = confidence.summary if confidence else None, not (self._recorded or answered.retrieved)
-        times = answer_times(answered, self.answerer, self.evaluation.latency, recorded=self._recorded)
+        timed = [each.machines for each in answered.answers if each.time_ms is not None]
+        machines = None if self._recorded else put_together(timed)
+        times = scores.AnswerTimes([each.time_ms for each in answered.answers], machines)
         tokens = context_tokens(items, answered.questions, self.tokenizer, self.store) if has_tokens else None
         used = [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)]
         counted = [
@@ -271,7 +273,8 @@ class AnswersTask:
             *(summary.measures() if summary else ()),
             *scores.cost_measures(times, tokens, used),
         ]
-        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked)
+        unread = words.unread_texts(answered.unread, recorded=self._recorded)
+        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, unread=unread)
         return Measurement(
             items=tables.items(items),
             scores=found,
@@ -280,7 +283,6 @@ class AnswersTask:
             measures=counted,
             facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
             findings=[*about_evidence(items, retrieved=bool(answered.retrieved)), *doubts],
-            notices=[times.notice] if times.notice else [],
             sections=sections,
             summary=sections.get(words.ANSWERS, ()),
             method=self._method,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.model.collection import readable
+from ragsweep.datasets.model.collection import Document, readable
 from ragsweep.datasets.model.dataset import Qrels
+from ragsweep.datasets.model.pages import OF_PDF, Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
@@ -172,21 +174,21 @@ def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
 
 
 def with_known_units(dataset: Dataset, asked: Sequence[Question], answers: Sequence[Answer]) -> list[Answer]:
-    """Recorded answers, with the units that they name as the dataset spells them.
+    """Recorded answers, with the units that they name. Names are the keys that judgments have, such as `6` for page 6.
 
     Raises:
-        DatasetError: A name is of no unit of the dataset. Without documents, any name is of a unit.
+        DatasetError: A name is of no unit of the dataset, or of several. Without documents, any name is of a unit.
     """
     units = {composed(unit): unit for unit in dataset.units}
+    pages = cache(lambda: Pages(_documents(dataset), dataset.unit, OF_PDF))
 
     def spelt(names: Sequence[str], field: str, question: Question) -> tuple[str, ...]:
+        where = f"{field} of case {question.question_id!r}"
         unknown = [name for name in names if composed(name) not in units]
-        if unknown and dataset.passages:
-            raise DatasetError(
-                f"{field} of case {question.question_id!r}: {listed(unknown[:1])} is no {dataset.unit} of the dataset, "
-                f"which has {listed(dataset.units)}"
-            )
-        return tuple(units.get(composed(name), name) for name in names)
+        if unknown and dataset.passages and dataset.unit == "passage":
+            found = f"{listed(unknown[:1])} is no passage of the dataset"
+            raise DatasetError(f"{where}: {found}, which has {listed(dataset.units)}")
+        return tuple(units.get(composed(name)) or pages().unit(name, where) for name in names)
 
     return [
         replace(
@@ -196,6 +198,23 @@ def with_known_units(dataset: Dataset, asked: Sequence[Question], answers: Seque
         )
         for question, given in zip(asked, answers, strict=True)
     ]
+
+
+def _documents(dataset: Dataset) -> list[Document]:
+    """The documents of a dataset: their pages, each with its unit, without their texts."""
+    units, unit_of = {unit: place for place, unit in enumerate(dataset.units)}, dict[tuple[str, str], str]()
+    for passage, unit in zip(dataset.passages, dataset.passage_units.tolist(), strict=True):
+        unit_of.setdefault((passage.source, passage.page_number), dataset.units[unit])
+    for row, unit in dataset.further_units.tolist():
+        source, name = dataset.passages[row].source, dataset.units[unit]
+        unit_of.setdefault((source, name.removeprefix(f"{source}#")), name)
+    for name in dataset.empty_pages:
+        source, _, number = name.rpartition("#")
+        unit_of.setdefault((source, number), next((unit for unit in (name, number, source) if unit in units), name))
+    pages: dict[str, list[tuple[str, str, str]]] = {}
+    for (source, number), name in sorted(unit_of.items(), key=lambda page: units.get(page[1], -1)):
+        pages.setdefault(source, []).append((number, name, ""))
+    return [Document.from_pages(*document) for document in pages.items()]
 
 
 def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: Sequence[Answer]) -> Sequence[Question]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragsweep.core.timing import Circumstances
+from ragsweep.core.timing import Machines
 from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Guessing, Metric, Unread
@@ -72,15 +72,11 @@ class AnswerTimes(NamedTuple):
 
     Attributes:
         ms: Milliseconds of each of them; None if not known.
-        taken: In what circumstances; None if that is not noted, as of answers that exist already.
-        of_all: Whether these are all answers.
-        notice: Why they were not taken again; empty if they were, or were not asked for.
+        machines: With what; None if that is not noted, as of answers that exist already.
     """
 
     ms: Sequence[float | None]
-    taken: Circumstances | None = None
-    of_all: bool = True
-    notice: str = ""
+    machines: Machines | None = None
 
 
 UNREAD = Unread(
@@ -142,8 +138,8 @@ def cost_measures(times: AnswerTimes, context: Array | None, tokens: Sequence[Ar
         if each is not None:
             found += [Measure(mean, float(each.mean()), per_item=each), Measure(total, float(each.sum()))]
     if summary := cost(times.ms):
-        values = (summary.mean, summary.median, summary.p95, *([summary.total] if times.of_all else []))
+        values = (summary.mean, summary.median, summary.p95, summary.total)
         each = np.array(times.ms, dtype=float) if summary.answers == len(times.ms) else None
-        for metric, value in zip(LATENCIES, values, strict=False):
-            found.append(Measure(metric, value, sample=each if metric is LATENCY else None, taken=times.taken))
+        for metric, value in zip(LATENCIES, values, strict=True):
+            found.append(Measure(metric, value, sample=each if metric is LATENCY else None, machines=times.machines))
     return found

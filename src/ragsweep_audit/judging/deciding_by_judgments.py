@@ -15,9 +15,8 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.core.whole_files import write_new
 from ragsweep.datasets import Dataset, Judgment
-from ragsweep.datasets.formats.beir import HEADER
 from ragsweep.datasets.model.dataset import Qrels
-from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.datasets.readers.qrels_files import HEADER, read_qrels
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep

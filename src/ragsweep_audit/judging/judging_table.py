@@ -9,9 +9,9 @@ from ragsweep.core.csv_files import as_it_was, as_text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted, one_line, verb
-from ragsweep.datasets.readers.delimited_rows import rows_of
-from ragsweep.datasets.readers.entry_files import lines_of
-from ragsweep.datasets.readers.fields import grade_of
+from ragsweep.datasets.readers.columns import without_columns
+from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of
+from ragsweep.datasets.readers.tables import lines_of, rows_of
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import UNSURE
 from ragsweep_audit.judging.pool import Asked, Pair
@@ -19,7 +19,6 @@ from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
 
 KEPT = ("query_id", "query", "unit")  # columns that must come back as they were
 COLUMNS = ("number", *KEPT, "where", "text", "grade")
-FOUND_SHOWN = 40  # characters of a cell in a message
 BLANK = ""
 DIGITS = 12  # of a digest, which tells tables of one name apart: paths of a machine do not belong in MLflow
 MARK = "\n>>> ", " <<<\n"  # around the passage that is ranked highest
@@ -69,15 +68,20 @@ def take_back(journal: Journal, path: Path) -> str:
         DatasetError: The file is no such table, a question was changed, or there is no such grade. Nothing is written.
     """
     grades: dict[int, str] = {}
-    for where, row in rows_of(path, lines_of(path, "--apply", "judgments"), ",", COLUMNS):
+    first = next((line.replace('"', "") for _, line in lines_of(path, "--apply", "judgments") if line.strip()), "")
+    delimiter = next((each for each in ";\t" if f"{COLUMNS[0]}{each}" in first), ",")  # as a spreadsheet saves it
+    names = [name.strip() for name in first.split(delimiter)]
+    if missing := [name for name in COLUMNS if name not in names]:
+        raise DatasetError(f"{without_columns(names, missing, str(path))}; expected the table that --table writes")
+    for where, row in rows_of(path, lines_of(path, "--apply", "judgments"), delimiter):
         cells = {name: as_it_was(str(cell)).strip() for name, cell in row.items()}
         number = grade_of(cells["number"]) or 0
         if number not in journal.asked_pairs:
-            found = cells["number"][:FOUND_SHOWN]
+            found = cells["number"][:SHOWN_CHARACTERS]
             raise DatasetError(f"{where}, column number: {found!r} is not a question of {journal.path}")
         for name, expected in zip(KEPT, _kept(journal.asked_pairs[number]), strict=True):
             if cells[name] != expected.strip():
-                found = f"found {cells[name][:FOUND_SHOWN]!r}, expected {expected[:FOUND_SHOWN]!r}"
+                found = f"found {cells[name][:SHOWN_CHARACTERS]!r}, expected {expected[:SHOWN_CHARACTERS]!r}"
                 raise DatasetError(f"{where}, column {name}: {found}; the table was changed, or is of another journal")
         grade = _grade(cells["grade"], where, journal.highest)
         if grades.setdefault(number, grade) != grade:
@@ -98,12 +102,8 @@ def take_back(journal: Journal, path: Path) -> str:
         asked = (
             "these questions are asked next" if len(journal.grades) > len(before) or waiting else "they are still open"
         )
-        wait = (
-            f", and {counted(waiting, 'later judgment')} {verb(waiting, 'count')} once they are answered"
-            if waiting
-            else ""
-        )
-        sentences.append(f"{counted(blank, 'row')} left blank: {asked}{wait}.")
+        wait = f", and {counted(waiting, 'later judgment')} {verb(waiting, 'count')} once they are answered"
+        sentences.append(f"{counted(blank, 'row')} left blank: {asked}{wait if waiting else ''}.")
     return " ".join(sentences)
 
 
@@ -113,7 +113,7 @@ def _grade(cell: str, where: str, highest: int) -> str:
         return cell
     grade = grade_of(cell)
     if grade is None or not 0 <= grade <= highest:
-        found = f"found {cell[:FOUND_SHOWN]!r}, expected 0 to {highest}, ? for cannot tell, or nothing"
+        found = f"found {cell[:SHOWN_CHARACTERS]!r}, expected 0 to {highest}, ? for cannot tell, or nothing"
         raise DatasetError(f"{where}, column grade: {found}")
     return str(grade)
 

@@ -191,7 +191,7 @@ def test_pages_from_0_are_said(application, dataset, system):
 
 def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_not_tell(application, system, tmp_path):
     """A function and a service that always answer have a rate of 1; results of before without it have none."""
-    queries = [*((query, "; ".join(pages), True) for query, pages, _ in small.QUERIES), ("Pizza?", "", False)]
+    queries = [*((query, pages, True) for query, pages, _ in small.QUERIES), ("Pizza?", [], False)]
     entries = [dict(zip(("query", "relevant_docs", "answerable"), each, strict=True)) for each in queries]
     lines = [json.dumps({**each, "id": str(at)}) for at, each in enumerate(entries)]
     (tmp_path / "questions.jsonl").write_text("\n".join(lines))

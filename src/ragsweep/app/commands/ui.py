@@ -24,7 +24,6 @@ def main() -> int:
     from ragsweep.replay.trusted_record import composed_today
     from ragsweep.tracking import print_latest_sweep
     from ragsweep.tracking.address import is_server, sqlite_file, without_secret
-    from ragsweep.tracking.schema import check_version
     from ragsweep.tracking.ui_addresses import HOST, PORT, STORE, bind, usual_port
 
     try:
@@ -41,7 +40,6 @@ def main() -> int:
         if arguments.uri and not database.is_file():
             raise ConfigError(f"--uri: {database}: there is no such file")
         database.parent.mkdir(parents=True, exist_ok=True)
-        check_version(database)
     print_latest_sweep(uri, f"http://{HOST}:{port}")
     server = [STORE, uri, "--host", HOST, PORT, str(port), "--workers", "1"]
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}

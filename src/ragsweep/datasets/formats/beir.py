@@ -1,38 +1,37 @@
-"""Reads benchmarks in the layout of BEIR: `corpus.jsonl`, `queries.jsonl`, `qrels/SPLIT.tsv`, optionally gzipped.
-
-Copies on the Hugging Face hub, such as those of MTEB, have the same tables as Parquet files in folders. Where there are
-several languages, the names of the folders begin with theirs.
-"""
+"""Reads benchmarks in the layout of BEIR: `corpus.jsonl`, `queries.jsonl`, `qrels/SPLIT.tsv`, optionally gzipped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.core.parsing import MalformedError, from_json, read_lines
-from ragsweep.datasets.formats.beir_files import files_of, part_of, qrels_files, without_qrels
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
-from ragsweep.datasets.formats.own import Asked, Corpus
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.formats.own import Asked
+from ragsweep.datasets.model.collection import Collection, Document, Query
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.left_out import LeftOut, Unranked
 from ragsweep.datasets.model.pages import with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.model.unranked import EXCLUDED, LeaveOut, excluded_in, left_out_of_rankings
-from ragsweep.datasets.readers.entry_files import further_fields, reading
-from ragsweep.datasets.readers.fields import flaw_of_name, flaw_of_text, listed, shown_value
+from ragsweep.datasets.readers.fields import (
+    Entry,
+    flaw_of_text,
+    further_fields,
+    id_of,
+    listed,
+    shown_value,
+    type_in,
+    value_of,
+)
 from ragsweep.datasets.readers.files import what_is
-from ragsweep.datasets.readers.json_objects import Entry
-from ragsweep.datasets.readers.parquet_files import parquet_rows
 from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.datasets.readers.tables import LARGEST_CORPUS_MB, read_entries
 from ragsweep.text.normalisation import composed
 
-LONGEST_LINE_MB = 100
-HEADER = ["query-id", "corpus-id", "score"]
+RECIPE = "docs/data_recipes.md makes a folder of a copy on the Hugging Face hub"
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class BeirDataset(Selecting):
 
     Attributes:
         name: Name of the dataset and of its experiment in MLflow.
-        path: The folder. Of a copy with a folder `de-corpus`, `FOLDER/de` is the path of what is in German.
+        path: The folder.
         split: Which qrels to use: `test`, `train` or `dev`. Only the queries with judgments in this split are used.
         type: The field of a query by which results are broken down; None if there is none.
         leave_out: As of `BeirQuestions`.
@@ -54,50 +53,31 @@ class BeirDataset(Selecting):
     leave_out: LeaveOut = "same_id"
 
     @property
-    def corpus(self) -> Corpus:
-        """The documents alone, as `corpus=beir` has them where they are one file."""
-        files = files_of(Path(self.path), "corpus", self.split)
-        if len(files) == 1:
-            return TableCorpus(str(files[0]), id="_id", title="title")
-        return BeirCorpus(self.path, self.split)
+    def corpus(self) -> TableCorpus:
+        """The documents alone, as `corpus=beir` has them."""
+        return TableCorpus(str(_file_of(Path(self.path), "corpus.jsonl")), id="_id", title="title")
 
     def load(self) -> Collection:
         """Read the corpus, the qrels, and the queries that have judgments."""
         root = Path(self.path)
-        if (found := what_is(root)) != "a folder" and not (found is None and what_is(part_of(root, "corpus"))):
+        if (found := what_is(root)) != "a folder":
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"dataset.path: {root} {problem}; expected a folder with corpus.jsonl")
         questions = BeirQuestions(self.path, self.split, self.type, self.leave_out)
-        asked = questions.read(BeirCorpus(self.path, self.split).read())
-        left_out = LeftOut(documents=asked.unranked)
-        collection = Collection(
-            *(self.name, asked.unit, asked.documents, asked.queries, asked.judgments),
-            left_out=left_out,
-            unjudged=asked.unjudged,
+        asked = questions.read(tuple(_documents(_file_of(root, "corpus.jsonl"))))
+        return self.selected(
+            Collection(
+                *(self.name, asked.unit, asked.documents, asked.queries, asked.judgments),
+                left_out=LeftOut(documents=asked.unranked),
+                unjudged=asked.unjudged,
+            ),
+            asked.faults,
         )
-        return self.selected(collection, asked.faults)
-
-
-@dataclass(frozen=True)
-class BeirCorpus:
-    """The documents of a folder in the layout of BEIR.
-
-    Attributes:
-        path: The folder.
-        split: The split of a folder `corpus` that has several.
-    """
-
-    path: Text
-    split: Text = "test"
-
-    def read(self) -> tuple[Document, ...]:
-        """Read the documents, in the order of the file."""
-        return tuple(_documents(files_of(Path(self.path), "corpus", self.split)))
 
 
 @dataclass(frozen=True)
 class BeirQuestions:
-    """`queries.jsonl` and `qrels/SPLIT.tsv` of a folder in the layout of BEIR or of its copies, for any corpus.
+    """`queries.jsonl` and `qrels/SPLIT.tsv` of a folder in the layout of BEIR, for any corpus.
 
     Without judgments, all queries are read, for `ragsweep judge`.
 
@@ -118,19 +98,24 @@ class BeirQuestions:
     def read(self, documents: tuple[Document, ...]) -> Asked:
         """Read the qrels, and the queries that have judgments. Judged documents need not be in the corpus."""
         root = Path(self.path)
-        paths = qrels_files(root, self.split)
-        qrels, unjudged = paths[0] if paths else root, "" if paths else without_qrels(root, self.split)
-        judgments = tuple(judgment for path in paths for judgment in _judgments(path))
-        if paths and not judgments:
-            unjudged = f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score"
+        name = f"qrels/{self.split}.tsv"
+        qrels, unjudged = root / name, ""
+        if what_is(qrels) is None and what_is(zipped := root / f"{name}.gz"):
+            qrels = zipped
+        elif what_is(qrels) is None:
+            unjudged = f"{qrels} does not exist, nor does {name}.gz"
+            if others := [path.name for path in sorted((root / "qrels").glob("*")) if not path.name.startswith(".")]:
+                raise DatasetError(f"{unjudged}; there is {listed(others)}; {RECIPE}")
+        judgments = () if unjudged else tuple(judgment for _, judgment in read_qrels(qrels, "dataset.path"))
+        if not judgments:
+            unjudged = unjudged or f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score"
         units = {composed(judgment.unit) for judgment in judgments}
         if judgments and not any(composed(document.source) in units for document in documents):
-            within = qrels.relative_to(root) if qrels.is_relative_to(root) else qrels
-            raise DatasetError(f"{root}: none of the documents in {within} is in the corpus")
+            raise DatasetError(f"{root}: none of the documents in {qrels.relative_to(root)} is in the corpus")
         judged = {composed(judgment.query_id) for judgment in judgments}
         faults = Faults(qrels)
         excluded: list[Unranked] = []
-        queries = tuple(_queries(files_of(root, "queries", self.split), judged, self.type, faults, excluded))
+        queries = tuple(_queries(_file_of(root, "queries.jsonl"), judged, self.type, faults, excluded))
         known = {composed(query.query_id) for query in queries}
         kept = judgments if not faults.found else tuple(each for each in judgments if composed(each.query_id) in known)
         documents = with_keys(documents, "document")
@@ -138,20 +123,25 @@ class BeirQuestions:
         return Asked("document", documents, queries, kept, faults=faults, unranked=unranked, unjudged=unjudged)
 
 
-def _judgments(path: Path) -> Iterator[Judgment]:
-    """The judgments in a file of qrels."""
-    return (judgment for _, judgment in read_qrels(path, "dataset.path"))
+def _file_of(root: Path, name: str) -> Path:
+    """A file of the folder, which may be zipped."""
+    found = next((path for path in (root / name, root / f"{name}.gz") if what_is(path)), None)
+    if found is None:
+        subsets = [path.parent.name for path in sorted(root.glob(f"*/{name}"))]  # as archives have it
+        within = f"; {root / subsets[0]} has it" if subsets else f"; {RECIPE}"
+        raise DatasetError(f"{root / name} does not exist, nor does {name}.gz{within}")
+    return found
 
 
-def _documents(paths: Sequence[Path]) -> Iterator[Document]:
+def _documents(path: Path) -> Iterator[Document]:
     """Each document has one page, so that a chunker can split it. Its text is the title, a space and the text."""
-    for where, entry in _named_entries(paths):
+    for where, name, entry in _named_entries(path):
         title = _text(entry, "title", where) if entry.get("title") else ""
-        yield Document.from_pages(entry["_id"], [("1", entry["_id"], f"{title} {entry['text']}".strip())])
+        yield Document.from_pages(name, [("1", name, f"{title} {entry['text']}".strip())])
 
 
 def _queries(
-    paths: Sequence[Path], judged: Set[str], kind: str | None, faults: Faults, excluded: list[Unranked]
+    path: Path, judged: Set[str], kind: str | None, faults: Faults, excluded: list[Unranked]
 ) -> Iterator[Query]:
     """The judged queries that can be used; in `faults` why others cannot, and in `excluded` what they exclude.
 
@@ -159,94 +149,45 @@ def _queries(
     """
     has_type = kind is None
     missing = {*judged}
-    for where, entry in _named_entries(paths):
-        name = composed(entry["_id"])
-        if judged and name not in judged:
+    for where, name, entry in _named_entries(path):
+        if judged and composed(name) not in judged:
             continue
-        missing.discard(name)
+        missing.discard(composed(name))
         has_type = has_type or kind in entry
         try:
-            query = _query(entry, kind, where)
-            excluded += excluded_in(entry, query.query_id, where)
+            if not entry["text"].strip():
+                raise DatasetError(f"{where}: the field 'text' is blank; expected the text of the query")
+            filled = {field: value for field, value in entry.items() if value not in ("", [], {})}
+            further = further_fields(filled, ("_id", "text", kind, EXCLUDED), where)
+            query = Query(name, entry["text"], type_in(filled, kind, where), further)
+            excluded += excluded_in(entry, name, where)
             yield query
         except DatasetError as error:
-            faults.add(error, entry["_id"])
+            faults.add(error, name)
     for name in sorted(missing):
-        faults.add(DatasetError(f"{paths[0]}: has no query {name!r}, which is judged"), name)
+        faults.add(DatasetError(f"{path}: has no query {name!r}, which is judged"), name)
     if not has_type:
-        raise DatasetError(f"{paths[0]}: no judged query has the field {kind!r} (type)")
+        raise DatasetError(f"{path}: no judged query has the field {kind!r} (type)")
 
 
-def _query(entry: Entry, kind: str | None, where: str) -> Query:
-    """A query. What else is known of it becomes further fields, such as `metadata`, if it is not empty."""
-    if not entry["text"].strip():
-        raise DatasetError(f"{where}: the field 'text' is blank; expected the text of the query")
-    further = {name: value for name, value in entry.items() if value not in ("", [], {})}
-    named = further.get(kind) if kind else None
-    if named is not None and (flaw := flaw_of_name(named)):
-        raise DatasetError(f"{where}: the field {kind!r} {flaw}")
-    return Query(entry["_id"], entry["text"], named, further_fields(further, ("_id", "text", kind, EXCLUDED), where))
-
-
-def _entries(path: Path) -> Iterator[tuple[str, Entry]]:
-    """The objects of a Parquet file, or of a file with one JSON object per line, each with its place."""
-    if path.suffix != ".parquet":
-        yield from _objects(path)
-        return
-    with reading(path, "dataset.path", "a Parquet file", "a Parquet file of objects with _id and text"):
-        yield from parquet_rows(path)
-
-
-def _named_entries(paths: Sequence[Path]) -> Iterator[tuple[str, Entry]]:
-    """The objects of files, each with its place for error messages, and with its id in the field `_id`."""
+def _named_entries(path: Path) -> Iterator[tuple[str, str, Entry]]:
+    """The objects of a file, each with its place for error messages, and its id."""
     seen: dict[str, str] = {}
-    for where, entry in chain.from_iterable(map(_entries, paths)):
-        if "_id" not in entry and "id" in entry:  # on the hub
-            entry["_id"] = entry.pop("id")
-        if isinstance(entry.get("_id"), int) and not isinstance(entry["_id"], bool):
-            entry["_id"] = str(entry["_id"])  # pandas writes numeric ids as numbers; qrels contain strings
-        entry["_id"] = _text(entry, "_id", where).strip()
+    contents = path.name.partition(".")[0]
+    rows = read_entries(path, contents, setting="dataset.path", allow_nan=True, in_all_mb=LARGEST_CORPUS_MB)
+    for where, entry in rows:  # NaN may occur in fields that are not read
+        name = id_of(entry, "_id", where)  # pandas writes numeric ids as numbers; qrels contain strings
         _text(entry, "text", where)
-        if flaw := flaw_of_name(entry["_id"]):
-            raise DatasetError(f"{where}: the field '_id' {flaw}")
-        if (first := seen.setdefault(entry["_id"], where)) != where:
+        if (first := seen.setdefault(name, where)) != where:
             place = first.rpartition(", ")[2]
-            raise DatasetError(f"{where}: the _id {entry['_id']!r} is in the file twice, first in {place}")
-        yield where, entry
-
-
-def _objects(path: Path) -> Iterator[tuple[str, Entry]]:
-    """The objects of a file with one JSON object per line, each with its place for error messages."""
-    for where, line in _lines(path):
-        if not line.strip():
-            continue
-        try:
-            entry = from_json(line, allow_nan=True)  # NaN may occur in fields that are not read
-        except MalformedError as error:
-            problem = str(error).replace("line 1, ", "")
-            raise DatasetError(f"{where}: {problem}; expected an object with _id and text") from error
-        if not isinstance(entry, dict):
-            raise DatasetError(f"{where}: expected an object with _id and text, found {shown_value(entry)}")
-        yield where, entry
+            raise DatasetError(f"{where}: the _id {name!r} is in the file twice, first in {place}")
+        yield where, name, entry
 
 
 def _text(entry: Entry, field: str, where: str) -> str:
-    if field not in entry:
-        raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
-    text = entry[field]
+    text = value_of(entry, field, where)
     if not isinstance(text, str):
         raise DatasetError(f"{where}: the field {field!r} is {shown_value(text)}; expected a string")
     if flaw := flaw_of_text(text):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
     return text
-
-
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a file, each with its place for error messages."""
-    try:
-        for number, line in read_lines(path, LONGEST_LINE_MB):
-            yield f"{path}, line {number}", line
-    except MalformedError as error:
-        raise DatasetError(f"{path}: {error}; expected one JSON object per line") from error
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error.strerror or error})") from error

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
-from ragsweep.datasets.formats.beir import HEADER
 from ragsweep.datasets.model.collection import Collection, Query
 from ragsweep.datasets.model.unranked import EXCLUDED
 from ragsweep.datasets.readers.fields import QUERY_TYPE
+from ragsweep.datasets.readers.qrels_files import HEADER
 
 SPLIT = "test"
 

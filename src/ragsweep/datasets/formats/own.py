@@ -50,6 +50,7 @@ class Asked(NamedTuple):
         unranked: The documents that are left out of the rankings of queries.
         unjudged: Why there are no judgments; empty if there are some.
         again: How references were found in the text of any parser; None if they hold for one text alone.
+        columns: Which columns of a table are read as what, which every run says; empty if there is no table.
     """
 
     unit: Unit
@@ -61,6 +62,7 @@ class Asked(NamedTuple):
     unranked: tuple[Unranked, ...] = ()
     unjudged: str = ""
     again: FoundAgain | None = None
+    columns: str = ""
 
 
 class Questions(Protocol):
@@ -113,6 +115,7 @@ class OwnDataset(Selecting):
             references=asked.references,
             left_out=LeftOut(documents=asked.unranked),
             unjudged=asked.unjudged,
+            columns=asked.columns,
         )
         collection = self.selected(collection, asked.faults)
         corpus = self.corpus

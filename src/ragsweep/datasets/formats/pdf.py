@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragsweep.core.limits import Text
+from ragsweep.core.quoting import typed
 from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip, note_parser
 from ragsweep.datasets.formats.pdf_fonts import Font
 from ragsweep.datasets.formats.pdf_parsers import Parser
@@ -69,8 +71,19 @@ class PdfDataset(Selecting):
     def load(self) -> Collection:
         """Read the PDFs and the questions. The pages that the questions name must exist in the PDFs."""
         documents = self.corpus.read("dataset", "documents")
-        asked = TableQuestions(self.queries, keys_of(self.unit, self.match)).read(documents, OF_PDF)
+        key = keys_of(self.unit, self.match)
+        chosen = shlex.join([f"corpus.path={self.documents}", "questions=table", f"questions.path={self.queries}"])
+        kept = {"page_numbers": self.page_numbers, "skip": self.skip, "parser": self.parser}
+        others = [
+            typed(f"corpus.{name}", value) for name, value in kept.items() if value != getattr(PdfDocuments, name)
+        ]
+        chosen = " ".join([chosen, *others])
+        before = f"corpus=pdf {chosen} {'' if key == 'page' else f'questions.unit={key} '}"  # settings of dataset=own
+        asked = TableQuestions(self.queries, key).read(
+            documents, OF_PDF._replace(before=before, from_0=f"{before}questions.first_page=0")
+        )
         skipped = tuple(sorted(set(self.skip)))
         found = asked.documents, asked.queries, asked.judgments
-        collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged)
-        return self.selected(collection, asked.faults).read_as(self.corpus.reading())
+        collection = Collection(self.name, asked.unit, *found, skipped, unjudged=asked.unjudged, columns=asked.columns)
+        collection = self.selected(collection, asked.faults)
+        return collection.read_as(self.corpus.reading())

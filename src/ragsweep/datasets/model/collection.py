@@ -194,6 +194,7 @@ class Collection:
         left_out: The questions that are not measured, and the documents that are left out of rankings.
         unjudged: Why there are no judgments, for error messages; empty if there are some, or that is not known.
         reading: What the documents were read from, and by which parser; None if that is not known.
+        columns: Which columns of a table of questions were read as what, for the terminal; empty if there is no table.
     """
 
     name: str
@@ -207,6 +208,7 @@ class Collection:
     left_out: LeftOut = field(default_factory=LeftOut)
     unjudged: str = ""
     reading: Reading | None = None
+    columns: str = ""
 
     def __post_init__(self) -> None:
         """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""
@@ -253,7 +255,7 @@ class Collection:
     def digest(self) -> str:
         """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
 
-        It includes everything except `name`, `skipped`, `reading` and the questions that are left out.
+        It includes everything except `name`, `skipped`, `reading`, `columns` and the questions that are left out.
         """
         return digest(
             [

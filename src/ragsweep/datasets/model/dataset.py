@@ -86,6 +86,7 @@ class Dataset:
             from them.
         left_out: The questions that are not measured, and the documents that are left out of rankings.
         reading: What the documents were read from, and by which parser; None if that is not known.
+        columns: As of the collection.
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
         documents: The documents, where more than the passages may be returned; empty otherwise.
@@ -107,6 +108,7 @@ class Dataset:
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
     reading: Reading | None = None
+    columns: str = ""
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     documents: tuple[Document, ...] = field(default=(), repr=False)
     digest_of_headings: str = ""
@@ -175,6 +177,7 @@ class Dataset:
             passage_units=_indices(positions[key] for key in keys),
             empty_pages=tuple(empty),
             skipped=collection.skipped,
+            columns=collection.columns,
             cases=collection.cases,
             references=references,
             left_out=collection.left_out,

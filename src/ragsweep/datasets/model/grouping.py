@@ -22,13 +22,15 @@ def grouped(collection: Collection, field: str | None) -> Collection:
 
     Args:
         collection: The dataset.
-        field: The field of the questions that names their group, or `AUTO`. None takes that of generated questions, if
-            there are any. Questions without it are alone.
+        field: The field of the questions that names their group, or `AUTO`. None takes the groups of the table, or
+            those of generated questions. Questions without it are alone.
 
     Raises:
         DatasetError: No question has the field.
     """
-    names = _copied(collection.queries) if field == AUTO else _named(collection, field or GENERATED_FROM)
+    names = [query.group for query in collection.queries]  # of the table itself
+    if field or not any(names):
+        names = _copied(collection.queries) if field == AUTO else _named(collection, field or GENERATED_FROM)
     times = Counter(filter(None, names))
     if field and not times:
         known = dict.fromkeys(name for row in range(len(names)) for name in _fields(collection, row))
@@ -39,7 +41,7 @@ def grouped(collection: Collection, field: str | None) -> Collection:
     if field and not any(several):
         say_once(f"{SETTING}: {field} puts no two questions of {collection.name} into one group")
     queries = tuple(replace(query, group=name) for query, name in zip(collection.queries, several, strict=True))
-    return replace(collection, queries=queries) if any(several) else collection
+    return replace(collection, queries=queries) if queries != collection.queries else collection
 
 
 def _named(collection: Collection, field: str) -> list[str | None]:
@@ -49,7 +51,7 @@ def _named(collection: Collection, field: str) -> list[str | None]:
 def _fields(collection: Collection, row: int) -> dict[str, str]:
     """All fields of a question, and of its case, that could name a group."""
     query = collection.queries[row]
-    known = {"query_id": query.query_id, "query_type": query.query_type, **dict(query.fields)}
+    known = {"query_id": query.query_id, "query_type": query.query_type, "group": query.group, **dict(query.fields)}
     if collection.cases:
         case = collection.cases[row]
         known |= {"specialty": case.specialty, "difficulty": case.difficulty, "condition": case.condition}

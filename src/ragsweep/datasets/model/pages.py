@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
+from ragsweep.core.quoting import typed
 from ragsweep.datasets.model.collection import Document, Judgment, Page, Unit
 from ragsweep.datasets.readers.fields import MISSING_VALUES, SHOWN_CHARACTERS, listed, whole
 from ragsweep.text.normalisation import composed, same_name
@@ -33,11 +34,21 @@ class Settings(NamedTuple):
         questions: Names the file of the questions.
         physical: Counts pages from 1.
         anywhere: Makes page 34 of any document count.
+        from_0: Counts pages from 0.
+        before: What stands before settings of `questions`, where others choose them.
     """
 
     questions: str = "questions.path"
     physical: str = "corpus.page_numbers=physical"
     anywhere: str = "questions.unit=page_number"
+    from_0: str = "questions.first_page=0"
+    before: str = ""
+
+    def typed(self, columns: Mapping[str, str | Sequence[str] | None]) -> str:
+        """Settings that name columns of the questions, as they are typed in a shell."""
+        shown = [typed(f"questions.{what}", name) if name else f"questions.{what}=null"
+                 for what, name in columns.items()]  # fmt: skip
+        return self.before + " ".join(shown)
 
 
 class AmbiguousPageError(DatasetError):
@@ -132,11 +143,19 @@ class Pages:
                 f"{', ...' if len(units) > SHOWN_UNITS else ''}); "
                 f"write its document, as in {units[0]!r}, or set {self._settings.anywhere} to count it in any of them"
             )
-        from_0 = "; pages are counted from 1" if key.rpartition("#")[2] == "0" else ""
+        from_0 = (
+            f"; pages are counted from 1, or with {self._settings.from_0} from 0"
+            if key.rpartition("#")[2] == "0"
+            else ""
+        )
         number = key.rpartition("#")[2]
         parts = [*PARTS.split(key), *(DIGITS.findall(number) if "#" in key and not number.isdigit() else ())]
         alone = "a number alone, and " if self._unit_kind == "page" else ""
-        several = f"; write {alone}semicolons between several" if any(map(self._is_known, parts)) else ""
+        several = (
+            f"; write {alone}semicolons between several"
+            if any(self._is_known(part) or (part in self._documents and part != key) for part in parts)
+            else ""
+        )
         if self._unit_kind == "document" and key.rpartition("#")[0] in self._documents:
             several = "; documents are judged, not their pages"
         raise DatasetError(

@@ -15,9 +15,9 @@ from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.model.grouping import grouped
 from ragsweep.datasets.model.left_out import LeftOut
-from ragsweep.datasets.readers.entry_files import lines_of, read_json
 from ragsweep.datasets.readers.fields import listed, shown_value, whole
 from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.datasets.readers.tables import lines_of, read_json
 from ragsweep.store.code import kind_of
 from ragsweep.text.normalisation import composed
 

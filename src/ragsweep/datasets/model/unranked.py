@@ -9,8 +9,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import say_once, verb
 from ragsweep.datasets.model.collection import Document, Judgment, Query
 from ragsweep.datasets.model.left_out import Unranked
-from ragsweep.datasets.readers.fields import listed, shown_value, whole
-from ragsweep.datasets.readers.json_objects import Entry
+from ragsweep.datasets.readers.fields import Entry, listed, shown_value, whole
 from ragsweep.text.normalisation import composed
 
 LeaveOut = Literal["same_id"] | None

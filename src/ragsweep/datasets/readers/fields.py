@@ -1,10 +1,15 @@
-"""Checks the texts, names and grades of a dataset, and describes bad values for error messages."""
+"""Checks the texts, names and grades of a dataset, reads them from rows, and describes bad values for messages."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from ragsweep.core.errors import DatasetError
+
+Entry = dict[str, Any]  # a row of a table, or an object of JSON
 
 QUERY_TYPE = "query_type"  # the field of the types of queries; a file need not have it
 LARGEST_GRADE = 10**9  # gains of higher grades are not exact
@@ -16,6 +21,7 @@ ROW_NUMBERS = re.compile(r"Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")
 MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null", "NA", "N/A", "#N/A")  # as pandas, R and spreadsheets write one
 SHOWN_CHARACTERS = 80  # characters of a value in a message
 LISTED_NAMES = 5  # names in a message
+FALSE, TRUE = (False, "false", "no", "0"), (True, "true", "yes", "1")
 
 
 def shown_value(value: object) -> str:
@@ -28,11 +34,11 @@ def shown_value(value: object) -> str:
     return shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[: SHOWN_CHARACTERS - 3]}..."
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str], most: int = LISTED_NAMES) -> str:
     """The first few names, and the number of further ones."""
     names = list(names)
-    more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
-    return ", ".join(repr(name[:SHOWN_CHARACTERS]) for name in names[:LISTED_NAMES]) + more if names else "none"
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name[:SHOWN_CHARACTERS]) for name in names[:most]) + more if names else "none"
 
 
 def grade_of(text: str) -> int | None:
@@ -74,3 +80,76 @@ def flaw_of_name(name: object) -> str | None:
     if NOT_IN_NAMES.search(name):
         return "contains a control character or a line end"
     return flaw_of_text(name)
+
+
+def value_of(entry: Entry, field: str | None, where: str) -> Any:
+    """The value of a field; None for the field None. Raises `DatasetError` if the entry lacks the field."""
+    if field is not None and field not in entry:
+        raise DatasetError(f"{where}: the field {field!r} is missing; found {listed(entry)}")
+    return None if field is None else entry[field]
+
+
+def text_of(entry: Entry, field: str | None, where: str) -> str | None:
+    """The text in a field without the white space around it; None if it is null or blank.
+
+    Raises:
+        DatasetError: The entry lacks the field, or it is not a valid text.
+    """
+    found = value_of(entry, field, where)
+    if found is not None and (flaw := flaw_of_text(found)):
+        raise DatasetError(f"{where}: the field {field!r} {flaw}")
+    return (found or "").strip() or None
+
+
+def id_of(entry: Entry, field: str, where: str) -> str:
+    """The id in a field: a name, or a whole number, of which pandas makes `1.0` where another is missing.
+
+    Raises:
+        DatasetError: The entry lacks the field, or it is not a valid name.
+    """
+    found = value_of(entry, field, where)
+    if not isinstance(found, str) and (number := whole(found)) is not None:
+        return str(number)
+    if flaw := flaw_of_name(found):
+        raise DatasetError(f"{where}: the field {field!r} {flaw}")
+    return str(found).strip()
+
+
+def type_in(entry: Entry, field: str | None, where: str) -> str | None:
+    """The type of a query in a field; None if it has none. Raises `DatasetError` if it is not a valid name."""
+    found = entry.get(field) if field else None
+    if found is None or found == "":
+        return None
+    if flaw := flaw_of_name(found):
+        raise DatasetError(f"{where}: the field {field!r} {flaw}")
+    return str(found).strip()
+
+
+def answerable_in(entry: Entry, field: str | None, where: str) -> bool:
+    """Whether the documents may answer a question: the field is absent, or not false, also as a text.
+
+    Raises:
+        DatasetError: It is neither true nor false.
+    """
+    found = entry.get(field) if field else None
+    found = found.strip().lower() if isinstance(found, str) else found  # FALSE of spreadsheets
+    if found not in (None, "", *TRUE, *FALSE):
+        raise DatasetError(f"{where}: the field {field!r} is {shown_value(found)}; expected true or false")
+    return found not in FALSE
+
+
+def further_fields(entry: Entry, used: Collection[str | None], where: str) -> tuple[tuple[str, str], ...]:
+    """The names and texts of the fields that are not used, and neither null nor an empty object.
+
+    Raises:
+        DatasetError: A name or a text is invalid.
+    """
+    further: list[tuple[str, str]] = []
+    for name, value in entry.items():
+        if name in used or ROW_NUMBERS.fullmatch(name) or value is None or (isinstance(value, dict) and not value):
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        if flaw := flaw_of_name(name) or flaw_of_text(text):
+            raise DatasetError(f"{where}: the field {name[:SHOWN_CHARACTERS]!r} {flaw}")
+        further.append((name, text))
+    return tuple(further)

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NoReturn
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import say_once
 
 NO_DOCUMENTS = ("._", ".DS_Store", "~$")  # begin the names of what macOS keeps beside files, and of what Word has open
-
-SHARD = re.compile(r"-\d{5}-of-(\d{5})(?=\.|$)")  # a part of a table that the hub has in several files
-
-
-def say_if_part(path: Path) -> None:
-    """Say that a file is one of several of a table, as its name tells, where nothing else reads the others."""
-    if (found := SHARD.search(path.name)) and int(found[1]) > 1:
-        others = f"one of {int(found[1])} files of a table, and the others are not read"
-        say_once(f"{path}: {others}; join them into one file to read them all")
 
 
 def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
@@ -65,22 +53,19 @@ def files_at(root: Path, setting: str, expected: str, suffix: str | None = None)
 def files_below(root: Path, suffix: str | None) -> list[Path]:
     """The files with this suffix, or with any, in a folder and its subfolders, in a stable order.
 
-    Not those that macOS (`._a.pdf`) and Word (`~$a.docx`) keep beside a file.
-
-    Follows links to folders, except to folders below or above `root`, so that no file is found twice.
+    Not those that macOS (`._a.pdf`) and Word (`~$a.docx`) keep beside a file. Follows links to folders, except to those
+    below or above `root`, so that no file is found twice.
 
     Raises:
         DatasetError: A subfolder cannot be listed.
     """
-    return sorted(path for path in _below(root) if suffix in (None, path.suffix.lower()))
-
-
-def _below(root: Path) -> Iterator[Path]:
     top = root.resolve()
+    found: list[Path] = []
     for name, folders, files in os.walk(root, onerror=_refuse, followlinks=True):
         folder = Path(name)
         folders[:] = [each for each in folders if not (folder / each).is_symlink() or _is_elsewhere(folder / each, top)]
-        yield from (folder / each for each in files if not each.startswith(NO_DOCUMENTS))
+        found += [folder / each for each in files if not each.startswith(NO_DOCUMENTS)]
+    return sorted(path for path in found if suffix in (None, path.suffix.lower()))
 
 
 def _is_elsewhere(link: Path, top: Path) -> bool:

@@ -16,7 +16,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import sample, timed, with_circumstances
+from ragsweep.core.timing import sample, timed, with_machines, without_machines
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
@@ -25,7 +25,6 @@ from ragsweep.models.encoders.similarity import by_dot
 from ragsweep.store.code import digest_of_module, kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store
-from ragsweep.store.timed_stages import get_timed
 
 Digests = npt.NDArray[np.bytes_]
 
@@ -117,9 +116,9 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     encoder, texts = prompted_for(unreduced(encoder), "query"), [queries[row] for row in sample(len(queries))]
 
     def build() -> Arrays:
-        return with_circumstances(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
+        return with_machines(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
 
-    return get_timed(store, "encoding", [identity(encoder), digest_texts(texts)], build)["ms"]
+    return without_machines(store.get("encoding", [identity(encoder), digest_texts(texts)], build))["ms"]
 
 
 def digests_of(texts: Sequence[str]) -> Digests:

@@ -20,7 +20,7 @@ def is_response(found: Mapping[str, Any], *, start_will_do: bool = False) -> boo
 
     A text that was cut off is worth keeping only if its start will do.
     """
-    if found.keys() - {"taken"} != {"text", "refused", "cause", "tokens_in", "tokens_out", "time_ms"}:
+    if found.keys() - {"machines"} != {"text", "refused", "cause", "tokens_in", "tokens_out", "time_ms"}:
         return False
     text, cause = found["text"], found["cause"]
     if not isinstance(text, str) or not isinstance(found["refused"], bool):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragsweep.core.parsing import MalformedError
-from ragsweep.core.timing import circumstances_in, put_together
+from ragsweep.core.timing import machines_in, put_together
 from ragsweep.models.language.language_model import Completion, Exchange, Message
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.written_json import json_in
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Response = Mapping[str, Any]  # as `Endpoint.send` returns it
 Ask = Callable[[Sequence[Message], bool], Response]
+Fields = Callable[[], "type[BaseModel]"]
 
 
 class EndpointModel:
@@ -27,7 +28,7 @@ class EndpointModel:
         causes: Why responses have no usable text.
     """
 
-    def __init__(self, ask: Ask, fields: Callable[[], type[BaseModel]] | None) -> None:
+    def __init__(self, ask: Ask, fields: Fields | None) -> None:
         """A model of requests.
 
         Args:
@@ -96,7 +97,7 @@ def _completion(text: str, responses: Sequence[Response]) -> Completion:
         _total(responses, "tokens_in"),
         _total(responses, "tokens_out"),
         sum(each["time_ms"] for each in responses),
-        put_together([circumstances_in(each.get("taken")) for each in responses]),
+        put_together([machines_in(each.get("machines")) for each in responses]),
     )
 
 

@@ -16,7 +16,6 @@ from weakref import WeakValueDictionary
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ModelError
 from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep.core.timing import is_asked_anew
 from ragsweep.store.stage_store import Store
 
 FILE = "answers.sqlite"  # beside what the store may delete to make room: answers were paid for
@@ -58,8 +57,8 @@ class KeptResponses:
 
     @classmethod
     def of(cls, store: Store) -> KeptResponses:
-        """The file in the folder of a store, which `Store.clear` leaves alone; not in use within `asked_anew`."""
-        return cls(Path(store.path) / FILE, store.enabled and not is_asked_anew())
+        """The file in the folder of a store, which `Store.clear` leaves alone."""
+        return cls(Path(store.path) / FILE, store.enabled)
 
     def get(self, key: object, ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         """The kept response, or else the one that `ask` returns, which is then kept if it is `valid`.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Between
-from ragsweep.core.timing import UNKNOWN, Circumstances
+from ragsweep.core.timing import UNKNOWN, Machines
 from ragsweep.models.language.response import Cause
 from ragsweep.models.language.unusable import Unusable
 
@@ -45,14 +45,14 @@ class Completion(NamedTuple):
         tokens_out: Tokens of the text; None if not known.
         time_ms: How long it took, in milliseconds, when it was computed; a kept completion has the time of its first
             computation.
-        taken: In what circumstances that was.
+        machines: What it was computed with.
     """
 
     text: str
     tokens_in: int | None
     tokens_out: int | None
     time_ms: float
-    taken: Circumstances = UNKNOWN
+    machines: Machines = UNKNOWN
 
 
 class Exchange(NamedTuple):
@@ -69,13 +69,13 @@ class OptionScores(NamedTuple):
         log_likelihoods: Sum of the log probabilities of the tokens of each continuation, shape [continuations].
         tokens_in: Tokens of the prompt.
         time_ms: How long it took, in milliseconds, when it was computed.
-        taken: In what circumstances it was computed.
+        machines: What it was computed with.
     """
 
     log_likelihoods: tuple[float, ...]
     tokens_in: int
     time_ms: float
-    taken: Circumstances = UNKNOWN
+    machines: Machines = UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Asking:
         group: The group of the component's settings, for messages.
         max_tokens: The most tokens of one response.
         returns: What the JSON is called that the model returns.
-        fields: Returns the fields of that JSON, as pydantic is slow to import; None to get texts only.
+        fields: Returns the fields of the JSON about an item, as pydantic is slow to import; None to get texts only.
         start_will_do: Whether a text that was cut off can be used.
         go_on: How to go on after a failure.
         item: What an item is, for messages.
@@ -97,7 +97,7 @@ class Asking:
     group: str
     max_tokens: int
     returns: str = ""
-    fields: Callable[[], type[BaseModel]] | None = None
+    fields: Callable[[Any], type[BaseModel]] | None = None
     start_will_do: bool = False
     go_on: str = "start again"
     item: str = "question"

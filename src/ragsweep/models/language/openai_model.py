@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +13,8 @@ from ragsweep.config.run_settings import MOST_REPEATS, Seed
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import Circumstances
 from ragsweep.models.language.chat import CHAT, TOKEN_LIMITS, is_response
-from ragsweep.models.language.endpoint_model import Ask, EndpointModel, Response, response_format
+from ragsweep.models.language.endpoint_model import EndpointModel, Fields, Response, response_format
 from ragsweep.models.language.endpoint_user import EndpointUser, Price
 from ragsweep.models.language.kept import KeptResponses
 from ragsweep.models.language.language_model import Asking, Item, Message, Result, Work
@@ -98,20 +96,20 @@ class OpenAIModel(EndpointUser):
         """
         kept, check = self._responses(asking), cache(self._responses(asking).check)
         unusable = asking.unusable or Unusable(asking.limit or f"{asking.group}.max_tokens", asking.max_tokens)
-        at_once, where = min(self.concurrency, len(items)), (f"the endpoint {urlsplit(self.url).hostname}",)
+        where = f"the endpoint {urlsplit(self.url).hostname}"
 
         def of_item(item: Item, endpoint: Endpoint) -> Result:
+            fields = partial(asking.fields, item) if asking.fields and self.structured else None
+
             def ask(messages: Sequence[Message], as_json: bool) -> Response:
-                request, is_new = self._request(messages, as_json, asking), False
+                request, is_new = self._request(messages, fields if as_json else None, asking), False
 
                 def send() -> Response:
                     nonlocal is_new
                     is_new = True
                     check()
-                    first = time.time()
                     response = endpoint.send(request)
-                    taken = Circumstances(1, first, time.time(), None, where, response["time_ms"], at_once)
-                    response["taken"] = taken._asdict()
+                    response["machines"] = [where]
                     unusable.add(_cause(response, asking))
                     return response
 
@@ -120,7 +118,7 @@ class OpenAIModel(EndpointUser):
                     unusable.add_usable()
                 return _read(response, asking)
 
-            return work(item, self._model(ask, asking))
+            return work(item, EndpointModel(ask, fields))
 
         kind = CHAT._replace(item=asking.item)
         with progress(f"asking {self.model} {counted(len(items), asking.item)}", len(items)):
@@ -138,10 +136,7 @@ class OpenAIModel(EndpointUser):
         valid = partial(is_response, start_will_do=asking.start_will_do)
         return replace(KeptResponses.of(self.store), paid=True, valid=valid)
 
-    def _model(self, ask: Ask, asking: Asking) -> EndpointModel:
-        return EndpointModel(ask, asking.fields if self.structured else None)
-
-    def _request(self, messages: Sequence[Message], as_json: bool, asking: Asking) -> Request:
+    def _request(self, messages: Sequence[Message], fields: Fields | None, asking: Asking) -> Request:
         request = {
             **self.extra_body,
             "model": self.model,
@@ -149,7 +144,7 @@ class OpenAIModel(EndpointUser):
             self.max_tokens_as: asking.max_tokens,
             "temperature": self.temperature,
             "seed": None if self.seed is None else self.seed + self.repeat,
-            "response_format": response_format(asking.returns, asking.fields()) if as_json and asking.fields else None,
+            "response_format": response_format(asking.returns, fields()) if fields else None,
         }
         return {name: value for name, value in request.items() if value is not None}
 

@@ -11,10 +11,10 @@ from threading import Event
 from typing import Any, ClassVar
 
 from ragsweep.core.digest import version
-from ragsweep.core.hardware import cores, cpu_abilities, load_of_others
+from ragsweep.core.hardware import cores, cpu_abilities, machine
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import circumstances_in, taken_now
+from ragsweep.core.timing import machines_in
 from ragsweep.models.language.kept import KeptResponses
 from ragsweep.models.language.language_model import (
     Asking,
@@ -43,11 +43,9 @@ class SmolLM2:
 
     structured = False  # a `LanguageModel` that implements `ScoresOptions`
 
-    def __init__(
-        self, store: Store, max_tokens: int, stop: Event, kept: KeptResponses | None = None, at_once: int = 1
-    ) -> None:
+    def __init__(self, store: Store, max_tokens: int, stop: Event, kept: KeptResponses | None = None) -> None:
         self._store, self._max_tokens, self._stop = store, max_tokens, stop
-        self._kept, self._at_once = kept or KeptResponses.of(store), at_once
+        self._kept = kept or KeptResponses.of(store)
         self._read: list[int] = []  # the tokens of the last prompt
         self._cache: Any = None  # the keys and values of its attention
 
@@ -55,20 +53,18 @@ class SmolLM2:
         """Continue a chat by the most likely tokens, until the model ends or has written `max_tokens`."""
         key = self._key("complete", messages, self._max_tokens)
         kept = self._kept.get(key, lambda: self._timed(lambda: self._complete(messages)))
-        return Completion(**{**kept, "taken": circumstances_in(kept.get("taken"))})
+        return Completion(**{**kept, "machines": machines_in(kept.get("machines"))})
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
         """The log-likelihood of each continuation; a last message of the assistant is what it continues."""
         key = self._key("scores", messages, [*continuations])
         kept = self._kept.get(key, lambda: self._timed(lambda: self._scores(messages, continuations)))
-        taken = circumstances_in(kept.get("taken"))
-        return OptionScores(tuple(kept["log_likelihoods"]), kept["tokens_in"], kept["time_ms"], taken)
+        machines = machines_in(kept.get("machines"))
+        return OptionScores(tuple(kept["log_likelihoods"]), kept["tokens_in"], kept["time_ms"], machines)
 
     def _timed(self, compute: Callable[[], Completion | OptionScores]) -> dict[str, Any]:
-        """What is computed, as it is kept, with the circumstances."""
-        load, first = load_of_others(), time.time()
-        found = compute()
-        return {**found._asdict(), "taken": taken_now(first, found.time_ms, load, at_once=self._at_once)._asdict()}
+        """What is computed, as it is kept, with the machine."""
+        return {**compute()._asdict(), "machines": [machine()]}
 
     def _key(self, what: str, messages: Sequence[Message], setting: object) -> list[object]:
         versions = {name: version(name) for name in LIBRARIES}
@@ -167,10 +163,10 @@ class SmolLM2Model:
 
     def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
         """What `work` returns for each item, in the same order; each is computed in one thread, on all cores."""
-        stop, kept, at_once = Event(), KeptResponses.of(self.store), min(cores(), len(items))
+        stop, kept = Event(), KeptResponses.of(self.store)
 
         def ask(item: Item) -> Result:
-            result = work(item, SmolLM2(self.store, asking.max_tokens, stop, kept, at_once))
+            result = work(item, SmolLM2(self.store, asking.max_tokens, stop, kept))
             advance(1)
             return result
 

@@ -12,7 +12,8 @@ from typing import ClassVar, Literal
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.datasets.readers.entry_files import read_entries, text_of
+from ragsweep.datasets.readers.fields import text_of
+from ragsweep.datasets.readers.tables import read_entries
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import whole_word
 
@@ -68,8 +69,7 @@ class Abbreviations:
         for where, row in read_entries(Path(self.table), "abbreviations", setting=SETTING):
             texts = []
             for column in ("abbreviation", "expansion"):
-                text = text_of(row, column, where)
-                if not text:
+                if not (text := text_of(row, column, where)):
                     raise DatasetError(f"{where}: the field {column!r} is empty; expected the text of the {column}")
                 texts.append(composed(" ".join(text.split())))
             rows.append((texts[0], texts[1]))

@@ -96,9 +96,10 @@ def without_offsets(dataset: Dataset) -> list[str]:
 
 
 def say_left_out(dataset: Dataset, asked: int) -> None:
-    """Print which questions, documents and pages are left out; `asked` is the number of questions that are measured."""
-    if dataset.left_out.number:
-        say_once(f"measured: {dataset.left_out.of_all(asked)}")
+    """Print how the questions are read, and what is left out; `asked` is the number of questions that are measured."""
+    measured = f"measured: {dataset.left_out.of_all(asked)}" if dataset.left_out.number else ""
+    for line in filter(None, (dataset.columns, measured)):
+        say_once(line)
     _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
     _notice(dataset.skipped, "documents left out by dataset.skip")
     _notice(dataset.empty_pages, "pages without text, never retrieved")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import Circumstances, put_together
+from ragsweep.core.timing import Machines, put_together
 from ragsweep.datasets import Dataset
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranker, Ranking
@@ -21,7 +21,6 @@ from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.lost_references import LOST, measured
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
-from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.systems.own_passages import ReturnedRanking
 from ragsweep.tasks.task import Curve, Measure, Measurement
 
@@ -80,20 +79,13 @@ def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
     return [] if counts is None else [Measure(INDEXED, float(counts.sum()))]
 
 
-def with_circumstances(
-    measurement: Measurement, noted: Sequence[Circumstances], retriever: Ranker, settings: EvaluationSettings
-) -> Measurement:
-    """The measurement with the circumstances of its latency, or a notice that none is measured again."""
-    times = [each.metric for each in measurement.measures if each.metric in (LATENCY, LATENCY_P95)]
-    if times and not isinstance(retriever, ReturnedRanking):
-        taken = put_together(noted)
-        measures = [replace(each, taken=taken) if each.metric in times else each for each in measurement.measures]
-        return replace(measurement, measures=measures)
-    if settings.latency == "kept":
+def with_machines(measurement: Measurement, noted: Sequence[Machines], retriever: Ranker) -> Measurement:
+    """The measurement with the machines of its latency, unless it was returned earlier or elsewhere."""
+    if isinstance(retriever, ReturnedRanking):
         return measurement
-    why = "it was returned earlier or elsewhere, and keeps the times of that" if times else "it has no times"
-    notice = f"evaluation.latency=again: nothing of this ranking is timed again, as {why}."
-    return replace(measurement, notices=[*measurement.notices, notice])
+    machines, times = put_together(noted), (LATENCY, LATENCY_P95)
+    measures = [replace(each, machines=machines) if each.metric in times else each for each in measurement.measures]
+    return replace(measurement, measures=measures)
 
 
 def cut_short(ended: int, queries: int, k: int, budget: int | None) -> Iterator[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 
 from ragsweep.config.run_settings import Resamples
 from ragsweep.core.limits import Between
-from ragsweep.core.project import started
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.tasks.ranking.judging import Collapse
 from ragsweep.tasks.ranking.metrics import Gain
@@ -30,10 +29,7 @@ class EvaluationSettings:
         token: What the metrics of spans compare: characters by their offsets, or words.
         span_overlap: How they count what several passages or references have; see `token_iou`.
         fuzzy_threshold: Share of a reference that a passage must have to hold it.
-        latency: Whether times that are stored are reported or taken again.
     """
-
-    without_effect: ClassVar[tuple[str, ...]] = ("latency",)  # on what is measured besides
 
     collapse: Collapse
     relevance_level: Annotated[int, Between(1, 2**31)]
@@ -43,9 +39,3 @@ class EvaluationSettings:
     token: Token = "character"
     span_overlap: SpanOverlap = "union"
     fuzzy_threshold: Annotated[float, Between(0, 1)] = LEAST_HELD
-    latency: Literal["kept", "again"] = "kept"
-
-    @property
-    def times_before(self) -> float | None:
-        """Times that are stored are taken again if they are from before this; None takes none again."""
-        return started() if self.latency == "again" else None

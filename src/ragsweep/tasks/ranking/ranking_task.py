@@ -157,12 +157,12 @@ class RankingTask:
             answered = self._returned(items, self.retriever)
             measured = replace(self, retriever=answered.ranker).measure(answered.items)
             return replace(measured, sections=answered.with_sections(measured.sections))
-        with noting(self.evaluation.times_before) as noted:
+        with noting() as noted:
             ranking = self.rank(items)
         with dealing(self._judgments(items)):
             nothing_found.check_found(self._ranker, search_of(items), items, ranking, measured_queries(items))
         measured = self.measured(items, ranking, self.shown(items, ranking))
-        return costs.with_circumstances(measured, noted, self.retriever, self.evaluation)
+        return costs.with_machines(measured, noted, self.retriever)
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the ranking of a query, line by line, for a terminal of `width` columns."""

@@ -20,9 +20,8 @@ from ragsweep.core.parsing import MalformedError, read_lines
 from ragsweep.core.trec_files import LONGEST_LINE_MB, TAGS, number_of, trec_lines
 from ragsweep.core.trec_files import QRELS as QRELS_LINE
 from ragsweep.core.trec_files import RUN as RUN_LINE
-from ragsweep.datasets.formats.beir import HEADER
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS
-from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.datasets.readers.qrels_files import HEADER, read_qrels
 from ragsweep.statistics.intervals import Array
 from ragsweep.text.normalisation import Spellings
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
 
-from ragsweep.core.timing import Circumstances, put_together
+from ragsweep.core.timing import Machines, put_together
 from ragsweep.models.language.language_model import (
     Completion,
     Exchange,
@@ -16,14 +16,15 @@ from ragsweep.models.language.language_model import (
     ScoresOptions,
 )
 from ragsweep.models.language.prompt_text import prompt_beside
-from ragsweep_answers.answering.answer_parsing import read_confidence, read_letter
-from ragsweep_answers.answering.json_answer import JsonAnswer, has_answer_field, read_json_answer
+from ragsweep_answers.answering.answer_forms import LABEL, option_of, plain_text, spoken
+from ragsweep_answers.answering.json_answer import JsonAnswer, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.prompt import described
 
 Number = TypeVar("Number", int, float)
 
 AS_TEXT, AS_JSON = (prompt_beside(__file__, part) for part in ("_text", "_json"))
+CONFIDENCE = re.compile(r"\W*confidence\W*:", re.I)
 CITATION = re.compile(r"\[([\d,; ]+)\]")  # [1], [1, 3]
 
 
@@ -40,7 +41,7 @@ class Dialogue:
         self._tokens_in: list[int | None] = []
         self._tokens_out: list[int | None] = []
         self._time_ms: list[float] = []
-        self._taken: list[Circumstances] = []
+        self._machines: list[Machines] = []
 
     def complete(self, task: str, *, as_json: bool = False) -> str:
         """What the model returns.
@@ -74,18 +75,21 @@ class Dialogue:
         return scores.log_likelihoods
 
     def conclude(self, task: str) -> Answer:
-        """Ask for the answer and read it. If none can be read, its letter is None.
+        """Ask for the answer and read it: a field of JSON, or the line `Answer: LETTER` at the end of a text.
 
-        What a server writes instead of JSON, because it does not know schemas, is read as text.
+        If none can be read, its letter is None.
         """
         as_json = self._model.structured
         text = self.complete(f"{task}\n\n{AS_JSON if as_json else AS_TEXT}", as_json=as_json)
         if as_json and (fields := read_json_answer(text)):
             return self._of_fields(fields)
-        if as_json and text.lstrip().startswith("{") and not has_answer_field(text):
-            return self.answer(None, reasoning=text)
-        letter = read_letter(text, self._question.options)
-        return self.answer(letter, read_confidence(text), reasoning=text, cited=self.cited_in(text))
+        lines = plain_text(spoken(text)).rstrip().splitlines()
+        if lines and CONFIDENCE.match(lines[-1]):
+            lines = "\n".join(lines[:-1]).rstrip().splitlines()
+        label = LABEL.fullmatch(lines[-1]) if lines else None
+        letter = option_of(label["value"], self._question.options) if label else None
+        confidence = read_confidence(text)
+        return self.answer(letter, confidence, reasoning=text, cited=self.cited_in(text), unread=text)
 
     def answer(
         self,
@@ -96,8 +100,19 @@ class Dialogue:
         reasoning: str = "",
         cited: tuple[str, ...] = (),
         lost: tuple[str, ...] = (),
+        unread: str = "",
     ) -> Answer:
-        """An answer with all exchanges so far and their costs. Without a letter there is no confidence."""
+        """An answer with all exchanges so far and their costs. Without a letter there is no confidence.
+
+        Args:
+            letter: Of the answer; None if there is none.
+            confidence: That it is correct.
+            probabilities: Of the options.
+            reasoning: How the model came to it.
+            cited: Units of the evidence.
+            lost: Names of fields that could not be used.
+            unread: The text that has the answer; noted if there is no letter.
+        """
         return Answer(
             letter,
             confidence if letter else None,
@@ -109,15 +124,16 @@ class Dialogue:
             tokens_out=total(self._tokens_out),
             time_ms=sum(self._time_ms),
             lost=lost,
-            taken=put_together(self._taken),
+            unread=unread if letter is None else "",
+            machines=put_together(self._machines),
         )
 
     def _of_fields(self, fields: JsonAnswer) -> Answer:
         """The answer in a JSON object. All fields were asked for."""
-        letter = read_letter(fields.answer, self._question.options)
+        letter = option_of(fields.answer, self._question.options)
         reasoning, cited = "\n".join(fields.steps), self._units(fields.cited)
         lost = (*fields.lost, *fields.missing)
-        return self.answer(letter, fields.confidence, reasoning=reasoning, cited=cited, lost=lost)
+        return self.answer(letter, fields.confidence, reasoning=reasoning, cited=cited, lost=lost, unread=fields.answer)
 
     def cited_in(self, text: str) -> tuple[str, ...]:
         """The units of the passages that a text cites as "[1]" or "[1, 3]", in this order, each once."""
@@ -137,7 +153,7 @@ class Dialogue:
         self._tokens_in.append(timed.tokens_in)
         self._tokens_out.append(tokens_out)
         self._time_ms.append(timed.time_ms)
-        self._taken.append(timed.taken)
+        self._machines.append(timed.machines)
 
 
 def total(values: Iterable[Number | None]) -> Number | None:

@@ -53,7 +53,8 @@ class HybridReasoning:
             tokens_out=total(each.tokens_out for each in answers.values()),
             time_ms=total(each.time_ms for each in answers.values()),
             lost=tuple(dict.fromkeys(field for each in answers.values() for field in each.lost)),
-            taken=put_together([each.taken for each in answers.values()]),
+            unread="" if letter else next((each.unread for each in answers.values() if each.unread), ""),
+            machines=put_together([each.machines for each in answers.values()]),
         )
 
 

@@ -8,14 +8,16 @@ from pathlib import Path
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.model.collection import Document
-from ragsweep.datasets.readers.entry_files import LARGEST_CORPUS_MB, expect_fields, id_of, read_entries, text_of
-from ragsweep.datasets.readers.json_objects import with_squad_rows
-from ragsweep.datasets.readers.known_columns import with_columns
+from ragsweep.datasets.readers.columns import expect_columns, with_nested
+from ragsweep.datasets.readers.fields import id_of, text_of
+from ragsweep.datasets.readers.tables import LARGEST_CORPUS_MB, read_entries
 
 
 @dataclass(frozen=True)
 class TableCorpus:
     """A JSON list, a file with one JSON object per line, a CSV, TSV or Parquet file.
+
+    Names with dots reach into objects: `metadata.file_path`.
 
     Attributes:
         path: The file.
@@ -35,15 +37,13 @@ class TableCorpus:
         """Read the documents, in the order of the file. Pages of a document are in the order of their rows."""
         pages: dict[str, dict[str, str]] = {}
         path = Path(self.path)
-        fields = [field for field in (self.title, self.text) if field]
-        named = {f"corpus.{each}": getattr(self, each) for each in ("id", "text", "title", "page")}
+        columns = {what: getattr(self, what) for what in ("id", "text", "title", "page")}
         rows = read_entries(path, "documents", setting="corpus.path", in_all_mb=LARGEST_CORPUS_MB)
-        rows = with_squad_rows(rows, "documents", path) if self.text == "text" else rows
-        for where, row in with_columns(rows, filter(None, named.values())):
-            expect_fields(row, named, where)
+        for where, row in with_nested(rows, filter(None, columns.values())):
+            expect_columns(row, columns, where, "corpus")
             source = id_of(row, self.id, where)
             number = id_of(row, self.page, where) if self.page else "1"
-            parts = [text_of(row, field, where) for field in fields]
+            parts = [text_of(row, column, where) for column in (self.title, self.text) if column]
             of_document = pages.setdefault(source, {})
             if number in of_document:
                 page = f" has page {number!r}" if self.page else " is in the file"

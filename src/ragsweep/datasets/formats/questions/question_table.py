@@ -1,91 +1,67 @@
-"""Reads questions with the pages or documents that answer them, one question or one judgment a row."""
+"""Reads questions with the pages, documents or spans of text that answer them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.limits import Text
+from ragsweep.core.limits import Between, Text
 from ragsweep.datasets.formats.own import Asked
-from ragsweep.datasets.formats.questions.question_rows import (
-    Noticed,
-    RowsOfQuestion,
-    expect_document,
-    expect_no_grade,
-    say_if_joined,
-)
+from ragsweep.datasets.formats.questions.spans import Spans
 from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import (
-    ANSWERABLE,
-    answerable_in,
-    expect_fields,
-    further_fields,
-    id_of,
-    read_entries,
-    text_of,
-    type_in,
-    value_of,
-)
-from ragsweep.datasets.readers.fields import QUERY_TYPE, listed
-from ragsweep.datasets.readers.json_objects import Named
-from ragsweep.datasets.readers.judgment_fields import (
-    PAGE,
-    document_of_row,
-    grade_columns_of,
-    graded_by_row,
-    grades_in,
-    grades_of_row,
-    has_alternatives,
-    is_grade_unread,
-    is_graded,
-    judgment_columns,
-)
-from ragsweep.datasets.readers.known_columns import with_known_names
+from ragsweep.datasets.readers.columns import ALL_RELEVANT, QuestionColumns, with_nested
+from ragsweep.datasets.readers.fields import Entry, answerable_in, further_fields, id_of, text_of, type_in, value_of
+from ragsweep.datasets.readers.tables import is_csv, read_entries
 
-Rows = Iterable[tuple[str, Entry]]
+JOINED = re.compile(r"[,|\n\u3001\uff0c]")  # what people write between ids
 
-QUERY, OTHER_QUERY = "query", "question"  # the other name is read where the usual one is missing
-RELEVANT, OTHER_RELEVANT = "relevant_docs", "relevant_pages"
+
+@dataclass
+class _Question:
+    """A question, the place and the values of its first row, and the judgments of all of its rows."""
+
+    query: Query
+    where: str
+    row: Entry
+    grades: dict[str, int] = field(default_factory=dict)
+    is_faulty: bool = False
 
 
 @dataclass(frozen=True)
-class TableQuestions:
-    """A JSON list, a file with one JSON object per line, a CSV, TSV or Parquet file, with one question a row.
+class TableQuestions(QuestionColumns):
+    """A table of questions: JSON, CSV, TSV or Parquet, told by the ending of its name.
 
-    A question can also have several rows, with a judgment in each. Rows are of one question if they have the same id,
-    or, without a column of ids, the same text and type. Without a column of judgments, the columns of a row make one:
-    `source` (or file, filename, doc, document), `page` (or page_number), and `grade` (or score, relevance, rel). All
-    names of columns may be spelled as `with_known_names` says.
+    A row is a question, with what answers it in the column `relevant` or `references`. Or it is a judgment, if `grade`
+    names a column, or is `none`: then rows of one id, or without ids of one text, are one question, whose fields are
+    those that all of its rows share.
 
     A question with `answerable` false has nothing relevant: the documents do not answer it. It is left out of the
     metrics of ranking; what is found for it is a false find.
-
-    Further columns become further fields of the queries. Those that differ between the rows of a question are left out,
-    and named.
 
     Attributes:
         path: The file.
         unit: What judgments name: a `page` ("34", "manual.pdf#34"), a `page_number` (page 34 of any document counts),
             or a `document` ("manual.pdf").
-        query: The column of the question. Where there is no `query`, `question` is read.
-        relevant: The column of the judgments: a list like `["34", "manual.pdf#35"]`, grades like `{"34": 2}`, or the
-            text `34; manual.pdf#35`. Where there is no `relevant_docs`, `relevant_pages` is read. None reads no
-            judgments.
-        id: The column of the ids; None numbers the questions from 1.
-        type: The column of the types by which results are broken down; None if there is none.
+        delimiter: What is between the columns of CSV; None is a comma.
+        similarity: Least similarity of the letters of a reference; see `Spans`. None expects them as they are written.
     """
 
     path: Text
     unit: Key = "page"
-    query: Text = QUERY
-    relevant: Text | None = RELEVANT
-    id: Text | None = None
-    type: Text | None = QUERY_TYPE
+    delimiter: str | None = None
+    similarity: Annotated[float, Between(0.5, 1)] | None = None
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Those that name nothing."""
+        unset = [name for name in ("delimiter", "similarity") if getattr(self, name) is None]
+        return [*super().without_effect, *unset]
 
     def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN) -> Asked:
         """Read the questions. The pages that they name must exist.
@@ -94,164 +70,172 @@ class TableQuestions:
             documents: The corpus.
             settings: Those that error messages name.
         """
-        documents = with_keys(documents, self.unit)
-        unit: Unit = "document" if self.unit == "document" else "page"
-        pages = Pages(documents, unit, settings)
+        delimiter = self.delimiter.replace(r"\t", "\t") if self.delimiter else None
+        separated = (f"{settings.before}questions.delimiter", delimiter)
+        entries = read_entries(Path(self.path), "queries", setting=settings.questions, delimiter=separated)
+        rows = [*with_nested(entries, self.named.values())]
+        if not rows:
+            raise DatasetError(f"{self.path}: contains no queries; expected at least one")
+        columns: Entry = {}  # each with its first value
+        for _, row in rows:
+            columns |= {name: value for name, value in row.items() if name not in columns}
+        unjudged = self.unjudged(columns, rows[0][0], settings)
+        if unjudged and len({str(row.get(self.query)) for _, row in rows}) < len(rows):
+            raise DatasetError(unjudged)  # each of the rows has a judgment in other columns
         faults = Faults(self.path)
-        own = [*read_entries(Path(self.path), "queries", setting=settings.questions)]
-        rows = self._rows(own)
-        unjudged = self._unjudged(rows, settings)
-        reader = replace(self, relevant=None) if unjudged else self
-        names = dict(zip(rows[0][1], own[0][1], strict=True)) if rows else {}
-        questions = reader._questions(rows, settings, faults, documents, names)
-        say_if_joined(self.path, () if documents else questions)
-        judgments: list[Judgment] = []
-        sources = {document.source for document in documents}
-        for each in questions:
+        asked = self._asked(rows, columns, documents, faults, settings)
+        read_as = f"{Path(self.path).name} {self.read_as(columns)}"
+        return asked._replace(faults=faults, unjudged=unjudged, columns=read_as)
+
+    def _asked(
+        self,
+        rows: Sequence[tuple[str, Entry]],
+        columns: Collection[str],
+        documents: tuple[Document, ...],
+        faults: Faults,
+        settings: Settings,
+    ) -> Asked:
+        spans = None
+        if self.references in columns:
+            in_text = is_csv(Path(self.path))
+            spans = Spans(documents, self.similarity, str(self.references), self.document, in_text=in_text)
+        else:
+            documents = with_keys(documents, self.unit)
+        unit: Unit = "passage" if spans else "document" if self.unit == "document" else "page"
+        pages, judgments, queries = Pages(documents, unit, settings), list[Judgment](), list[Query]()
+        sources = {document.source: PurePosixPath(document.source).suffix for document in documents}
+        for question in self._questions(
+            rows, columns, faults, settings, is_known=bool(documents), has_spans=bool(spans)
+        ):
             try:
-                found = pages.judgments(each.query.query_id, each.grades, each.where)
-                each.expect_its_document(found, sources)
-                judgments += found
+                if spans:
+                    queries.append(spans.add(question.query, question.row, question.where))
+                else:
+                    judgments += self._judgments(question, pages, sources, settings)
+                    queries.append(question.query)
             except DatasetError as error:
-                each.faulty = True
-                fields = [name for name, _ in each.query.fields]
-                ignored = fields and isinstance(error, AmbiguousPageError)
-                error = DatasetError(f"{error}; not used: {listed(fields)}") if ignored else error
-                faults.add(error, each.query.query_id)
-        queries = tuple(each.query for each in questions if not each.faulty)
-        return Asked(unit, documents, queries, tuple(judgments), faults=faults, unjudged=unjudged)
-
-    def _rows(self, rows: Rows) -> list[tuple[str, Entry]]:
-        """Rows with the names of columns by which they are read."""
-        own = (self.relevant,) if self.relevant else ()
-        relevant = (RELEVANT, OTHER_RELEVANT) if self.relevant == RELEVANT else own
-        query = (QUERY, OTHER_QUERY) if self.query == QUERY else (self.query,)
-        others = [query, (ANSWERABLE,), *((name,) for name in (self.id, self.type) if name)]
-        return [(where, with_known_names(row, relevant, others, where)) for where, row in rows]
-
-    def _unjudged(self, rows: Sequence[tuple[str, Entry]], settings: Settings) -> str:
-        """Why no row has a judgment; empty if there is a column for them, or should be one."""
-        if self.relevant is None:
-            return f"{self.path}: no judgments are read"
-        if self.relevant != RELEVANT or not rows or any(self._relevant_in(row) in (None, *row) for _, row in rows):
-            return ""
-        where, first = rows[0]
-        try:
-            value_of(first, RELEVANT, where)
-        except DatasetError as error:
-            return f"{error} (questions.relevant=FIELD takes another)" if settings is OF_OWN else str(error)
-        return ""
+                faults.add(error, question.query.query_id)
+        if spans and not spans.references and not faults.found:
+            raise DatasetError(f"{self.path}: {spans.nothing}")
+        asked = Asked(unit, documents, tuple(queries), tuple(judgments))
+        return asked._replace(references=tuple(spans.references), again=spans.again) if spans else asked
 
     def _questions(
         self,
         rows: Sequence[tuple[str, Entry]],
-        settings: Settings,
+        columns: Collection[str],
         faults: Faults,
-        documents: Sequence[Document],
-        names: Mapping[str, str],
-    ) -> list[RowsOfQuestion]:
-        """The questions that can be used, by their first rows. `names`: of columns in the file, by the known ones."""
-        sources = {document.source for document in documents}
-        endings = {PurePosixPath(source).suffix for source in sources} - {""}
-        questions: dict[tuple[str, str | None], RowsOfQuestion] = {}
+        settings: Settings,
+        *,
+        is_known: bool,
+        has_spans: bool,
+    ) -> list[_Question]:
+        """The questions that can be used, by their first rows."""
+        has_id, is_merged = self.id in columns, self.grade is not None
+        by_id, by_text = dict[str, _Question](), dict[str, _Question]()
         nameless = 0  # rows of which not even the question can be read
-        some_named = self.unit == "page" and len(sources) > 1 and any(document_of_row(row) for _, row in rows)
-        noticed = Noticed(self._without_grade(rows))
-        has_type = self.type in (None, QUERY_TYPE)
-        for where, row in rows:
-            has_type = has_type or self.type in row
-            if self.relevant and self._relevant_in(row) is None and not row.keys() & {*PAGE}:
-                noticed.judging |= dict.fromkeys(judgment_columns(row))
+        for number, (where, row) in enumerate(rows, start=1):
+            name = None if has_id else str(len(by_id) + nameless + 1 if is_merged else number)
             question = None
-            number, id_column = str(len(questions) + nameless + 1), self._id_in(row)
-            name = None if id_column else number
             try:
-                name = id_of(row, id_column, where) if id_column else number
-                if settings is OF_OWN:
-                    needed = self._relevant_in(row) if answerable_in(row, where) else None
-                    expect_fields(row, {"questions.query": self._query_in(row), "questions.relevant": needed}, where)
-                query = self._query(row, where, name)
-                key = (query.text, query.query_type) if id_column is None else (name, None)
-                question = questions.setdefault(key, RowsOfQuestion(query, where))
-                question.rows += 1
-                noticed.ungraded += (relevant := self._relevant_in(row)) is not None and is_grade_unread(row, relevant)
-                grades = {} if where in noticed.blank else self._grades(row, where, sources, endings)
-                noticed.alternatives += relevant is not None and has_alternatives(row, relevant)
-                expect_document(grades if relevant is None and some_named else {}, row, where)
-                noticed.differing |= question.add(query, grades, where)
+                name = name or id_of(row, str(self.id), where)
+                query = self._query(row, name, where, columns)
+                first = by_id.get(name) if has_id else by_text.get(query.text)
+                if not is_merged and not has_spans:
+                    first = first or by_text.get(query.text)
+                if first and has_spans:  # it has its references, so that only this row is faulty
+                    again = f"the id {name!r}" if has_id else "the question"
+                    raise DatasetError(f"{where}: {again} is that of {first.where}; put all references into one list")
+                question = first or _Question(query, where, row)
+                if first is None:
+                    by_id[name] = by_text[query.text] = question
+                elif not is_merged:
+                    raise DatasetError(self._twice(query, first, where, settings, has_id=has_id))
+                if not has_spans:
+                    self._add(question, query, row, where, columns, is_known=is_known)
             except DatasetError as error:
-                if question is None or not question.faulty:
+                if question is None or not question.is_faulty:
                     faults.add(error, question.query.query_id if question else name)
                 if question is None:
                     nameless += 1
                 else:
-                    question.faulty = True
-        if not questions and not nameless:
-            raise DatasetError(f"{self.path}: contains no queries; expected at least one")
-        if not has_type:
-            raise DatasetError(f"{self.path}: no query has the field {self.type!r} (questions.type)")
-        expect_no_grade(self.path, [row for _, row in rows], noticed.differing, questions.values())
-        other = "; questions.relevant=FIELD takes another" if settings is OF_OWN else ""
-        noticed.say(self.path, [row for _, row in rows], questions.values(), names, other)
-        for each in questions.values():
-            kept = tuple(one for one in each.query.fields if one[0] not in noticed.differing)
-            each.query = each.query if len(kept) == len(each.query.fields) else replace(each.query, fields=kept)
-        return [each for each in questions.values() if not each.faulty]
+                    question.is_faulty = True
+        return [question for question in by_id.values() if not question.is_faulty]
 
-    def _query(self, row: Entry, where: str, name: str) -> Query:
+    def _query(self, row: Entry, name: str, where: str, columns: Iterable[str]) -> Query:
         """The question of a row; `name` is its id."""
-        column = self._query_in(row)
-        text = text_of(row, column, where)
-        if not text:
-            raise DatasetError(f"{where}: the field {column!r} is empty; expected the text of the query")
-        relevant = self._relevant_in(row)
-        judged = [relevant, *grade_columns_of(row, relevant)] if relevant else judgment_columns(row)
-        judged = judged if self.relevant else []
-        return Query(
-            query_id=name,
-            text=text,
-            query_type=type_in(row, self.type, where),
-            fields=further_fields(row, (self._id_in(row), column, self.type, *judged), where),
-            answerable=answerable_in(row, where),
-        )
+        if not (text := text_of(row, self.query, where)):
+            raise DatasetError(f"{where}: the field {self.query!r} is empty; expected the text of the query")
+        used = {name for what, name in self.named.items() if name in columns and what != "answerable"}
+        query_type, group = type_in(row, self.type, where), type_in(row, self.group, where)
+        further = further_fields(row, {*used, *(name.partition(".")[0] for name in used if "." in name)}, where)
+        return Query(name, text, query_type, further, group, answerable_in(row, self.answerable, where))
 
-    def _grades(self, row: Entry, where: str, sources: Set[str], endings: Set[str]) -> dict[str, int]:
-        """The judgments in a row. Its column of a document, if it has one, says of which document its pages are.
+    def _add(
+        self, question: _Question, query: Query, row: Entry, where: str, columns: Collection[str], *, is_known: bool
+    ) -> None:
+        """Add the judgments of a row to those of its question; without documents, no key of pages is known."""
+        for what in ("text", "query_type", "group", "answerable"):
+            value, other = getattr(query, what), getattr(question.query, what)
+            if other != value:
+                raise DatasetError(f"{where}: the {what} is {value!r}, but {other!r} in {question.where}; expected one")
+        if query.answerable and self.relevant in columns and not self.is_by_row:
+            value_of(row, self.relevant, where)
+        in_text = is_csv(Path(self.path))
+        is_blank = not query.answerable and not any(row.get(name) for name in self.judging)
+        grades = {} if is_blank else self.judged_in(row, where, in_text=in_text)
+        if not query.answerable and max(grades.values(), default=0) > 0:
+            raise DatasetError(f"{where}: {self.answerable} is false, but there is something relevant")
+        written = "" if is_known or not in_text or self.is_by_row else str(row.get(str(self.relevant), "")).lstrip()
+        if JOINED.search(written) and not written.startswith(("[", "{")):
+            expected = 'expected semicolons between ids, or a list like ["a, b"] of one with such a mark in it'
+            raise DatasetError(f"{where}: the field {self.relevant!r} is {written[:80]!r}; {expected}")
+        for key, grade in grades.items():
+            key = key if is_known else key.removesuffix("#")  # noqa: PLW2901
+            if question.grades.setdefault(key, grade) != grade:
+                found = f"{key[:80]!r} has the grades {question.grades[key]} and {grade} for the same question"
+                raise DatasetError(f"{where}: {found}; expected one")
+        shared = tuple(field for field in question.query.fields if field in query.fields)
+        question.query = replace(question.query, fields=shared)
 
-        Args:
-            row: The row.
-            where: Its place, for error messages.
-            sources: The names of the documents.
-            endings: Those of the names of files among them.
+    def _twice(self, query: Query, first: _Question, where: str, settings: Settings, *, has_id: bool) -> str:
+        """Says that two rows have one id, or one text, and what to do in either case that this can be."""
+        is_id = query.query_id == first.query.query_id
+        found = f"{where}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first.where}"
+        merged = settings.typed({"grade": ALL_RELEVANT})
+        if has_id and not is_id:
+            merged = f"{settings.typed({'id': None, 'grade': ALL_RELEVANT})}, or {merged} if ids tell questions apart,"
+        return f"{found}; put all of its judgments into one list, or set {merged} if each row is one of them"
+
+    def _judgments(
+        self, question: _Question, pages: Pages, sources: Mapping[str, str], settings: Settings
+    ) -> list[Judgment]:
+        """The judgments of a question; `sources` are the names of documents, each with its ending.
+
+        Raises:
+            DatasetError: A page is unknown, or a field names another file than that of the only page with its number.
+                Only a name with the ending of a document: `3` or `A` may be a level or an option elsewhere.
         """
-        relevant = self._relevant_in(row)
-        if relevant is None:
-            return grades_of_row(row, where) if self.relevant else {}
-        if relevant not in row and not answerable_in(row, where):
-            return {}
-        grades = graded_by_row(grades_in(row, relevant, where), row, relevant, where)
-        named = document_of_row(row) if self.unit != "document" else ""
-        if named not in sources and PurePosixPath(named).suffix not in endings:
-            return grades
-        return {key if "#" in key or key in sources else f"{named}#{key}": grade for key, grade in grades.items()}
+        try:
+            judgments = pages.judgments(question.query.query_id, question.grades, question.where)
+        except AmbiguousPageError as error:
+            if not (named := [name for name, value in question.query.fields if value in sources]):
+                raise
+            raise DatasetError(f"{str(error).partition('; ')[0]}; {self._by_document(named[0], settings)}") from error
+        found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & sources.keys()
+        if found and not any("#" in key for key in question.grades):
+            for name, value in question.query.fields:
+                ending = PurePosixPath(value).suffix
+                if ending and value not in found and name not in self.fields and ending in sources.values():
+                    said = (
+                        f"page {next(iter(question.grades))!r} is that of {min(found)}, but {name!r} is {value[:80]!r}"
+                    )
+                    none = f"{settings.typed({'fields': [*self.fields, name]})} says it is none"
+                    raise DatasetError(f"{question.where}: {said}; {self._by_document(name, settings)}, {none}")
+        return judgments
 
-    def _without_grade(self, rows: Sequence[tuple[str, Entry]]) -> set[str]:
-        """The places of the rows whose judgment has no grade, where others have one."""
-        graded = {where: is_graded(row, self._relevant_in(row)) for where, row in rows}
-        return {where for where, has in graded.items() if has is False} if True in graded.values() else set()
-
-    def _id_in(self, row: Entry) -> str | None:
-        """The column of the ids."""
-        return "id" if self.id is None and isinstance(row, Named) else self.id
-
-    def _query_in(self, row: Entry) -> str:
-        """The column of the question."""
-        return OTHER_QUERY if self.query == QUERY and QUERY not in row and OTHER_QUERY in row else self.query
-
-    def _relevant_in(self, row: Entry) -> str | None:
-        """The column of the judgments; None if several columns make one."""
-        if self.relevant != RELEVANT or RELEVANT in row:
-            return self.relevant
-        if OTHER_RELEVANT in row:
-            return OTHER_RELEVANT
-        return None if judgment_columns(row) else RELEVANT
+    def _by_document(self, name: str, settings: Settings) -> str:
+        """Says how a column becomes that of the document of a row's pages."""
+        page = {} if self.page else {"page": self.relevant}
+        grade = {} if self.grade else {"grade": ALL_RELEVANT}
+        return f"{settings.typed({'document': name, **page, **grade})} takes it from {name!r}"

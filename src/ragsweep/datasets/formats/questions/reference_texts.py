@@ -1,11 +1,9 @@
-"""Finds the document of a reference that is a text alone, as in the test sets of RAGAS, LlamaIndex and DeepEval."""
+"""Finds the document of a reference that is a text alone."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,42 +11,15 @@ import numpy.typing as npt
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.model.collection import Document
-from ragsweep.datasets.readers.delimited_rows import Entry
-from ragsweep.datasets.readers.entry_files import value_of
-from ragsweep.datasets.readers.fields import listed
 from ragsweep.text.quotes import places_of
 from ragsweep.text.similar_quotes import find_again, letters_of
 
-NAMES = {"user_input": "question", "query": "question", "input": "question", "reference_contexts": "references"}
-OF_GOLDENS = "context"  # a list of the texts that answer a question to DeepEval; elsewhere one text of any kind
-RETRIEVED = ("retrieved_contexts", "contexts", "retrieval_context")  # what a system found, of RAGAS and DeepEval
-HOP = re.compile(r"<\d+-hop>\s*")  # how RAGAS begins a context of a question that needs several
 LONGEST_TEXT_SHOWN = 60  # characters
 PIECE = 12  # letters; documents that share none with a text are not compared
 COMPARED = 3  # documents
 Hashes = npt.NDArray[np.uint32]
 WEIGHTS = np.array([pow(0x01000193, place, 2**32) for place in range(PIECE)], dtype=np.uint32)
 NO_PIECE = np.uint32(0)  # so that there is a hash where a document has no piece
-
-
-def with_usual_names(row: Entry) -> Entry:
-    """A row of RAGAS, LlamaIndex or DeepEval with the names of columns in Chroma's evaluation; others as they are."""
-    golden = row.get(OF_GOLDENS)
-    has_texts = isinstance(golden, list) and all(isinstance(each, str) for each in golden)
-    names = {**NAMES, OF_GOLDENS: "references"} if has_texts else NAMES
-    firsts = {usual: name for name, usual in reversed(names.items()) if name in row and usual not in row}
-    renamed = {name: usual for usual, name in firsts.items()}
-    return type(row)({renamed.get(name, name): value for name, value in row.items()}) if renamed else row
-
-
-def references_in(row: Entry, where: str) -> Any:
-    """The references of a row. Raises `DatasetError` if it has none; what a system retrieved is none."""
-    try:
-        return value_of(row, "references", where)
-    except DatasetError as error:
-        found = [name for name in RETRIEVED if row.get(name)]
-        said = f"; {listed(found)} is what a system retrieved: if the question was made from it, rename it to "
-        raise DatasetError(f"{error}{said}'reference_contexts'" if found else str(error)) from None
 
 
 class Whereabouts:
@@ -75,8 +46,9 @@ class Whereabouts:
         shown = f"{where}: the reference {content[:LONGEST_TEXT_SHOWN]!r}"
         if found:
             names = some_of([each.source for each in found])
-            expected = "expected its document in 'corpus_id' (a column that may be empty elsewhere), or no copies"
-            raise DatasetError(f"{shown} is in {len(found)} documents ({names}); {expected}")
+            raise DatasetError(
+                f"{shown} is in {len(found)} documents ({names}); questions.document=COLUMN names its own"
+            )
         if self._similarity is None:
             raise DatasetError(f"{shown} is in no document as it is written; questions.similarity=0.9 allows for less")
         return None
