@@ -130,9 +130,10 @@ class Pages:
             )
         if named:
             return named[0]
-        if (same := self._same(key)) is not None:
+        is_alone = key.endswith("#") and not self._is_known(key)
+        if not (is_alone and key[:-1] in self._documents) and (same := self._same(key)) is not None:
             return self.unit(same, where)
-        if key.endswith("#") and not self._is_known(key):
+        if is_alone:
             return self._alone(key[:-1], where)
         units = self._by_number.get(key, []) if self._unit_kind == "page" else []
         if len(units) == 1:
