@@ -34,7 +34,7 @@ class Settings(NamedTuple):
         questions: Names the file of the questions.
         physical: Counts pages from 1.
         anywhere: Makes page 34 of any document count.
-        from_0: Counts pages from 0.
+        from_0: Counts pages from 0; empty if nothing does.
         before: What stands before settings of `questions`, where others choose them.
     """
 
@@ -146,7 +146,7 @@ class Pages:
             )
         from_0 = (
             f"; pages are counted from 1, or with {self._settings.from_0} from 0"
-            if key.rpartition("#")[2] == "0"
+            if key.rpartition("#")[2] == "0" and self._settings.from_0
             else ""
         )
         number = key.rpartition("#")[2]

@@ -326,8 +326,9 @@ class QuestionColumns(Columns):
         grades = [name for name, plain in others.items() if any(fnmatchcase(plain, like) for like in GRADE_LIKE)]
         further = [name for name, plain in others.items() if (mark := NUMBERED.fullmatch(plain)) and mark[1] in judging]
         if found := grades or further:
-            grade = settings.typed({"grade": grades[0]}) if grades and not self.grade else ""
-            taken = f"{grade} takes it, " if grade else "expected each in a row of its own, or a list of them; "
+            is_free = grades and self.grade in (None, ALL_RELEVANT)
+            taken = f"{settings.typed({'grade': grades[0]})} takes it, " if is_free else ""
+            taken = taken if grades else "expected each in a row of its own, or a list of them; "
             what = "a grade" if grades else "a further judgment"
             none = settings.typed({"fields": [*self.fields, *found]})
             raise DatasetError(f"{where}: {listed(found)} could be {what}; {taken}{none} says that it is none")
