@@ -29,7 +29,7 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 2102,
+    "app": 2103,
     "mlflow": 200,
     "production": 966,
     "replay": 1229,
@@ -39,7 +39,7 @@ BUDGETS = {
     "tasks": 6957,
     "retrieval": 5797,
     "models": 4416,
-    "datasets": 6076,
+    "datasets": 6082,
     "text": 1006,
     "statistics": 2511,
     "config": 1379,
@@ -47,11 +47,11 @@ BUDGETS = {
     "core": 2312,
     "ragsweep": 465,  # what lies beside its rooms
     "hydra_plugins": 268,
-    "ragsweep_answers": 6603,
+    "ragsweep_answers": 6605,
     "ragsweep_audit": 4803,
     "ragsweep_engines": 3917,
     "ragsweep_generate": 1735,
-    "tests": 56426,
+    "tests": 56462,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -1,6 +1,8 @@
 """`ragsweep audit`, and the audit in runs and sweeps."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from application import assert_refused
@@ -87,3 +89,13 @@ def test_the_audit_changes_no_parameter_and_no_digest(application, dataset):
 )
 def test_bad_input_gets_one_line(application, given, expected):
     assert_refused(audit(application, *given), application, expected)
+
+
+@pytest.mark.usefixtures("processes")
+def test_words_of_grades_are_set_as_for_a_run():
+    """In a process of its own, as the tests before may have loaded what a run loads."""
+    overrides = ["corpus=pdf", "corpus.path=x", "questions=table", "questions.path=q.csv"]
+    code = "import sys; from ragsweep.app.commands import composed; print(composed(sys.argv[1:]).questions.grades)"
+    grades = "questions.grades={ja: 1, nein: 0}"
+    done = subprocess.run([sys.executable, "-c", code, *overrides, grades], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "{'ja': 1, 'nein': 0}\n"), done.stderr

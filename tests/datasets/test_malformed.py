@@ -104,7 +104,7 @@ QUESTIONS = [
     ("q.csv", "query,relevant_docs\nwhat,[1\n", "line 2: the field 'relevant_docs': not JSON"),
     ("q.csv", "query,relevant_docs\nwhat,[1.5]\n", "line 2: the field 'relevant_docs' is [1.5]; expected a list like"),
     ("q.jsonl", '{"query": "q", "relevant_docs": {"1": 1.5}}', "'relevant_docs', key '1': the grade is 1.5"),
-    ("q.jsonl", '{"query": "q", "relevant_docs": {"1": true}}', "'relevant_docs', key '1': the grade is true"),
+    ("q.jsonl", '{"query": "q", "relevant_docs": {"1": "ja"}}', "'relevant_docs', key '1': the grade is \"ja\""),
     ("q.jsonl", '{"query": "q", "relevant_docs": {"": "x"}}', "key '': the grade is \"x\"; expected a whole number"),
     ("q.csv", "query,relevant_docs\ncafé,1\n".encode("latin-1"), "not UTF-8 (line 2); expected a JSON, CSV"),
     ("q.csv", 'query,relevant_docs\nq,"1, m#1"\n', "(there are 'm'; write a number alone, and semicolons"),

@@ -149,7 +149,31 @@ def test_a_run_says_what_is_read_as_what(tmp_path):
     assert asked.columns == f"q.json read as: {used}; not read: the rest of 'metadata'"
 
 
-@pytest.mark.parametrize("name", ["relevance_score", "is_correct", "Gold Score", "rating"])
+def test_a_row_that_cannot_be_read_takes_its_whole_question_with_it(tmp_path):
+    for fault in ("1,,m,1,\n1,q,m,2,\n", "1,q,m,1,\n1,q,m,2,maybe\n"):
+        path = tmp_path / "q.csv"
+        path.write_text(f"id,query,doc,page,answerable\n{fault}2,r,m,1,\n")
+        asked = TableQuestions(str(path), document="doc", page="page", grade="none").read(
+            (Document.from_pages("m", [("1", "m#1", "a"), ("2", "m#2", "b")]),)
+        )
+        assert [judgment.query_id for judgment in asked.judgments] == ["2"]
+        assert len(asked.faults.found) == 1
+
+
+def test_a_document_is_found_by_its_own_name_before_a_whole_number(tmp_path):
+    documents = tuple(Document.from_pages(name, [("1", name, "a")]) for name in ("12", "12.0"))
+    found = judged(tmp_path, "query,doc\nq,12.0\n", documents, document="doc", grade="none", unit="document")
+    assert [unit for _, unit, _ in found] == ["12.0"]
+
+
+def test_true_and_false_are_grades(tmp_path):
+    assert [grade for *_, grade in judged(tmp_path, "query,page,g\nq,1,True\nq,2,False\n", page="page", grade="g")] == [
+        1,
+        0,
+    ]
+
+
+@pytest.mark.parametrize("name", ["relevance_score", "is_correct", "Gold Score", "rating", "judgement", "is_rel"])
 def test_a_column_that_looks_like_a_grade_is_refused_until_it_is_named(tmp_path, name):
     text = f"query,relevant_docs,{name}\nq,2,0\n"
     with pytest.raises(DatasetError, match=f"'{name}' could be a grade"):
@@ -227,7 +251,7 @@ def test_judgments_are_keys_or_grades(tmp_path, cell, expected, value):
         ("book.pdf, note.pdf", "semicolons between several"),
         ([2.5], "expected a list like"),
         ({"2": 0.5}, "the grade is 0.5; expected a whole number"),
-        ({"2": True}, "the grade is true"),
+        ({"2": "ja"}, 'the grade is "ja"'),
         ({"2": "high"}, "grades={yes: 1, no: 0}"),
         ({"2": 10**10}, "the grade is 10000000000"),
         ({"2": 1, " 2": 2}, "has the grades 1 and 2"),

@@ -138,11 +138,13 @@ class RecordedAnswerer:
         """Raise `DatasetError` if no answer is found in too many texts."""
         if len(unread) <= self.max_unread * texts:
             return
+        advice = "set another answerer.pattern"
+        if self.pattern is None:
+            advice = f"put what a model wrote into the field response, set a pattern for the answer, such as {PATTERN}"
         examples = ", ".join(repr(shortened(one_line(text), SHOWN_CHARACTERS)) for text in unread[:SHOWN_TEXTS])
         raise DatasetError(
             f"{self.path}: {len(unread)} of {texts} answers state no option in a form that is read: {examples}; "
-            "put what a model wrote into the field response, set a pattern whose group is the answer, such as "
-            f"{PATTERN}, or answerer.max_unread={ceil(100 * len(unread) / texts) / 100:g} to count them as wrong"
+            f"{advice}, or answerer.max_unread={ceil(100 * len(unread) / texts) / 100:g} to count them as wrong"
         )
 
     @cached_property

@@ -180,7 +180,7 @@ def with_known_units(dataset: Dataset, asked: Sequence[Question], answers: Seque
         DatasetError: A name is of no unit of the dataset, or of several. Without documents, any name is of a unit.
     """
     units = {composed(unit): unit for unit in dataset.units}
-    pages = cache(lambda: Pages(_documents(dataset), dataset.unit, OF_PDF))
+    pages = cache(lambda: Pages(_documents(dataset), dataset.unit, OF_PDF._replace(from_0="")))
 
     def spelt(names: Sequence[str], field: str, question: Question) -> tuple[str, ...]:
         where = f"{field} of case {question.question_id!r}"

@@ -34,7 +34,7 @@ class Settings(NamedTuple):
         questions: Names the file of the questions.
         physical: Counts pages from 1.
         anywhere: Makes page 34 of any document count.
-        from_0: Counts pages from 0.
+        from_0: Counts pages from 0; empty if nothing does.
         before: What stands before settings of `questions`, where others choose them.
     """
 
@@ -130,9 +130,10 @@ class Pages:
             )
         if named:
             return named[0]
-        if (same := self._same(key)) is not None:
+        is_alone = key.endswith("#") and not self._is_known(key)
+        if not (is_alone and key[:-1] in self._documents) and (same := self._same(key)) is not None:
             return self.unit(same, where)
-        if key.endswith("#") and not self._is_known(key):
+        if is_alone:
             return self._alone(key[:-1], where)
         units = self._by_number.get(key, []) if self._unit_kind == "page" else []
         if len(units) == 1:
@@ -145,7 +146,7 @@ class Pages:
             )
         from_0 = (
             f"; pages are counted from 1, or with {self._settings.from_0} from 0"
-            if key.rpartition("#")[2] == "0"
+            if key.rpartition("#")[2] == "0" and self._settings.from_0
             else ""
         )
         number = key.rpartition("#")[2]

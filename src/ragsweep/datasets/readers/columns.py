@@ -15,7 +15,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.quoting import typed
 from ragsweep.datasets.model.pages import Settings
-from ragsweep.datasets.readers.fields import QUERY_TYPE, ROW_NUMBERS, Entry, listed, shown_value, whole
+from ragsweep.datasets.readers.fields import QUERY_TYPE, ROW_NUMBERS, Entry, listed, whole
 from ragsweep.datasets.readers.judgments import grades_in, key_in, keys_in, whole_grade
 
 ALL_RELEVANT = "none"  # as the column of the grades
@@ -35,7 +35,8 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "_id", "query_id", "qid", "question_id", "*id"),
     "text": ("text", "content", "contents", "body", "page_content", "passage", "context"),
 }  # fmt: skip
-GRADE_LIKE = (*LIKELY["grade"], "*score*", "*grade*", "*relevan*", "*label*", "*rating*", "is_correct")
+GRADE_LIKE = (*LIKELY["grade"], "*score*", "*grade*", "*relevan*", "*label*", "*rating*", "*correct",
+              "*judg*", "qrel*", "is_*rel*", "is_gold", "gain", "verdict")  # fmt: skip
 SCHEMA = "query, and relevant_docs or references (docs/data_recipes.md has recipes for files of other programs)"
 NUMBERED = re.compile("(.*?)_?[1-9][0-9]?")  # page_2; no year, nor an index from 0
 SEPARATORS = re.compile(r"[\s.-]+")
@@ -176,11 +177,8 @@ class Columns:
 
     def _grade_in(self, value: object, where: str) -> int:
         """The grade that a value is, or that a word stands for."""
-        if not self.grades and isinstance(value, str) and value.strip() and whole(value) is None:
-            expected = f"a whole number, or words by '{self.GROUP}.grades={{yes: 1, no: 0}}'"
-            raise DatasetError(f"{where}: the grade is {shown_value(value)}; expected {expected}")
         if not self.grades:
-            return whole_grade(value, where)
+            return whole_grade(value, where, f"'{self.GROUP}.grades={{yes: 1, no: 0}}'")
         words = {str(word).strip().casefold(): grade for word, grade in self.grades.items()}
         if (word := str(value).strip().casefold()) in words:
             return words[word]
@@ -328,8 +326,9 @@ class QuestionColumns(Columns):
         grades = [name for name, plain in others.items() if any(fnmatchcase(plain, like) for like in GRADE_LIKE)]
         further = [name for name, plain in others.items() if (mark := NUMBERED.fullmatch(plain)) and mark[1] in judging]
         if found := grades or further:
-            grade = settings.typed({"grade": grades[0]}) if grades and not self.grade else ""
-            taken = f"{grade} takes it, " if grade else "expected each in a row of its own, or a list of them; "
+            is_free = grades and self.grade in (None, ALL_RELEVANT)
+            taken = f"{settings.typed({'grade': grades[0]})} takes it, " if is_free else ""
+            taken = taken if grades else "expected each in a row of its own, or a list of them; "
             what = "a grade" if grades else "a further judgment"
             none = settings.typed({"fields": [*self.fields, *found]})
             raise DatasetError(f"{where}: {listed(found)} could be {what}; {taken}{none} says that it is none")

@@ -33,12 +33,13 @@ def structured(text: str, where: str, expected: str) -> Any:
         raise DatasetError(f"{where}: {error}; {expected}") from error
 
 
-def whole_grade(value: object, where: str) -> int:
-    """The grade that a whole number is, also as a text."""
-    number = whole(value)
+def whole_grade(value: object, where: str, words: str = "") -> int:
+    """The grade that a whole number is, also as a text; true is 1, false is 0. `words` is the setting for others."""
+    number = {"true": 1, "false": 0}.get(str(value).strip().lower(), whole(value))
     if number is None or abs(number) > LARGEST_GRADE:
         expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}"
-        raise DatasetError(f"{where}: the grade is {shown_value(value)}; expected {expected}")
+        by_words = f", or words by {words}" if words and isinstance(value, str) and number is None else ""
+        raise DatasetError(f"{where}: the grade is {shown_value(value)}; expected {expected}{by_words}")
     return number
 
 

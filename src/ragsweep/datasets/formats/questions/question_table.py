@@ -134,6 +134,7 @@ class TableQuestions(QuestionColumns):
         has_id, is_merged = self.id in columns, self.grade is not None
         by_id, by_text = dict[str, _Question](), dict[str, _Question]()
         nameless = 0  # rows of which not even the question can be read
+        spoilt = set[str]()  # ids, or texts, of questions that have such a row
         for number, (where, row) in enumerate(rows, start=1):
             name = None if has_id else str(len(by_id) + nameless + 1 if is_merged else number)
             question = None
@@ -158,9 +159,13 @@ class TableQuestions(QuestionColumns):
                     faults.add(error, question.query.query_id if question else name)
                 if question is None:
                     nameless += 1
+                    spoilt.add((name or "") if has_id else str(row.get(self.query)).strip())
                 else:
                     question.is_faulty = True
-        return [question for question in by_id.values() if not question.is_faulty]
+        usable = (question for question in by_id.values() if not question.is_faulty)
+        if not is_merged:
+            return [*usable]
+        return [question for question in usable if spoilt.isdisjoint((question.query.query_id, question.query.text))]
 
     def _query(self, row: Entry, name: str, where: str, columns: Iterable[str]) -> Query:
         """The question of a row; `name` is its id."""
