@@ -107,7 +107,7 @@ def test_the_error_for_an_unreadable_file_says_how_to_skip_it(folder, applicatio
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("skip", ["a.pdf", "[1]", "null"])
 def test_skip_is_a_list_of_names(folder, skip):
-    refused(overrides(folder, skip=skip), "dataset.skip: found ")
+    refused(overrides(folder, skip=skip), "dataset.skip")
 
 
 @pytest.mark.usefixtures("long_work")

@@ -300,7 +300,7 @@ def test_params_and_digests_name_every_stage(runs):
         "retriever.rewriter.abbreviations.Hb": "haemoglobin",
         "retriever.ranker": "FusedRetriever",
         "retriever.ranker.rankers.meaning": "DenseRetriever",
-        "retriever.ranker.rankers.meaning.encoder.model": "wordllama",
+        "encoder.model": "wordllama",
         "retriever.ranker.rankers.spelling.encoder": "test_pipeline.HashedLetters",
         "retriever.ranker.rankers.spelling.encoder.letters": "2",
         "retriever.ranker.rankers.words": "SparseRetriever",

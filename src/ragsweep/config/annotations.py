@@ -60,7 +60,6 @@ class Signature(NamedTuple):
     takes_others: bool
 
 
-@cache
 def target_of(name: str) -> Callable[..., Any] | None:
     """The class or function of this name; None where there is none."""
     with suppress(Exception, SystemExit):  # importing a user's module can raise anything

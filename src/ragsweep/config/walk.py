@@ -30,7 +30,6 @@ from ragsweep.config.annotations import (
     optional,
     settings_class,
     signature_of,
-    target_of,
 )
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
 from ragsweep.core.project import option_file, options_of, portable
@@ -246,12 +245,14 @@ def _check(child: Node, parameter: Parameter) -> None:
 def _target(path: str, name: object) -> Callable[..., Any]:
     if not isinstance(name, str):
         raise ConfigError(f"{path}.{TARGET}: found {as_configured(name)}, expected the name of a class or function")
-    if (target := target_of(name)) is not None:
-        return target
     try:
-        resolve_name(name)
-        reason = "is None"
-    except (Exception, SystemExit) as error:
+        target: Callable[..., Any] = resolve_name(name)
+        return target
+    except Terminated:
+        raise
+    except SystemExit as error:
+        raise ConfigError(f"{path}: {name} called sys.exit({error.code})") from error
+    except Exception as error:
         module, _, last = name.rpartition(".")
         public = [each for each in dir(sys.modules.get(module)) if module in sys.modules and not each.startswith("_")]
         close = difflib.get_close_matches(last, public, n=1)
@@ -265,9 +266,9 @@ def _made(path: str, name: str, target: Callable[..., Any], values: Mapping[str,
         return target(**values)
     except RagsweepError:
         raise
+    except Terminated:
+        raise
     except SystemExit as error:  # a user's code must not end a run as if it had succeeded
-        if isinstance(error, Terminated):
-            raise
         raise ConfigError(f"{path}: {name} called sys.exit({error.code})") from error
     except Exception as error:
         raise ConfigError(f"{path}: {name} cannot be built ({' '.join(str(error).split())})") from error

@@ -32,7 +32,6 @@ def composed(overrides: Sequence[str], primary: str = "config") -> DictConfig:
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    import ragsweep.config.composing  # noqa: F401 - sets what overrides name as a run does
     from ragsweep.app.messages import in_one_line
     from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
     from ragsweep.core.project import CONF, VERSION_BASE, register_resolvers

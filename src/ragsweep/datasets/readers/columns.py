@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal
 
@@ -104,7 +104,7 @@ class Columns:
         document, page, grade: Of the judgment in a row.
         id: Of the question. Questions without this column are numbered from 1.
         answerable: False if the documents do not answer the question. It has no judgments then.
-        grades: The grades that words stand for, such as `{yes: 1, no: 0}`; empty expects whole numbers.
+        grades: The grades that words stand for, such as `{yes: 1, no: 0}`; None expects whole numbers.
         first_page: The number by which the table names the first page of a document: 1, or 0 as LangChain counts.
         fields: Columns that are fields of the questions although they look like a judgment.
     """
@@ -119,7 +119,7 @@ class Columns:
     grade: Text | None = None
     id: Text | None = "id"
     answerable: Text | None = "answerable"
-    grades: Mapping[str, int] = field(default_factory=dict)
+    grades: Mapping[str, int] | None = None
     first_page: Literal[0, 1] = 1
     fields: Sequence[Text] = ()
 
