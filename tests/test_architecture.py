@@ -265,7 +265,7 @@ OF_OTHERS = {
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
     "__name__": {"rules"},
-    "__module__": {"marked_settings", "signals", "trusted_record"},
+    "__module__": {"marked_settings", "trusted_record"},
     "__file__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
     "config": {"model_running"},  # of a model of torch

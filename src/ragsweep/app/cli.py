@@ -18,10 +18,9 @@ from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
 from ragsweep.app.option_values import expanded
-from ragsweep.app.signals import ignore_signals, watch_signals
 from ragsweep.app.sweep_callback import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
-from ragsweep.core.endings import end_if_signalled, of_signal
+from ragsweep.core.endings import end_if_signalled, ignore_signals, of_signal
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.hydra_versions import VERSION_BASE, register_resolver, share_config_store
 from ragsweep.core.project import CONF, SWEEP_ID, sweep_id
@@ -45,7 +44,6 @@ def main() -> NoReturn:
     os.environ.pop(SWEEP, None)
     os.environ.pop(SWEEP_ID, None)
     sweep_id()
-    watch_signals(_close)
     status = OK
     try:
         check_arguments(sys.argv[1:])  # first: an error of Hydra's would repeat them
@@ -63,14 +61,6 @@ def main() -> NoReturn:
         if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
             end_workers()
     sys.exit(with_lost_output(_close_sweep(status)))
-
-
-def _close() -> None:
-    """Close what this process and its workers have open."""
-    if RECORDING in sys.modules:
-        tracking.close_all("KILLED")
-        if sweep := SweepCallback.sweep:
-            tracking.close_open(sweep.job, sweep.parent)
 
 
 def _close_sweep(status: int) -> int:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.core.endings import answer_ctrl_c
+from ragsweep.core.endings import answer_signals
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
@@ -55,7 +55,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         project_folder: The project, where it is not the current folder.
     """
     guard()
-    answer_ctrl_c()
+    answer_signals()
     if project_folder:
         os.environ[PROJECT] = str(project_folder.resolve())
     try:
