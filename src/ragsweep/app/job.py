@@ -19,7 +19,7 @@ from ragsweep.app.workers import begin_worker
 from ragsweep.config.groups import name_unused, refuse_unused
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import ConfigError, JobFailed
-from ragsweep.core.progress import Progress, progress
+from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
 from ragsweep.tracking.address import sqlite_file
@@ -50,7 +50,7 @@ def job(config: DictConfig) -> float:
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
         begin_worker(in_sweep["driver"], in_sweep["identity"])
-        Progress.may_draw = False
+        hide_progress()
     if in_sweep and Path(in_sweep["stop"]).exists():
         return float("nan")
     try:
