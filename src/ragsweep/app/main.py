@@ -24,7 +24,6 @@ from ragsweep.core.terminal import (
     guard,
     interrupted,
     one_line,
-    say_starting,
     shortened,
     with_lost_output,
 )
@@ -72,8 +71,6 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         _refuse(f"{error}; uninstall it, or set {DISABLED}=1 to start without plugins")
     if command is None:
         command = _subcommand()
-    if sys.argv[1:2] != ["-sc"] and sys.stderr.isatty():
-        say_starting()
     if command == "run":
         try:
             from ragsweep.app import cli
