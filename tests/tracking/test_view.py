@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -22,10 +21,9 @@ from application import PROJECT, Application
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
 from servers import free_port
 
-from ragsweep.tracking import print_latest_sweep, ui_addresses, view
+from ragsweep.tracking import print_latest_sweep, view
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
 from ragsweep.tracking.tracked_job import colour
-from ragsweep.tracking.ui_addresses import ui_of, usual_port
 from ragsweep.tracking.view import save_view, sweep_address
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
@@ -249,8 +247,6 @@ def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path
                 time.sleep(0.1)
         latest = swept[-1].partition(" ")[0].replace(":5000", f":{port}")
         assert log.read_text().startswith(f"the latest sweep: {latest}\n")
-        ui_of.cache_clear()
-        assert ui_of(f"sqlite:///{project}/mlruns/mlflow.db") == f"http://127.0.0.1:{port}"
         assert sorted(path.name for path in project.iterdir()) == [
             ".venv",
             "Makefile",
@@ -261,15 +257,6 @@ def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path
     finally:
         os.killpg(serving.pid, signal.SIGKILL)
         serving.wait()
-
-
-def test_the_port_of_the_ui_is_the_first_that_is_free(monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        taken = other.getsockname()[1]
-        monkeypatch.setattr(ui_addresses, "PORTS", [taken, 0])
-        usual_port.cache_clear()
-        assert usual_port() == 0
-    usual_port.cache_clear()
 
 
 def test_every_run_of_a_sweep_has_its_colour(swept, shared_application):

@@ -78,7 +78,7 @@ def sweep_address(ui: str, experiment_id: str, parent_run_id: str, decided_by: s
 
 
 def print_latest_sweep(uri: str, ui: str) -> None:
-    """Print the address of a store's latest decided sweep in the UI at `ui`, or why it is not known."""
+    """Print the address of a store's latest decided sweep in the UI at `ui`, or why the store cannot be read."""
     try:
         client = existing_store(uri)
         views = {experiment.experiment_id: experiment.tags for experiment in client.search_experiments()}
@@ -90,7 +90,7 @@ def print_latest_sweep(uri: str, ui: str) -> None:
             print(f"the latest sweep: {sweep_address(ui, experiment, run_id, '', saved=bool(saved))}", flush=True)
     except FileNotFoundError:
         return
-    except (TrackingError, *UNREACHABLE) as error:
+    except UNREACHABLE as error:
         print(f"the latest sweep is not known ({first_line(error)})", file=sys.stderr)
 
 
