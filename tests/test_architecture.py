@@ -264,7 +264,7 @@ OF_OTHERS = {
     "__dict__": {"copies", "identity", "reading"},
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
-    "__module__": {"signals", "trusted_record"},
+    "__module__": {"trusted_record"},
     "__file__": {"code"},
     "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf

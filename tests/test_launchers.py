@@ -74,8 +74,7 @@ def test_a_launcher_changes_nothing_of_the_results(launched, one_after_the_other
 
 def test_a_launcher_says_nothing_of_its_own(launched):
     _, process = launched
-    lines = said(process.stderr)
-    assert [line for line in lines if not line.endswith((" left", " so far"))] == []  # of a slow machine
+    assert said(process.stderr) == []
 
 
 def test_a_folder_may_be_called_anything(launched):
@@ -201,4 +200,4 @@ def test_what_slurm_has_not_started_is_said_to_be_waited_for(application, datase
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert "waiting for Slurm's job 4711; squeue --jobs=4711 shows its state and why\n" in err
+    assert "squeue --jobs=4711" in err

@@ -48,8 +48,7 @@ LOADED = (
     "hydra_plugins.hydra_ray_launcher.ray_launcher",
     "hydra_plugins.hydra_submitit_launcher.submitit_launcher",
     "hydra_plugins.ragsweep_conf",
-    "hydra_plugins.ragsweep_ray",
-    "hydra_plugins.ragsweep_submitit",
+    "hydra_plugins.ragsweep_launchers",
     "hydra_plugins.ragsweep_sweeper",
     "jinja2",
     "matplotlib.backends.backend_agg",
@@ -170,8 +169,7 @@ def _run(
     """Do what `python SCRIPT ARGUMENTS` does."""
     from hydra._internal.hydra import Hydra
 
-    from ragsweep.core import background
-    from ragsweep.core.progress import Progress
+    from ragsweep.core import drawing
 
     for number, stream in streams.items():
         os.dup2(stream.fileno(), number)
@@ -183,8 +181,7 @@ def _run(
     sys.stderr = sys.__stderr__ = os.fdopen(STDERR, "w", 1, errors="backslashreplace", closefd=False)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it
     multiprocessing.set_start_method(None, force=True)
-    background.get_context = lambda _: _context
-    Progress.seconds_between_lines = 3600
+    drawing.get_context = lambda _: _context
     if not any(name in argument for argument in arguments for name in MAY_SET_MODE):
         Hydra.get_mode = lambda *_, **__: None  # as it answers; this takes a quarter of a small run
     forkserver._forkserver.ensure_running = lambda: None  # it runs, but a process that it started does not know

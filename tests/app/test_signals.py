@@ -15,8 +15,8 @@ from ragsweep.tracking.process import process_identity
 pytestmark = pytest.mark.usefixtures("processes")
 
 DRIVER = "import os; from ragsweep.tracking.process import process_identity; print(os.getpid(), process_identity())"
-WORKER = """import sys; from ragsweep.app.signals import end_with
-end_with(int(sys.argv[1]), sys.argv[2]); print('goes on')"""
+WORKER = """import sys; from ragsweep.app.workers import begin_worker
+begin_worker(int(sys.argv[1]), sys.argv[2]); print('goes on')"""
 
 
 def in_process(code, folder, *arguments):

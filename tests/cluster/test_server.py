@@ -24,6 +24,7 @@ def test_everything_works_through_http_alone(client, dataset, tmp_path):
     assert len(table.read_text().splitlines()) == 6
     assert {file.path for file in store.list_artifacts(parent.info.run_id)} >= {"charts", "results", "report.md"}
     assert process.stdout.splitlines()[-1].startswith(client.uri)
+    assert f"viewStateShareKey=sweep-{parent.info.run_id}" in process.stdout  # the server's page is known
 
 
 def test_a_wrong_password_is_said_before_any_work(client, dataset):

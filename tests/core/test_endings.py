@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("processes")
 BEGIN = """
 import os, signal, sys
 from ragsweep.core import endings
-endings.answer_ctrl_c()
+endings.answer_signals()
 def press(): signal.raise_signal(signal.SIGINT)
 """
 

@@ -31,10 +31,7 @@ SWALLOWING = """
 import time
 from dataclasses import dataclass
 
-from ragsweep.app import signals
 from ragsweep.retrieval import SparseRetriever
-
-signals.SECONDS_TO_UNWIND = 60  # the main thread may be done before its runs are closed beside it
 
 
 @dataclass(frozen=True)

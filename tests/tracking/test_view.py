@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,13 +19,11 @@ import pytest
 import requests
 from application import PROJECT, Application
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
-from omegaconf import OmegaConf
 from servers import free_port
 
-from ragsweep.tracking import print_latest_sweep, ui_addresses
+from ragsweep.tracking import print_latest_sweep, view
 from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
 from ragsweep.tracking.tracked_job import colour
-from ragsweep.tracking.ui_addresses import ui_of, usual_port
 from ragsweep.tracking.view import save_view, sweep_address
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
@@ -157,6 +154,14 @@ def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(copied_swee
     assert "searchFilter=tags.%60mlflow.parentRunId%60" in address
 
 
+def test_a_page_of_mlflow_that_is_not_known_gets_no_view(copied_sweep, monkeypatch):
+    """As if another version of MLflow were installed, whose page may read a view differently."""
+    [parent], [child, _] = copied_sweep.parents(), copied_sweep.children()
+    monkeypatch.setattr(view, "KNOWN_MLFLOW", "9.")
+    sweep = StoredSweep(copied_sweep.client(), [SweepRun(0, "k=1", {"k": 1}, child)])
+    assert not save_view(copied_sweep.uri, sweep, parent.info.run_id)
+
+
 def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
     assert application.run(*SHORT, *dataset).returncode == 0
     [(key, _, state)] = views(application)["small"]
@@ -180,16 +185,18 @@ def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(copi
     [parent], [child, _] = copied_sweep.parents(), copied_sweep.children()
     copied_sweep.client().delete_tag(child.info.run_id, "measured")
     child = copied_sweep.client().get_run(child.info.run_id)
-    assert save_view(StoredSweep(copied_sweep.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id)
+    assert save_view(
+        copied_sweep.uri, StoredSweep(copied_sweep.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id
+    )
     [(_, _, state)] = views(copied_sweep)["small"]
-    assert state["selectedColumns"][2:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
+    assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
 
 
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_sweep):
     [parent] = copied_sweep.parents()
     runs = [joined(number, parent.info.experiment_id) for number in range(1000)]
     [(_, _, before)] = views(copied_sweep)["small"]
-    assert save_view(StoredSweep(copied_sweep.client(), runs), parent.info.run_id)
+    assert save_view(copied_sweep.uri, StoredSweep(copied_sweep.client(), runs), parent.info.run_id)
     [(_, _, after)] = views(copied_sweep)["small"]
     assert after["searchFilter"] == before["searchFilter"]
 
@@ -205,38 +212,6 @@ def test_a_store_without_a_sweep_names_none(application, dataset, capsys):
     assert application.run(*dataset, "retriever=sparse").returncode == 0
     print_latest_sweep(application.uri, "http://127.0.0.1:5000")
     assert capsys.readouterr().out == ""
-
-
-JUNK = {
-    "": "not JSON",
-    "sweep-a": "[]",
-    "sweep-b": "{}",
-    "sweep-c": '{"createdAt": "9999999999999"}',
-    "sweep-d": '{"createdAt": true}',
-    "sweep-e": '{"createdAt": null}',
-    "sweep-f": "[" * 9000 + "]" * 9000,
-    "sweep-g": '{"createdAt": 1e999}',
-    "sweep-h": '{"createdAt": -1}',
-}
-
-
-def test_junk_among_the_views_is_left_out(application, dataset, capsys):
-    client = application.client()
-    experiment = client.create_experiment("junk")
-    for name, value in JUNK.items():
-        client.set_experiment_tag(experiment, f"{TAG}{name or 'sweep-'}", value)
-    print_latest_sweep(application.uri, "http://127.0.0.1:5000")
-    assert capsys.readouterr() == ("", "")
-    with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
-        view = ("\x1b[2J&x=1#", '{"createdAt": 9}')
-        database.execute(
-            "INSERT INTO experiment_tags (key, value, experiment_id) VALUES (?, ?, ?)",
-            [f"{TAG}sweep-{view[0]}", view[1], experiment],
-        )
-    print_latest_sweep(application.uri, "http://127.0.0.1:5000")
-    line = capsys.readouterr().out
-    assert line.endswith("&viewStateShareKey=sweep-%1B%5B2J%26x%3D1%23\n")
-    assert line.strip().isprintable()
 
 
 def test_a_store_that_cannot_be_read_is_said(tmp_path, capsys):
@@ -272,8 +247,6 @@ def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path
                 time.sleep(0.1)
         latest = swept[-1].partition(" ")[0].replace(":5000", f":{port}")
         assert log.read_text().startswith(f"the latest sweep: {latest}\n")
-        ui_of.cache_clear()
-        assert ui_of(f"sqlite:///{project}/mlruns/mlflow.db") == f"http://127.0.0.1:{port}"
         assert sorted(path.name for path in project.iterdir()) == [
             ".venv",
             "Makefile",
@@ -286,24 +259,14 @@ def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path
         serving.wait()
 
 
-def test_the_port_of_the_ui_is_the_first_that_is_free(monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        taken = other.getsockname()[1]
-        monkeypatch.setattr(ui_addresses, "PORTS", [taken, 0])
-        usual_port.cache_clear()
-        assert usual_port() == 0
-    usual_port.cache_clear()
-
-
 def test_every_run_of_a_sweep_has_its_colour(swept, shared_application):
     first = [run for run in shared_application.children() if run.info.run_name.startswith("b=0.3 k=1")]
     assert first[0].data.tags["mlflow.runColor"] == colour(0, 4)
 
 
 @pytest.mark.parametrize(("decided_by", "order"), [("ndcg", "false"), ("", None)])
-def test_an_address_without_a_view_sorts_by_the_metric_that_was_measured(tmp_path, decided_by, order):
-    tracking = OmegaConf.create({"uri": f"sqlite:///{tmp_path}/mlflow.db"})
-    page = urlsplit(urlsplit(sweep_address(tracking, "1", "a", decided_by, saved=False)).fragment)
+def test_an_address_without_a_view_sorts_by_the_metric_that_was_measured(decided_by, order):
+    page = urlsplit(urlsplit(sweep_address("http://127.0.0.1:5000", "1", "a", decided_by, saved=False)).fragment)
     settings = dict(parse_qsl(page.query))
     assert settings["searchFilter"] == "tags.`mlflow.parentRunId` = 'a'"
     assert settings.get("orderByAsc") == order

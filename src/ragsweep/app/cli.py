@@ -15,10 +15,9 @@ from ragsweep.app.arguments import check_arguments, options_first
 from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
-from ragsweep.app.signals import ignore_signals, watch_signals
 from ragsweep.app.sweep_callback import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
-from ragsweep.core.endings import end_if_signalled, of_signal
+from ragsweep.core.endings import end_if_signalled, ignore_signals, of_signal
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, sweep_id
 from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
@@ -40,7 +39,6 @@ def main() -> NoReturn:
     os.environ.pop(SWEEP, None)
     os.environ.pop(SWEEP_ID, None)
     sweep_id()
-    watch_signals(_close)
     status = OK
     try:
         check_addresses(sys.argv[1:])  # first: an error of Hydra's would repeat them
@@ -54,14 +52,6 @@ def main() -> NoReturn:
         if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
             end_workers()
     sys.exit(with_lost_output(_close_sweep(status)))
-
-
-def _close() -> None:
-    """Close what this process and its workers have open."""
-    if RECORDING in sys.modules:
-        tracking.close_all("KILLED")
-        if sweep := SweepCallback.sweep:
-            tracking.close_open(sweep.job, sweep.parent)
 
 
 def _close_sweep(status: int) -> int:

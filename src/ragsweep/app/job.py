@@ -15,11 +15,11 @@ from omegaconf import DictConfig
 
 from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
-from ragsweep.app.signals import end_with, leave_signals_to_the_sweep
+from ragsweep.app.workers import begin_worker
 from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import ConfigError, JobFailed
-from ragsweep.core.progress import Progress, progress
+from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
 from ragsweep.tracking.address import sqlite_file
@@ -49,9 +49,8 @@ def job(config: DictConfig) -> float:
     tracked = tracked_job(config, unused)
     place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
     if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
-        leave_signals_to_the_sweep()
-        end_with(in_sweep["driver"], in_sweep["identity"])
-        Progress.may_draw = False
+        begin_worker(in_sweep["driver"], in_sweep["identity"])
+        hide_progress()
     if in_sweep and Path(in_sweep["stop"]).exists():
         return float("nan")
     try:

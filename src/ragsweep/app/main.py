@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.core.endings import answer_ctrl_c
+from ragsweep.core.endings import answer_signals
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
@@ -24,7 +24,6 @@ from ragsweep.core.terminal import (
     guard,
     interrupted,
     one_line,
-    say_starting,
     shortened,
     with_lost_output,
 )
@@ -55,7 +54,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         project_folder: The project, where it is not the current folder.
     """
     guard()
-    answer_ctrl_c()
+    answer_signals()
     if project_folder:
         os.environ[PROJECT] = str(project_folder.resolve())
     try:
@@ -72,8 +71,6 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         _refuse(f"{error}; uninstall it, or set {DISABLED}=1 to start without plugins")
     if command is None:
         command = _subcommand()
-    if sys.argv[1:2] != ["-sc"] and sys.stderr.isatty():
-        say_starting()
     if command == "run":
         try:
             from ragsweep.app import cli

@@ -20,8 +20,8 @@ from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP, as_given, command_of
 from ragsweep.app.plan import Planned, check_all, list_jobs, say_what_has_no_effect, say_what_would_run
 from ragsweep.app.workers import check_launcher, end_workers, tell_workers
-from ragsweep.core.background import start
 from ragsweep.core.digest import digest, shortened_with_digest
+from ragsweep.core.drawing import start_drawing
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
@@ -46,7 +46,7 @@ class SweepCallback(Callback):
             jobs, swept = list_jobs(config)
             first, planned = check_all(config, jobs, swept)
             if here:
-                start()
+                start_drawing()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
                 from ragsweep.tracking.process import process_identity
 

@@ -1,18 +1,26 @@
-"""Tells the processes of a launcher what they need to know, and ends them."""
+"""The processes of a launcher: what they need to know, and how they end."""
 
 from __future__ import annotations
 
 import os
+import select
+import signal
+import threading
+import time
 from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 
 import psutil
 from omegaconf import DictConfig, open_dict
 
+from ragsweep.core.endings import end
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.quoting import for_hydra
+from ragsweep.core.terminal import TERMINATED
 
-SECONDS_TO_END = 0.5  # for a worker, before it is killed
+SECONDS_TO_END = 0.5  # for a worker that the sweep ends, before it is killed
+SECONDS_TO_END_ALONE = 5  # for a worker whose driver is gone
 LAUNCHERS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
 EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what installs a launcher
 
@@ -37,19 +45,36 @@ def tell_workers(config: DictConfig, *variables: str) -> None:
 
 def end_workers() -> None:
     """End the processes that a launcher has started."""
-    workers = [child for child in psutil.Process().children(recursive=True) if not _is_helper_process(child)]
-    for worker in workers:
-        with suppress(psutil.Error):
-            worker.terminate()
-    _, alive = psutil.wait_procs(workers, SECONDS_TO_END)
-    for worker in alive:
-        with suppress(psutil.Error):
-            worker.kill()
-    psutil.wait_procs(alive, SECONDS_TO_END)  # a killed process takes a moment to be gone
+    workers = psutil.Process().children(recursive=True)
+    for end_worker in (psutil.Process.terminate, psutil.Process.kill):
+        for worker in workers:
+            with suppress(psutil.Error):
+                if "resource_tracker" not in " ".join(worker.cmdline()):  # ends by itself after the others
+                    end_worker(worker)
+        _, workers = psutil.wait_procs(workers, SECONDS_TO_END)
 
 
-def _is_helper_process(process: psutil.Process) -> bool:
-    """Whether this is a helper of multiprocessing or joblib, which ends by itself after the workers."""
-    with suppress(psutil.Error):
-        return "resource_tracker" in " ".join(process.cmdline())
-    return False
+@cache
+def begin_worker(driver: int, identity: str) -> None:
+    """In a worker that a driver has started: leave Ctrl-C to the driver, and end soon after it is gone, even if killed.
+
+    Args:
+        driver: The process that started the sweep.
+        identity: Of that process, as `process_identity` returns it.
+    """
+    from ragsweep.tracking.process import is_gone
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)  # Ray's looks like sys.exit in a retriever, Submitit's does nothing
+    if is_gone(identity):  # before this worker was ready
+        os._exit(TERMINATED)
+    if driver in {parent.pid for parent in psutil.Process().parents()}:
+        threading.Thread(target=_end_after, args=[os.pidfd_open(driver)], daemon=True).start()
+
+
+def _end_after(alive: int) -> None:
+    select.select([alive], [], [])  # until the driver is gone
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(SECONDS_TO_END_ALONE)
+    os._exit(TERMINATED)  # a library holds the main thread

@@ -1,4 +1,4 @@
-"""Remembers the signals that end this process: a library may catch their exception, or turn it into its own error."""
+"""Ends this process by an exception in its main thread, which closes what is open; the next start closes the rest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,31 @@ from typing import Any
 from ragsweep.core.errors import Terminated
 from ragsweep.core.terminal import TERMINATED
 
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SECONDS_TO_UNWIND = 5  # after that, a second signal also ends what is still closing
 
-_received: list[tuple[int, float]] = []  # signals, and when they came
+_received: list[tuple[int, float]] = []  # signals and their times: a library may catch the exception, or replace it
 
 
-def remember(number: int) -> None:
-    """Note that a signal that ends this process was received."""
+def answer_signals() -> None:
+    """Let signals end this process by `end`, unless they are ignored, as by nohup or in the background of a shell."""
+    for number in ENDINGS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, end)
+    sys.unraisablehook = _report
+
+
+def ignore_signals() -> None:
+    """From now on, no signal ends this process: it is closing what is open."""
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def end(number: int, _frame: FrameType | None) -> None:
+    """Raise the exception of a signal, but no second one while that of the first is handled: it would be half done."""
     _received.append((number, monotonic()))
+    if not _is_ending(sys.exception()) or monotonic() - _received[0][1] > SECONDS_TO_UNWIND:
+        end_if_signalled()
 
 
 def of_signal() -> BaseException | None:
@@ -34,26 +51,8 @@ def end_if_signalled() -> None:
         raise error
 
 
-def end(number: int, _frame: FrameType | None) -> None:
-    """Handle a signal by ending this process; open runs are closed on the way.
-
-    The signal is remembered here, where its exception is raised: a thread that reads it may come too late. A second
-    signal changes nothing while the exception of the first one is handled: it would leave half of that undone.
-    """
-    remember(number)
-    if not _is_ending(sys.exception()) or monotonic() - _received[0][1] > SECONDS_TO_UNWIND:
-        end_if_signalled()
-
-
-def answer_ctrl_c() -> None:
-    """Let Ctrl-C end this process by `end`, unless it is ignored, as in the background of a shell."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, end)
-        sys.unraisablehook = _report
-
-
 def _report(unraisable: Any) -> None:
-    """Print an error that cannot be raised where it happened; that of a signal is remembered, and raised elsewhere."""
+    """Print an error that cannot be raised where it happened, but not that of a signal, which is raised later."""
     if not _is_ending(unraisable.exc_value):
         sys.__unraisablehook__(unraisable)
 

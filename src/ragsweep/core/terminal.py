@@ -7,11 +7,10 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 from ragsweep.core.plugins import our_folders
@@ -23,9 +22,6 @@ LONGEST_EXAMPLE = 80  # characters
 LONGEST_SHOWN_H = 1000  # hours of a time: a server can ask to wait any number of them
 EXAMPLES_SHOWN = 3  # in a sentence
 
-SECONDS_TO_FIRST_LINE = 1.0
-
-_starting: list[Timer] = []  # one at most; it prints the first line
 _lost: list[OSError] = []  # errors because of which something could not be printed
 _usual_format = warnings.formatwarning
 
@@ -110,55 +106,26 @@ def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[s
     ]
 
 
-def emphasised(text: str) -> str:
-    """The text in bold, if standard output is a terminal that shows colours (https://no-color.org)."""
-    plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return text if plain else f"\x1b[1m{text}\x1b[0m"
-
-
 @cache
 def say_once(line: str) -> None:
     """Print a line to standard error, unless this process has printed it before."""
     print(line, file=sys.stderr)
 
 
-def say_starting() -> None:
-    """Print a line to standard error soon, unless something is printed before: libraries take seconds to load."""
-    timer = Timer(SECONDS_TO_FIRST_LINE, say_once, ["starting ..."])
-    timer.daemon = True
-    _starting.append(timer)
-    timer.start()
-
-
 def guard() -> None:
-    """Make everything that this process prints safe for a terminal, and survive a reader that goes away.
+    """Make everything that this process prints safe for a terminal, also if the reader of its output goes away.
 
-    Every program of ours calls this first, so that no single `print` has to take care of it. Our own warnings are
-    printed in one line, without their place in the code.
+    A standard stream that was closed goes to the null device, else the next file that is opened would get its number.
     """
     warnings.formatwarning = _formatted
-    _open_closed_streams()
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is not None and not isinstance(stream, _Guarded):
-            setattr(sys, name, _Guarded(stream))
-
-
-def _open_closed_streams() -> None:
-    """Send standard streams that were closed when this process began to the null device.
-
-    Else the next file that is opened would get their number.
-    """
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            if nowhere != number:
-                os.dup2(nowhere, number)
-                os.close(nowhere)
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+            os.open(os.devnull, os.O_RDWR)  # it takes the lowest free number
+        stream = getattr(sys, name) or os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False)
+        guarded = number == 0 or isinstance(stream, _Guarded)
+        setattr(sys, name, stream if guarded else _Guarded(stream))
 
 
 def _formatted(
@@ -181,12 +148,14 @@ class _Guarded:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        if _starting:
-            _starting.pop().cancel()
         progress = "\r" if text.startswith("\r") else ""  # a bar that is drawn again and again
-        self._while_open(lambda: self._stream.write(progress + printable(text.removeprefix("\r"))))
-        if "\n" in text:
-            self.flush()
+        try:
+            self._stream.write(progress + printable(text.removeprefix("\r")))
+            self._stream.flush()
+        except OSError as error:  # `| head` has ended, or the disk is full: the work goes on
+            if error.errno != errno.EPIPE:
+                _lost.append(error)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -194,17 +163,7 @@ class _Guarded:
             self.write(line)
 
     def flush(self) -> None:
-        self._while_open(self._stream.flush)
-
-    def _while_open(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except OSError as error:  # `| head` has ended, or the disk is full: the work goes on
-            if error.errno != errno.EPIPE:
-                _lost.append(error)
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+        self.write("")
 
 
 def with_lost_output(status: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragsweep.core.terminal import aligned, emphasised, one_line
+from ragsweep.core.terminal import aligned, one_line
 from ragsweep.report.across_words import about_across_table, across_in_words, across_table
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.report_sentences import headline
@@ -50,9 +50,7 @@ def table_of_configurations(decision: Decision) -> str:
 
 def summary(decision: Decision, *, whole: bool) -> Iterator[str]:
     """The end of a sweep, line by line: the headline, a row per cutoff, and with `whole` all configurations."""
-    first, *others = headline(decision)
-    yield emphasised(first)
-    yield from others
+    yield from headline(decision)
     yield ""
     yield table_by_cutoff(decision)
     if whole:
@@ -65,9 +63,7 @@ def summary(decision: Decision, *, whole: bool) -> Iterator[str]:
 
 def across_summary(across: AcrossDatasets) -> Iterator[str]:
     """The end of a sweep over several datasets, line by line: the decision over them, and what each would say alone."""
-    first, *others = across_in_words(across)
-    yield emphasised(first)
-    yield from others
+    yield from across_in_words(across)
     yield ""
     rows = across_table(across)
     if rows:

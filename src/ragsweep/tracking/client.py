@@ -24,8 +24,10 @@ from mlflow.store.artifact.artifact_repo import ArtifactRepository
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.store.artifact.http_artifact_repo import HttpArtifactRepository
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+from mlflow.utils.credentials import get_default_host_creds
 from mlflow.utils.file_utils import local_file_uri_to_path
 from mlflow.utils.rest_utils import http_request
+from mlflow.version import VERSION
 
 from ragsweep.core.errors import RefusedError, first_line
 from ragsweep.tracking.address import is_server, sqlite_file
@@ -48,6 +50,14 @@ def reason(error: BaseException) -> str:
     if not isinstance(error, MlflowException):
         return line
     return next((f"{line}; {what}" for answer, what in WHAT_TO_DO.items() if answer in line), line)
+
+
+def version_of(uri: str) -> str:
+    """The version of the MLflow that shows a store: that of its server, or of the one that is installed here."""
+    if not is_server(uri):
+        return str(VERSION)
+    with http_request(get_default_host_creds(uri), "/version", "GET", stream=True, max_retries=0, timeout=10) as answer:
+        return next(answer.iter_content(20), b"").decode(errors="replace") if answer.ok else ""
 
 
 class Client(MlflowClient):  # type: ignore[misc]

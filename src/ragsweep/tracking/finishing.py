@@ -26,7 +26,7 @@ from ragsweep.tracking.recorded_environment import code_version, write_environme
 from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
-from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address
+from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address, ui_of
 from ragsweep.tracking.uploads import push_command, waiting
 from ragsweep.tracking.verdicts import note_verdicts, tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
@@ -84,7 +84,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
             tag_runs(store, decisions, link, across)
     missing = say_what_waits(sweep)
     if run_id:
-        saved = store is not None and save_view(store, run_id, _cutoff_shown(decisions))
+        saved = store is not None and save_view(sweep.job.tracking.uri, store, run_id, _cutoff_shown(decisions))
         if store and (answer := written.answer):
             decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
             describe(store.client, sweep.parent.experiment_id, decided)
@@ -133,13 +133,13 @@ def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: Ac
 def _addresses(
     sweep: OpenSweep, across: AcrossDatasets | None, store: StoredSweep | None, decided_by: str, *, saved: bool
 ) -> Iterator[str]:
-    """How to see the sweep in MLflow; arguments as of `sweep_address`."""
+    """How to see the sweep in MLflow."""
     tracking, run_id = sweep.job.tracking, sweep.parent.run_id or ""
     yield from how_to_open(tracking)
     if across:
         yield f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"
     for names, experiment_id in _experiments(sweep, across, store).items():
-        yield f"{names}{sweep_address(tracking, experiment_id, run_id, decided_by, saved=saved)}"
+        yield f"{names}{sweep_address(ui_of(tracking.uri), experiment_id, run_id, decided_by, saved=saved)}"
 
 
 def say_what_waits(sweep: OpenSweep) -> int:

@@ -11,10 +11,7 @@ Exit status: 0 where all values are identical, 1 where one differs, 2 where the 
 
 from __future__ import annotations
 
-import signal
-
 from ragsweep.app.commands import add_allow, check_ids, parser_of
-from ragsweep.core.endings import end
 
 
 def main() -> int:
@@ -41,5 +38,4 @@ def main() -> int:
         stored=arguments.stored,
         modules=arguments.allow,
     )
-    signal.signal(signal.SIGTERM, end)  # so that a run ends as KILLED
     return 0 if reproduce(request) else 1

@@ -1,6 +1,6 @@
 """Show the runs of this folder in MLflow, for this machine only, until Ctrl-C.
 
-ragsweep ui                                 # on the first free port from 5000 on
+ragsweep ui                                 # on port 5000
 ragsweep ui --port 8080
 ragsweep ui --uri sqlite:////data/mlflow.db
 """
@@ -8,6 +8,7 @@ ragsweep ui --uri sqlite:////data/mlflow.db
 from __future__ import annotations
 
 import os
+import socket
 import sys
 
 from ragsweep.app.commands import parser_of
@@ -17,17 +18,19 @@ from ragsweep.core.errors import ConfigError
 def main() -> int:
     """Say where the latest sweep is, and become MLflow's server."""
     parser = parser_of("ui", __doc__)
-    parser.add_argument("--port", type=int, help="default: the first free one from 5000 on")
+    parser.add_argument("--port", type=int, default=5000, help="default: 5000")
     parser.add_argument("--uri", help="the tracking store; default: tracking.uri of the configuration")
     arguments = parser.parse_args()
 
     from ragsweep.replay.trusted_record import composed_today
     from ragsweep.tracking import print_latest_sweep
     from ragsweep.tracking.address import is_server, sqlite_file, without_secret
-    from ragsweep.tracking.ui_addresses import HOST, PORT, STORE, bind, usual_port
+    from ragsweep.tracking.ui_addresses import HOST
 
     try:
-        port = bind((usual_port() or 0) if arguments.port is None else arguments.port)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, arguments.port))
     except (OSError, OverflowError) as error:
         problem = (isinstance(error, OSError) and error.strerror) or "expected a number up to 65535"
         raise ConfigError(f"--port: {arguments.port} cannot be used ({problem.lower()})") from error
@@ -40,7 +43,7 @@ def main() -> int:
         if arguments.uri and not database.is_file():
             raise ConfigError(f"--uri: {database}: there is no such file")
         database.parent.mkdir(parents=True, exist_ok=True)
-    print_latest_sweep(uri, f"http://{HOST}:{port}")
-    server = [STORE, uri, "--host", HOST, PORT, str(port), "--workers", "1"]
+    print_latest_sweep(uri, f"http://{HOST}:{arguments.port}")
+    server = ["--backend-store-uri", uri, "--host", HOST, "--port", str(arguments.port), "--workers", "1"]
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     os.execve(sys.executable, [sys.executable, "-m", "mlflow", "server", *server], os.environ | quiet)

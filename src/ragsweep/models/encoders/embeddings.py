@@ -89,7 +89,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
                     found.append(encoded(piece))
                 else:
                     found.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
-                shown.done = start + len(piece)  # an encoder need not say how far it is
+                shown.update(start + len(piece) - shown.n)  # an encoder need not say how far it is
         dimensions = sorted({part["embeddings"].shape[1] for part in found})
         if len(dimensions) > 1:
             raise EncoderError(f"{kind_of(encoder)}: embeds texts in {dimensions} dimensions, expected the same")

@@ -63,7 +63,7 @@ def pair_scores(search: Search, ranking: Ranking, score: ScorePairs, store: Stor
             rows = missing[start : start + PAIRS_AT_ONCE]
             digests = digest(wanted[rows].tobytes().hex())
             kept.append(store.get(stage, digests, partial(scored, rows)))
-            shown.done = start + len(rows)
+            shown.update(start + len(rows) - shown.n)
     scores = np.full(ranking.passages.shape, -np.inf)
     if len(wanted):
         digests, at = np.unique(_joined(kept, "digests"), return_index=True)
