@@ -197,7 +197,7 @@ def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
     assert (server.headers["api-key"], server.headers["Authorization"]) == ("0123456789abcdef", None)
     assert server.requests[0]["reasoning_effort"] == "low"
     given = {"api_version", "extra_body.reasoning_effort", "headers_in_digest.X-Tier"}
-    assert {f"answerer.language_model.{name}" for name in given} <= settings.keys()
+    assert {f"language_model.{name}" for name in given} <= settings.keys()
     assert not [name for name in settings if "headers_env" in name or "headers." in name or "X-Title" in name]
 
 

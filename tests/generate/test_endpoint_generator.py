@@ -66,7 +66,7 @@ def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     sheet = (generate.folder / "out/data_sheet.md").read_text()
     assert "Ask why something is so" in sheet
     assert "language_model.model: `model`" in sheet
-    assert "- language_model: `ragsweep.retrieval.OpenAIModel`" in sheet
+    assert "- language_model: `OpenAIModel`" in sheet
     assert "generator.max_tokens: `1024`" in sheet
     assert server.key == KEY
 
