@@ -13,7 +13,7 @@ from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.terminal import counted, say_once
-from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, refuse_others
+from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of
 from ragsweep.sweeps import (
     Decision,
     DecisionSettings,
@@ -49,8 +49,7 @@ def compare_runs(
         ConfigError: They have different data, queries or measures, lack a metric, or are a single run.
         TrackingError: A run cannot be read.
     """
-    refuse_others(overrides, "decision", *TODAYS)
-    today, _ = composed_today(overrides)
+    today, _ = composed_today(overrides, only=("decision", *TODAYS))
     asked = [*run_ids, *([baseline] if baseline else [])]
     fetched, damaged = tracking.fetch_outcomes(today.tracking, asked)
     outcomes = _without_repeats(on_common_queries(fetched), asked)

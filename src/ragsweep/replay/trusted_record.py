@@ -41,7 +41,7 @@ OUTSIDE, ALLOW = "outside the project", "--allow MODULE permits a module of your
 
 def keys_of(overrides: Sequence[str]) -> set[str]:
     """The settings and groups that `name=value` overrides set."""
-    return {each.key_or_group for each in _parsed(overrides)}
+    return {override.key_or_group for override in _parsed(overrides)}
 
 
 def _parsed(overrides: Sequence[str]) -> list[Override]:
@@ -51,28 +51,29 @@ def _parsed(overrides: Sequence[str]) -> list[Override]:
         raise ConfigError(" ".join(str(error).split())) from error
 
 
-def refuse_others(overrides: Sequence[str], *groups: str) -> None:
-    """Raise `ConfigError` for the first override that is in none of these groups."""
-    for key in sorted(keys_of(overrides)):
-        if key.partition(".")[0] not in groups:
-            raise ConfigError(f"{key}: expected a setting of {' or '.join(groups)}")
+def composed_today(overrides: Sequence[str], *, only: Sequence[str] = ()) -> tuple[DictConfig, dict[str, Any]]:
+    """The configuration of this machine, and the settings that replace recorded ones, from overrides `name=value`.
 
-
-def composed_today(overrides: Sequence[str]) -> tuple[DictConfig, dict[str, Any]]:
-    """The configuration of this machine, and the settings that replace recorded ones, from overrides `name=value`."""
+    Raises:
+        ConfigError: An override is wrong, or is in none of the groups to which they are limited.
+    """
     register_resolvers()
-    refuse_repeated(overrides)
     parsed = _parsed(overrides)
-    here = [each for each in parsed if each.key_or_group.partition(".")[0] in (*TODAYS, "decision")]
-    lines = [str(each.input_line) for each in here]
+    for name in sorted(override.key_or_group for override in parsed):
+        if only and name.partition(".")[0] not in only:
+            raise ConfigError(f"{name}: expected a setting of {' or '.join(only)}")
+    refuse_repeated(overrides)
+    here = [override for override in parsed if override.key_or_group.partition(".")[0] in (*TODAYS, "decision")]
+    lines = [str(override.input_line) for override in here]
+    added = [f"++{line}" if line.startswith("decision.") else line for line in lines]  # `check` knows better
     try:
         with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
-            added = [f"++{line}" if line.startswith("decision.") else line for line in lines]  # `check` knows better
             today = hydra.compose("config", added)
         if OmegaConf.is_missing(today.tracking, "uri"):
             raise ConfigError("tracking.uri: expected the address of the tracking store")
         today.store.path = str(Path(today.store.path).resolve())
-        return today, {each.key_or_group: resolved_path(each.value()) for each in parsed if each not in here}
+        others = [override for override in parsed if override not in here]
+        return today, {override.key_or_group: resolved_path(override.value()) for override in others}
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(" ".join(str(error).split())) from error
 
@@ -102,12 +103,10 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
     recorded = {name: value for name, value in settings_in(text).items() if name not in TODAYS}
     for name, value in overrides.items():
         set_setting(recorded, name, value)
-    task, decision = recorded.get("task"), recorded.get("decision")
-    if not isinstance(task, dict) or TARGET not in task:
-        raise ConfigError("task: config.yaml of the run has no such group of settings")
-    if not isinstance(decision, dict):
-        raise ConfigError("decision: config.yaml of the run has no such group of settings")
-    recorded["decision"] = {**decision, "tokenizer": None}  # the task has it
+    for name, needed in (("task", TARGET), ("decision", "metric")):
+        if not isinstance(recorded.get(name), dict) or needed not in recorded[name]:
+            raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
+    recorded["decision"] = {**recorded["decision"], "tokenizer": None}  # the task has it
     check = RecordCheck([value for value in overrides.values() if isinstance(value, str)], modules, recorded)
     check.group("task")
     check.group("decision")
@@ -178,7 +177,7 @@ class RecordCheck:
         self._nodes += 1
         if self._nodes > MOST_NODES:  # building them would not end
             raise ConfigError(f"{name}: the task refers to more than {MOST_NODES:,} settings")
-        if node == "${store}" or (_is_store(node) and kind in (None, Store)):
+        if node == "${store}" or (isinstance(node, dict) and node.get(TARGET) == STORE and kind in (None, Store)):
             return "${store}"
         if isinstance(node, str) and (whole := WHOLE.fullmatch(node)) and whole[1] in self.recorded:
             self._reference(name, whole[1], hint, mark)
@@ -318,7 +317,3 @@ def _is_outside(value: str) -> bool:
     except (OSError, ValueError):  # no file can have such a path
         return True
     return not inside or value.startswith("~") or ".." in Path(value).parts
-
-
-def _is_store(node: object) -> bool:
-    return isinstance(node, dict) and node.get(TARGET) == STORE
