@@ -11,7 +11,7 @@ from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep import plot
-    from ragsweep.production.hit import Hit
+    from ragsweep.production.loaded_retriever import Hit
     from ragsweep.production.loading import load
     from ragsweep.replay.from_python import decision, sweep
     from ragsweep.tasks.ranking.external import evaluate
@@ -23,7 +23,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "plot": ["plot"],
-        "production.hit": ["Hit"],
+        "production.loaded_retriever": ["Hit"],
         "production.loading": ["load"],
         "replay.from_python": ["decision", "sweep"],
         "tasks.ranking.external": ["evaluate"],

@@ -15,10 +15,11 @@ from application import PROJECT, said
 from small import write_pdf
 
 import ragsweep
+from ragsweep.config.walk import built
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.trec_files import identifier
 from ragsweep.datasets import RecursiveChunker
-from ragsweep.production.loading import documents_of, passages_of, refuse_if_not_alone
+from ragsweep.production.loading import passages_of, refuse_if_not_alone
 from ragsweep.retrieval import LogisticClassifier, RoutedRetriever, SparseRetriever, SpellCheck
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import in_stages
@@ -97,7 +98,7 @@ def test_the_folder_holds_what_decides_retrieval_and_nothing_of_the_questions(sw
     names = {path.name for path in exported.iterdir()}
     assert names == {"retriever.yaml", "check.json", "decision.json", "README.md", "index"}
     settings = yaml.safe_load((exported / "retriever.yaml").read_text())
-    assert {*settings} == {"version", "origin", "k", "depth", "corpus", "chunker", "retriever", "query"}
+    assert {*settings} == {"schema", "origin", "k", "depth", "corpus", "chunker", "retriever", "query"}
     assert (settings["k"], settings["chunker"]["size"]) == (3, 300)
     assert settings["corpus"]["path"] == "data/cho_manual/documents"
     assert "test_queries" not in (exported / "retriever.yaml").read_text()
@@ -145,7 +146,7 @@ def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(applic
     assert (done.returncode, said(done.stderr)) == (0, [])
     retriever = ragsweep.load(folder)
     corpus = yaml.safe_load((folder / "retriever.yaml").read_text())["corpus"]
-    documents = documents_of({**corpus, "path": str(PROJECT / corpus["path"])})
+    documents = built("corpus", {**corpus, "path": str(PROJECT / corpus["path"])}, NO_STORE).read()
     parents = {each.text for each in passages_of(documents, RecursiveChunker(900, 0), NO_STORE)}
     hits = retriever.search(QUESTION)
     assert len(hits) == len({hit.text for hit in hits}) == 3
@@ -170,7 +171,7 @@ def test_check_says_what_has_changed(exported, folder, shared_application):
     assert f"rank 1 was {first[1]}, is {first[0]}" in done.stdout
     done = shared_application.start_script_here("check", str(exported), "retriever.b=0")
     assert done.returncode == 1
-    for broken in ("{", '{"version": 1, "k": 3, "questions": []}', '{"version": 2, "k": 3, "questions": []}'):
+    for broken in ("{", '{"schema": 1, "k": 3, "questions": []}', '{"schema": 2, "k": 3, "questions": []}'):
         (folder / "check.json").write_text(broken)
         done = shared_application.start_script_here("check", str(folder))
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
@@ -373,12 +374,12 @@ HOSTILE = {
     "half a path": ("corpus.path", "a\0b", r"^corpus\.path"),
     "another model": ("chunker.tokenizer.model", "evil/model", r"^chunker\.tokenizer\.model: .* loads no model"),
     "a stage that is none": ("reranker", {"_target_": "os.system"}, r"^reranker\._target_: "),
-    "a setting that there is not": ("hydra", {"run": {"dir": "/tmp"}}, r"hydra: no such setting"),
+    "a setting that there is not": ("hydra", {"run": {"dir": "/tmp"}}, r"retriever\.yaml: hydra: no such"),
     "a component without its class": ("retriever", {"k1": 1}, r"^retriever: "),
     "no component": ("retriever", "sparse", r"retriever"),
     "no cutoff": ("k", 0, r"k: "),
     "a huge depth": ("depth", 10**12, r"depth: "),
-    "another version": ("version", 2, r"version: "),
+    "another schema": ("schema", 2, r"schema: found 2, expected 1"),
     "a ranking of elsewhere": (
         "retriever",
         {"_target_": "ragsweep.retrieval.RunFileRetriever", "path": "data/cho_manual/test_queries.json"},

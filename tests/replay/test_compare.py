@@ -7,7 +7,7 @@ import yaml
 from small import arguments
 
 from ragsweep.core.csv_files import read_per_query, write_table
-from ragsweep.replay.comparing import CompareRequest, compare_runs
+from ragsweep.replay.comparing import compare_runs
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared
     place = f"tracking.uri={shared_application.uri}"
 
     def settings(*overrides):
-        found = compare_runs(CompareRequest([sweeps[0]], None, [place, *overrides])).sweep.settings
+        found = compare_runs([sweeps[0]], [place, *overrides]).sweep.settings
         return found.gains, found.costs
 
     config = shared_application.artifacts(children(shared_application, sweeps[0])[0]) / "config/config.yaml"

@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,13 +32,10 @@ SWEEP = ["retriever=sparse,failing", "retriever.b=0.3,0.75"]
 
 
 class Swept(NamedTuple):
-    """A sweep run from Python in an empty folder, where half of the jobs fail; its store, and what was said."""
+    """A sweep run from Python in an empty folder, where half of the jobs fail; and its store."""
 
     decision: SweepDecision
     home: Path
-    out: str
-    err: str
-    warned: str
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +45,11 @@ def swept(tmp_path_factory, dataset, empty_database):
     (home / "failing.py").write_text(FAILING)
     (home / "conf" / "retriever").mkdir(parents=True)
     (home / "conf/retriever/failing.yaml").write_text("defaults: [sparse]\n_target_: failing.Failing\n")
-    out, err = StringIO(), StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAGSWEEP_PROJECT", str(home))
-        with pytest.warns(UserWarning, match="did not finish: ") as warned:
+        with pytest.warns(UserWarning, match="exit status 1: 2 of 4 runs"):
             decision = ragsweep.sweep([*SWEEP, *dataset], uri=f"sqlite:///{home}/mlflow.db")
-    return Swept(decision, home, out.getvalue(), err.getvalue(), str(warned[0].message))
+    return Swept(decision, home)
 
 
 @pytest.fixture
@@ -84,12 +78,6 @@ def test_a_decision_is_shown_as_text_and_as_a_page(swept):
     assert "<th>NDCG</th>" in page
 
 
-def test_a_sweep_shows_its_jobs_and_leaves_the_summary_to_its_decision(swept):
-    assert [line.split()[0] for line in swept.out.splitlines() if line.strip()] == ["1/4", "2/4"]
-    assert [line.split()[0] for line in swept.err.splitlines() if " FAILED: " in line] == ["3/4", "4/4"]
-    assert "did not finish: retriever=failing b=0.3" in swept.warned
-
-
 def test_a_finished_sweep_is_decided_again(swept):
     uri = f"sqlite:///{swept.home}/mlflow.db"
     again = ragsweep.decision(swept.decision.sweep_id, "decision.metric=recall", uri=uri)
@@ -97,10 +85,10 @@ def test_a_finished_sweep_is_decided_again(swept):
     assert again.record["choices"][0]["cutoff"] == 5
 
 
-def test_bad_arguments_are_refused_with_the_line_of_the_command(dataset, monkeypatch):
-    monkeypatch.setenv("PYTHONWARNINGS", "nonsense")  # of which the interpreter says so first
-    with pytest.raises(ConfigError, match=r"^k: found 0, expected [\w ]+$"):
+def test_bad_arguments_are_an_error_below_the_line_of_the_command(dataset, capfd):
+    with pytest.raises(ConfigError):
         ragsweep.sweep(["k=0,3", *dataset])
+    assert "k: found 0, expected " in capfd.readouterr().err.splitlines()[-1]
 
 
 def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path, uri):
@@ -142,11 +130,12 @@ def statuses(uri):
     return [run.info.status for run in client.search_runs([each.experiment_id for each in client.search_experiments()])]
 
 
-def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, uri):
+def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, uri, capfd):
     (tmp_path / "failing.py").write_text(FAILING)
     failing = ["retriever=sparse", "retriever._target_=failing.Failing", "k=1"]
-    with pytest.raises(RagsweepError, match=r"the sweep ended without a decision: (.|\n)*gone"):
+    with pytest.raises(RagsweepError, match="without a decision"):
         ragsweep.sweep([*failing, *dataset], uri=uri)
+    assert "gone" in capfd.readouterr().err
 
 
 def test_the_latest_run_of_each_configuration(copied_sweep, dataset):

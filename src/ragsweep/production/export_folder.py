@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Len
 from omegaconf import OmegaConf
@@ -16,14 +17,13 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.parsing import MalformedError, from_yaml, read_text
 from ragsweep.core.terminal import one_line
+from ragsweep.replay.trusted_record import set_setting
 
 SETTINGS, CHECK, DECISION, CARD, INDEX = "retriever.yaml", "check.json", "decision.json", "README.md", "index"
-LARGEST_SETTINGS_MB = 10
-LARGEST_CHECK_MB = 10
+LARGEST_MB = 10  # of a file that is read
 QUESTIONS_CHECKED = 20
-COMPONENTS = ("corpus", "chunker", "retriever")
-STAGES = ("query", "reranker", "dynamic_k")  # each may be absent
-OTHERS = ("ingest", "returns")  # as may these
+STAGES = ("query", "reranker", "dynamic_k")  # around the retriever; each may be absent
+PARTS = ("corpus", "chunker", "ingest", "retriever", *STAGES, "returns")
 LARGEST_K = 1000
 LARGEST_DEPTH = 100_000
 
@@ -52,7 +52,7 @@ class RetrieverSettings:
     """The content of `retriever.yaml`.
 
     Attributes:
-        version: Of the format.
+        schema: The version of the format.
         origin: Where it comes from.
         k: How many passages are returned.
         depth: How many passages are ranked at least before they are cut at `k`, as they were when it was measured.
@@ -66,7 +66,9 @@ class RetrieverSettings:
         returns: Says what is returned for a passage; None returns the passage.
     """
 
-    version: Literal[1]
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    schema: Literal[1]
     origin: Origin
     k: Annotated[int, Between(1, LARGEST_K)]
     depth: Annotated[int, Between(1, LARGEST_DEPTH)]
@@ -78,6 +80,11 @@ class RetrieverSettings:
     reranker: Mapping[str, Any] | None = None
     dynamic_k: Mapping[str, Any] | None = None
     returns: Mapping[str, Any] | None = None
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The components that there are, by name."""
+        return {name: node for name in PARTS if (node := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ class Question:
 class Check:
     """The content of `check.json`: questions that were asked with this `k`."""
 
-    version: Literal[1]
+    schema: Literal[1]
     k: Annotated[int, Between(1, LARGEST_K)]
     questions: Annotated[tuple[Question, ...], Len(1)]
 
@@ -104,29 +111,20 @@ def write_settings(folder: Path, settings: RetrieverSettings) -> None:
     (folder / SETTINGS).write_text(head + OmegaConf.to_yaml(OmegaConf.create(values)), encoding="utf-8")
 
 
-def read_nodes(folder: Path) -> dict[str, Any]:
-    """The content of `retriever.yaml`, of which only the syntax is checked.
+def read_settings(folder: Path, overrides: Mapping[str, Any]) -> RetrieverSettings:
+    """The content of `retriever.yaml` with other values by their names; nothing in its components is checked.
 
     Raises:
-        ConfigError: It cannot be read, or is no mapping in plain YAML.
+        ConfigError: It cannot be read, or a setting is missing, wrong or unknown.
     """
-    try:
-        nodes = from_yaml(read_text(folder / SETTINGS, LARGEST_SETTINGS_MB))
-    except (OSError, MalformedError) as error:
-        raise ConfigError(f"{folder / SETTINGS}: cannot be read ({_reason(error)})") from error
-    if not isinstance(nodes, dict):
-        raise ConfigError(f"{folder / SETTINGS}: found {type(nodes).__name__}, expected the settings of a retriever")
-    return nodes
-
-
-def settings_of(folder: Path, nodes: Mapping[str, Any]) -> RetrieverSettings:
-    """The settings in the content of `retriever.yaml`. Raises `ConfigError` where one is missing, wrong or unknown."""
-    if unknown := [name for name in map(str, nodes) if name not in RetrieverSettings.__dataclass_fields__]:
-        raise ConfigError(f"{folder / SETTINGS}: {one_line(unknown[0])}: no such setting")
-    try:
+    with _reading(folder / SETTINGS):
+        nodes = from_yaml(read_text(folder / SETTINGS, LARGEST_MB))
+        if not isinstance(nodes, dict):
+            raise MalformedError(f"found {type(nodes).__name__}, expected the settings of a retriever")
+    for name, value in overrides.items():
+        set_setting(nodes, name, value)
+    with _reading(folder / SETTINGS):
         return from_record(RetrieverSettings, json.dumps(nodes))
-    except (MalformedError, TypeError, ValueError) as error:
-        raise ConfigError(f"{folder / SETTINGS}: {one_line(str(error))}") from error
 
 
 def write_check(folder: Path, k: int, questions: Sequence[Question]) -> None:
@@ -137,11 +135,16 @@ def write_check(folder: Path, k: int, questions: Sequence[Question]) -> None:
 
 def read_check(folder: Path) -> Check:
     """The content of `check.json`. Raises `ConfigError` if it cannot be read."""
+    with _reading(folder / CHECK):
+        return from_record(Check, read_text(folder / CHECK, LARGEST_MB))
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Errors within the block become a `ConfigError` about this file."""
     try:
-        return from_record(Check, read_text(folder / CHECK, LARGEST_CHECK_MB))
-    except (OSError, MalformedError) as error:
-        raise ConfigError(f"{folder / CHECK}: cannot be read ({_reason(error)})") from error
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
+        yield
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror or type(error).__name__})") from error
+    except (MalformedError, TypeError, ValueError) as error:  # YAML has dates and infinite numbers, which JSON has not
+        raise ConfigError(f"{file}: {one_line(str(error))}") from error

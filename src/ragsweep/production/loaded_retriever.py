@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 
@@ -13,11 +14,30 @@ from ragsweep.core.timing import without_timing
 from ragsweep.datasets import Passage
 from ragsweep.datasets.model.collection import readable
 from ragsweep.production.export_folder import LARGEST_K
-from ragsweep.production.hit import Hit
 from ragsweep.retrieval import Names, Ranker, Search, rank
 from ragsweep.retrieval.returned_units.merging import Enlarging
 
 _one_search = Lock()  # models and their tokenizers are shared by all retrievers of a process, and are not thread-safe
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A passage that was retrieved, or what is returned for it.
+
+    Attributes:
+        text: Its text, with a line break where a page ends.
+        source: Its document.
+        page: The number of the page on which it begins.
+        score: Its score; those of different questions cannot be compared.
+        passage_id: Its id: the document, the page, and which passage of this page it is. Of what is returned for
+            several passages, that of the first one that was found.
+    """
+
+    text: str
+    source: str
+    page: str
+    score: float
+    passage_id: str
 
 
 class LoadedRetriever:
@@ -80,19 +100,15 @@ class LoadedRetriever:
         return [self._hits(passages[passages != NOTHING].tolist(), scores, k) for passages, scores in rows]
 
     def _hits(self, found: Sequence[int], scores: Sequence[float], k: int) -> list[Hit]:
-        passages = [self.passages[place] for place in found]
-        if self._enlarging is None:
+        enlarging = self._enlarging
+        if enlarging is None:
+            passages = [self.passages[place] for place in found[:k]]
             return [
-                Hit(readable(each.text), each.source, each.page_number, score, each.chunk_id)
-                for each, score in zip(passages[:k], scores, strict=False)
+                Hit(readable(passage.text), passage.source, passage.page_number, score, passage.chunk_id)
+                for passage, score in zip(passages, scores, strict=False)
             ]
-        return [
-            Hit(
-                readable(self._enlarging.text(part)),
-                part.source,
-                self._enlarging.page(part).page_number,
-                part.score,
-                self._enlarging.first_found(part, found).chunk_id,
-            )
-            for part in self._enlarging.at_cutoffs(found, scores, k)[-1]
-        ]
+        hits = []
+        for part in enlarging.at_cutoffs(found, scores, k)[-1]:
+            page, first = enlarging.page(part).page_number, enlarging.first_found(part, found)
+            hits.append(Hit(readable(enlarging.text(part)), part.source, page, part.score, first.chunk_id))
+        return hits

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +19,16 @@ from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.chunking import cut
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset import passages_in
-from ragsweep.production.export_folder import (
-    COMPONENTS,
-    INDEX,
-    OTHERS,
-    SETTINGS,
-    STAGES,
-    Check,
-    read_nodes,
-    settings_of,
-)
+from ragsweep.production.export_folder import INDEX, SETTINGS, STAGES, Check, read_settings
 from ragsweep.production.loaded_retriever import LoadedRetriever
-from ragsweep.replay.trusted_record import RecordCheck, placed_node, resolved_path, set_setting
+from ragsweep.replay.trusted_record import RecordCheck, resolved_path
 from ragsweep.retrieval import LearnsFromJudgments
 from ragsweep.retrieval.ingest.ingest import indexed, with_headings
 from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.retrieval.stage_capabilities import FindsByName
 from ragsweep.store.serving_store import ServingStore
-from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.store.stage_store import Store
 from ragsweep.tasks.search import components_within, in_stages
 
 CORPUS_PATH = "corpus.path"
@@ -91,23 +83,22 @@ def load_with(
         filled: A store that takes what loading and a first answer need; None reads the index of the folder.
         known: What is indexed for each passage, if that is known already.
     """
-    nodes = read_nodes(folder)
-    for name, value in overrides.items():
-        set_setting(nodes, name, value)
-    settings = settings_of(folder, nodes)
-    path = nodes["corpus"].get("path")
-    if isinstance(path, str) and CORPUS_PATH not in overrides and (inside := _inside(folder, path)):
-        nodes["corpus"]["path"] = path = str(inside)
-        given = [*given, path]
-    nodes = {name: nodes[name] for name in (*COMPONENTS, *OTHERS, *STAGES) if nodes.get(name) is not None}
-    _check(nodes, given, allow)
+    settings = read_settings(folder, overrides)
+    path = settings.corpus.get("path")
+    inside = _inside(folder, path) if isinstance(path, str) and CORPUS_PATH not in overrides else None
+    nodes = settings.parts
+    if inside:
+        nodes["corpus"] = {**nodes["corpus"], "path": inside}
+    check = RecordCheck([*given, *([inside] if inside else [])], allow)
+    nodes = {name: check.node(name, node) for name, node in nodes.items()}
+    check.refuse_unnamed()
+    if isinstance(path, str):
+        nodes["corpus"]["path"] = _existing(nodes["corpus"]["path"], folder)
     index = folder / INDEX
     source = Store(str(index), enabled=index.is_dir())
     serving = filled or ServingStore(source=source)
     reading = filled or ServingStore(source=source, most_kept=0)  # what is read once
-    if isinstance(path, str):
-        nodes["corpus"]["path"] = str(_existing(path, folder))
-    corpus = _with_store(nodes["corpus"], "corpus", reading)
+    corpus = built("corpus", nodes.pop("corpus"), reading)
     documents = corpus.read()
     is_measured = digest_of_documents(documents) == settings.origin.digest
     if not is_measured:
@@ -117,7 +108,7 @@ def load_with(
             f"{folder}: the documents in {path} are not those that were measured ({changed}): rankings may differ",
             stacklevel=3,
         )
-    parts = {name: _with_store(node, name, serving) for name, node in nodes.items() if name != "corpus"}
+    parts = {name: built(name, node, serving) for name, node in nodes.items()}
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     refuse_if_not_alone(ranker, folder / SETTINGS)
     passages = passages_of(documents, parts["chunker"], reading)
@@ -141,52 +132,25 @@ def differences(retriever: LoadedRetriever, check: Check) -> list[str]:
     answers = retriever.search_all([question.query for question in check.questions], check.k)
     lines = []
     for question, hits in zip(check.questions, answers, strict=True):
-        ids = tuple(hit.passage_id for hit in hits)
-        if ids != question.passages:
-            lines.append(f"{question.query!r:.80}: {_first_difference(question.passages, ids)}")
+        ranks = zip_longest(question.passages, (hit.passage_id for hit in hits), fillvalue="nothing")
+        changed = (f"rank {rank} was {was}, is {now}" for rank, (was, now) in enumerate(ranks, start=1) if was != now)
+        lines += [f"{question.query!r:.80}: {first}" for first in [*changed][:1]]
     return lines
 
 
-def _first_difference(was: tuple[str, ...], is_: tuple[str, ...]) -> str:
-    rank = next(
-        (at for at, pair in enumerate(zip(was, is_, strict=False)) if pair[0] != pair[1]), min(len(was), len(is_))
-    )
-    recorded, now = (ids[rank] if rank < len(ids) else "nothing" for ids in (was, is_))
-    return f"rank {rank + 1} was {recorded}, is {now}"
-
-
-def _check(nodes: Mapping[str, Any], given: Sequence[str], allow: Sequence[str]) -> None:
-    """Raise `ConfigError` for what may not be built, before anything is."""
-    check = RecordCheck(given, allow)
-    for name, node in nodes.items():
-        check.node(name, node)
-    check.unnamed.refuse()
-
-
-def _existing(path: str, folder: Path) -> Path:
+def _existing(path: str, folder: Path) -> str:
     """The place of the documents. Raises `ConfigError` where there is nothing."""
     if not placed(path).exists():
         where = "not there" if Path(path).is_absolute() else f"neither in {folder} nor in the project {project()}"
         raise ConfigError(f"{CORPUS_PATH}: the documents {path!r} are {where}; say where: {CORPUS_PATH}=PATH")
-    return placed(path)
+    return str(placed(path))
 
 
-def documents_of(node: Mapping[str, Any]) -> tuple[Document, ...]:
-    """The documents that a node `corpus` reads."""
-    documents: tuple[Document, ...] = _with_store(node, "corpus", NO_STORE).read()
-    return documents
-
-
-def _with_store(node: Mapping[str, Any], name: str, store: Store) -> Any:
-    """The component of a node, with this store wherever it has one."""
-    return built(name, placed_node(node), store)
-
-
-def _inside(folder: Path, path: str) -> Path | None:
+def _inside(folder: Path, path: str) -> str | None:
     """The place of a relative path within a folder; None if there is nothing, or a link leads out of it."""
     try:
         place, root = (folder / path).resolve(), folder.resolve()
-        return place if place.exists() and place.is_relative_to(root) else None
+        return str(place) if place.exists() and place.is_relative_to(root) else None
     except (OSError, ValueError):  # no file can have such a path
         return None
 

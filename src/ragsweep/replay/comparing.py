@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from omegaconf import DictConfig
 
@@ -13,12 +13,11 @@ from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.terminal import counted, say_once
-from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, refuse_others
+from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of
 from ragsweep.sweeps import (
     Decision,
     DecisionSettings,
     Outcome,
-    Sweep,
     check_at,
     check_decision,
     decide,
@@ -30,36 +29,30 @@ from ragsweep.tracking.fetching import LARGEST_SETTINGS_MB
 SHOWN_DIGITS = 12  # digits of a digest that a message shows
 
 
-@dataclass(frozen=True)
-class CompareRequest:
-    """What to compare.
+def compare_runs(
+    run_ids: Sequence[str],
+    overrides: Sequence[str] = (),
+    *,
+    baseline: str | None = None,
+    settings: DecisionSettings | None = None,
+) -> Decision:
+    """Put runs together as a sweep over the settings in which they differ, and decide between them.
 
-    Attributes:
+    Args:
         run_ids: Ids of runs and of sweeps. A sweep stands for its finished runs.
-        baseline: Id of the run to beat, which was chosen beforehand; or None.
         overrides: `name=value`: settings of the groups `decision` and `tracking`. `decision.metric`, `decision.gains`
             and `decision.costs` are those that the first run recorded, unless they are set.
+        baseline: Id of the run to beat, which was chosen beforehand; or None.
         settings: How to decide, in place of the group `decision`; or None.
-    """
-
-    run_ids: Sequence[str]
-    baseline: str | None
-    overrides: Sequence[str]
-    settings: DecisionSettings | None = None
-
-
-def compare_runs(request: CompareRequest) -> Decision:
-    """Put runs together as a sweep over the settings in which they differ, and decide between them.
 
     Raises:
         ConfigError: They have different data, queries or measures, lack a metric, or are a single run.
         TrackingError: A run cannot be read.
     """
-    refuse_others(request.overrides, "decision", *TODAYS)
-    today, _ = composed_today(request.overrides)
-    asked = [*request.run_ids, *([request.baseline] if request.baseline else [])]
+    today, _ = composed_today(overrides, only=("decision", *TODAYS))
+    asked = [*run_ids, *([baseline] if baseline else [])]
     fetched, damaged = tracking.fetch_outcomes(today.tracking, asked)
-    outcomes = _each_once(on_common_queries(fetched), asked)
+    outcomes = _without_repeats(on_common_queries(fetched), asked)
     if len(outcomes) < 2 and damaged:
         named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
         raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")
@@ -70,41 +63,46 @@ def compare_runs(request: CompareRequest) -> Decision:
         if other.facts.cutoff != outcomes[0].facts.cutoff:
             at = " and ".join(f"at a {each.facts.cutoff}" for each in (outcomes[0], other))
             raise ConfigError(f"{_on(outcomes[0])}, {_on(other)}: measured {at}, which cannot be compared")
-    settings, chosen = request.settings or Walk(today).build("decision", DecisionSettings), keys_of(request.overrides)
-    if request.settings is None and not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
-        settings = replace(settings, metric=outcomes[0].facts.decided_by)
+    chosen = keys_of(overrides)
+    if settings is None:
+        settings = Walk(today).build("decision", DecisionSettings)
+        if not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
+            settings = replace(settings, metric=outcomes[0].facts.decided_by)
+        if not chosen & {"decision", "decision.gains", "decision.costs"}:
+            settings = _as_recorded(settings, today.tracking, outcomes[0].run_id)
     one_sweep = len(asked) == 1 and all(outcome.swept for outcome in outcomes)  # a run on its own swept nothing
-    sweep = side_by_side(outcomes, settings=settings, baseline=request.baseline, damaged=damaged, as_swept=one_sweep)
-    if request.baseline and sweep.baseline is None:
+    sweep = side_by_side(outcomes, settings=settings, baseline=baseline, damaged=damaged, as_swept=one_sweep)
+    if baseline and sweep.baseline is None:
         raise ConfigError(
-            f"--baseline: found {request.baseline}, expected the id of one run whose results can be read, "
-            "not of a sweep"
+            f"--baseline: found {baseline}, expected the id of one run whose results can be read, not of a sweep"
         )
     if settings.metric not in sweep.metrics:
         expected = ", ".join(sweep.metrics)
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
-    if not chosen & {"decision", "decision.gains", "decision.costs"}:
-        recorded = request.settings or _as_recorded(settings, today.tracking, outcomes[0].run_id)
-        settings = _measured(recorded, sweep)
+    if not chosen & {"decision", "decision.gains", "decision.costs"}:  # another task has other costs
+        gains, costs = (
+            [name for name in names if name in sweep.metric_info] for names in (settings.gains, settings.costs)
+        )
+        settings = replace(settings, gains=gains, costs=costs)
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
     return decide(replace(sweep, settings=settings))
 
 
-def _each_once(outcomes: Sequence[Outcome], asked: Sequence[str]) -> list[Outcome]:
+def _without_repeats(outcomes: Sequence[Outcome], asked: Sequence[str]) -> list[Outcome]:
     """The runs without those of sweeps that measured again what an earlier one had: the same settings and values."""
     kept: list[Outcome] = []
     for run in outcomes:
-        alike = [each for each in kept if each.settings == run.settings]
-        if run.run_id in asked or not any(_measure_the_same(each, run) for each in alike):
+        same = (
+            other.settings == run.settings
+            and all(other.value(name) == run.value(name) for name in {*other.facts.metrics, *run.facts.metrics})
+            for other in kept
+        )
+        if run.run_id in asked or not any(same):
             kept.append(run)
     if len(kept) < len(outcomes):
         say_once(f"compared once: {counted(len(outcomes) - len(kept), 'run')} that measured again what another did")
     return kept
-
-
-def _measure_the_same(one: Outcome, other: Outcome) -> bool:
-    return all(one.value(name) == other.value(name) for name in {*one.facts.metrics, *other.facts.metrics})
 
 
 def _as_recorded(settings: DecisionSettings, store: DictConfig, run_id: str) -> DecisionSettings:
@@ -115,13 +113,6 @@ def _as_recorded(settings: DecisionSettings, store: DictConfig, run_id: str) -> 
         gains, costs = ([str(each) for each in decision[name]] for name in ("gains", "costs"))
         return replace(settings, gains=gains, costs=costs)
     return settings
-
-
-def _measured(settings: DecisionSettings, sweep: Sweep) -> DecisionSettings:
-    """The settings without gains and costs that the runs did not measure, as another task has other costs."""
-    known = sweep.metric_info
-    gains, costs = ([name for name in names if name in known] for names in (settings.gains, settings.costs))
-    return replace(settings, gains=gains, costs=costs)
 
 
 def check_same_task(one: Outcome, other: Outcome) -> None:

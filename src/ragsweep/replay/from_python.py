@@ -8,20 +8,16 @@ import warnings
 from collections.abc import Sequence
 from datetime import datetime
 from os import getpid
-from threading import Thread
-from typing import IO
 
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.core.project import project
 from ragsweep.core.terminal import BAD_INPUT
-from ragsweep.replay.comparing import CompareRequest, compare_runs
+from ragsweep.replay.comparing import compare_runs
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.sweeps import DecisionSettings
 
 LARGEST_SUMMARY_MB = 100
-OURS = "ragsweep: "  # begins the line that refuses arguments
-SUMMARY = "the sweep took "  # begins the first line of it
 
 
 def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDecision:
@@ -41,11 +37,11 @@ def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDec
         TrackingError: The sweep cannot be read.
     """
     places = [f"tracking.uri={uri}"] if uri else []
-    return SweepDecision(compare_runs(CompareRequest([sweep_id], None, [*overrides, *places])), sweep_id)
+    return SweepDecision(compare_runs([sweep_id], [*overrides, *places]), sweep_id)
 
 
 def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
-    """Run a sweep in a process of its own, show its jobs as they end, and decide it.
+    """Run a sweep in a process of its own, which prints what `ragsweep run -m` does, and decide it.
 
         >>> ragsweep.sweep(["retriever.alpha=0,0.5,1", "k=3,5"])
 
@@ -54,50 +50,31 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
         uri: The tracking store; None for the project's own.
 
     Raises:
-        ConfigError: The arguments are wrong; nothing was run.
-        RagsweepError: No job finished, or the sweep has several datasets. A warning names jobs that did not finish
-            beside others that did.
+        ConfigError: The arguments are wrong, as the last line says that was printed; nothing was run.
+        RagsweepError: No job finished, or the sweep has several datasets. Where only some finished, that is a warning.
     """
     folder = project() / "outputs" / f"{datetime.now():%Y%m%d_%H%M%S}_{getpid()}_python"
     arguments = [*overrides, *([f"tracking.uri={uri}"] if uri else [])]
     command = [sys.executable, "-m", "ragsweep", "run", "-m", *arguments, f"hydra.sweep.dir={folder}"]
-    print("starting the sweep ...", file=sys.stderr)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        printed: list[str] = []
-        failures: list[str] = []
-        reader = Thread(target=_show, args=(process.stderr, sys.stderr, failures), daemon=True)
+    with subprocess.Popen(command) as process:
         try:
-            reader.start()
-            _show(process.stdout, sys.stdout, printed)
-            reader.join()
             process.wait()
         except BaseException:  # interrupted: the sweep closes its runs before it ends
             process.terminate()
             process.wait()
-            reader.join()
             raise
-    stderr = "".join(failures).strip()
     if process.returncode == BAD_INPUT:
-        refused = (line for line in reversed(stderr.splitlines()) if line.startswith(OURS))  # others may warn before
-        raise ConfigError(next(refused, stderr).removeprefix(OURS))
+        raise ConfigError("the sweep was refused: the last line that it printed says why")
     try:
         record = from_json(read_text(folder / "summary" / "decision.json", LARGEST_SUMMARY_MB))
         if "across_datasets" in record:
-            raise RagsweepError(
-                f"the sweep has several datasets: {folder / 'summary' / 'report.html'} has the decision"
-            )
+            page = folder / "summary" / "report.html"
+            raise RagsweepError(f"the sweep has several datasets: {page} has the decision")
         sweep_id, settings = str(record["sweep"]), DecisionSettings(**record["settings"])
-    except (OSError, MalformedError, KeyError, TypeError) as error:
-        raise RagsweepError(f"the sweep ended without a decision: {stderr or ''.join(printed).strip()}") from error
+        first, *_ = record["headline"]
+    except (OSError, MalformedError, KeyError, TypeError, ValueError) as error:
+        raise RagsweepError("the sweep ended without a decision: the lines that it printed say why") from error
     if process.returncode:
-        warnings.warn(stderr, stacklevel=2)
-    places = [each for each in arguments if each.lstrip("+").startswith("tracking")]
-    return SweepDecision(compare_runs(CompareRequest([sweep_id], None, places, settings)), sweep_id)
-
-
-def _show(stream: IO[str] | None, screen: IO[str], kept: list[str]) -> None:
-    """Keep the lines of a stream, and show them as they come, until the summary: it is what the sweep returns."""
-    for line in stream or ():
-        kept.append(line)
-        if not any(each.startswith(SUMMARY) for each in kept):
-            print(line, end="", file=screen, flush=True)
+        warnings.warn(f"the sweep ended with exit status {process.returncode}: {first}", stacklevel=2)
+    places = [argument for argument in arguments if argument.lstrip("+").startswith("tracking")]
+    return SweepDecision(compare_runs([sweep_id], places, settings=settings), sweep_id)

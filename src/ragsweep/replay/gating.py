@@ -15,7 +15,7 @@ from ragsweep import tracking
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
-from ragsweep.replay.trusted_record import TODAYS, composed_today, refuse_others
+from ragsweep.replay.trusted_record import TODAYS, composed_today
 from ragsweep.report.doubt_words import less_judged
 from ragsweep.report.markup import markdown
 from ragsweep.report.value_words import p_value, queries_in_words
@@ -92,7 +92,8 @@ class Gate:
             yield f"PASS: {candidate.name} is the baseline itself (run {candidate.run_id}): nothing was compared."
             return
         margin = f"{self.request.margin:g} {metric}"
-        queries = len(_values(candidate, self.request.metric))
+        number, groups = len(_values(candidate, self.request.metric)), _groups(self.sweep, self.request.metric)
+        queries = queries_in_words(self.sweep) if groups else counted(number, "query")
         yield {
             Verdict.NOT_WORSE: f"PASS: {candidate.name} is shown not to be worse than {baseline.name} by {margin}.",
             Verdict.WORSE: f"FAIL: {candidate.name} is worse than {baseline.name}.",
@@ -100,7 +101,7 @@ class Gate:
         }[self.verdict]
         yield (
             f"{metric} {self._value(candidate):.4f} against {self._value(baseline):.4f}: {found.difference:+.4f} "
-            f"[{found.low:+.4f}, {found.high:+.4f}], {self._questions}; not worse by the margin: "
+            f"[{found.low:+.4f}, {found.high:+.4f}], {queries}; not worse by the margin: "
             f"p {p_value(found.p_not_worse)}; worse: p {p_value(found.p_worse)}"
         )
         for one, other in ((candidate, baseline), (baseline, candidate)):
@@ -109,9 +110,9 @@ class Gate:
             yield f"The two are equivalent within {margin} (two one-sided tests, p {p_value(found.p_equivalent)})."
         if found.least is None:
             yield f"{metric} has no bounds: the test of the margin misses a loss that few queries carry."
-        if (self._groups.number if self._groups else queries) < FEW_QUERIES:
-            yield f"Only {self._questions}: tests with so few are not reliable."
-        if self.verdict is Verdict.UNCERTAIN and found.least and queries < found.least:
+        if (groups.number if groups else number) < FEW_QUERIES:
+            yield f"Only {queries}: tests with so few are not reliable."
+        if self.verdict is Verdict.UNCERTAIN and found.least and number < found.least:
             yield f"Even if no query differed, it would take {found.least:,} queries to show so small a margin."
         if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed > (found.least or 0):
             yield f"About {found.needed:,} queries like these would show that it is not."
@@ -131,16 +132,6 @@ class Gate:
         yield ""
         yield from (f"- {markdown(each)}" for each in rest)
 
-    @property
-    def _groups(self) -> Groups | None:
-        return _groups(self.sweep, self.request.metric)
-
-    @property
-    def _questions(self) -> str:
-        """How many questions were compared, and in how many groups."""
-        queries = counted(len(_values(self.sweep.outcomes[0], self.request.metric)), "query")
-        return queries_in_words(self.sweep) if self._groups else queries
-
     def _value(self, outcome: Outcome) -> float:
         return float(_values(outcome, self.request.metric).mean())
 
@@ -152,36 +143,33 @@ def judge_candidate(request: GateRequest) -> Gate:
         ConfigError: The runs cannot be compared, the metric has no value per query, or another model is promoted.
         TrackingError: A run or a registered version cannot be read, or ragsweep did not register it.
     """
-    refuse_others(request.overrides, *TODAYS)
-    today, _ = composed_today(request.overrides)
+    today, _ = composed_today(request.overrides, only=TODAYS)
     versions = _versions(today, request)
     outcomes: list[Outcome] = []
-    for role, given, version in zip(
-        ("candidate", "baseline"), (request.candidate, request.baseline), versions, strict=True
-    ):
-        run_id = version.run_id if version else given
+    given = {"candidate": request.candidate, "baseline": request.baseline}
+    for (role, address), version in zip(given.items(), versions, strict=True):
+        run_id = version.run_id if version else address
         found, _ = tracking.fetch_outcomes(today.tracking, [run_id])
-        if [each.run_id for each in found] != [run_id]:
-            raise ConfigError(
-                f"{role}: found {run_id}, expected the id of one run whose results can be read, not of a sweep"
-            )
+        if [outcome.run_id for outcome in found] != [run_id]:
+            expected = "expected the id of one run whose results can be read, not of a sweep"
+            raise ConfigError(f"{role}: found {run_id}, {expected}")
         outcomes += found
     candidate, baseline = outcomes
     check_same_task(candidate, baseline)
     sweep = Sweep(outcomes, {})
-    at = [f"{each.facts.cutoff} {each.cutoff}" for each in outcomes]
+    at = [f"{outcome.facts.cutoff} {outcome.cutoff}" for outcome in outcomes]
     if at[0] != at[1]:
         raise ConfigError(f"measured at {at[0]} and at {at[1]}: runs are compared at the same {candidate.facts.cutoff}")
-    names = [name for name in sweep.metrics if all(each.values(name) is not None for each in outcomes)]
+    names = [name for name in sweep.metrics if all(outcome.values(name) is not None for outcome in outcomes)]
     if request.metric not in names:
-        lacking = [each.name for each in outcomes if each.values(request.metric) is None]
+        lacking = [outcome.name for outcome in outcomes if outcome.values(request.metric) is None]
         of_one = f"{request.metric} is not measured of {lacking[0]}" if len(lacking) < len(outcomes) else ""
         raise ConfigError(
             f"--metric: {of_one or f'found {request.metric!r}'}, expected one that both runs have: {', '.join(names)}"
         )
     metric = sweep.metric_info[request.metric]
     check_margin("--margin", request.margin, metric)
-    one, other = (_values(each, request.metric) for each in (candidate, baseline))
+    one, other = (_values(outcome, request.metric) for outcome in outcomes)
     if len(one) != len(other):
         raise ConfigError(f"--metric: {request.metric} is known of {len(one)} and {len(other)} questions")
     value = float(other.mean())

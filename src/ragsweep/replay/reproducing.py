@@ -8,8 +8,9 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,59 +27,51 @@ from ragsweep.sweeps.decision_settings import decision_of
 SHOWN_DIFFERENCES = 20
 
 
-@dataclass(frozen=True)
-class ReproduceRequest:
-    """What to reproduce, and how.
+def reproduce(
+    run_id: str, overrides: Sequence[str], modules: Sequence[str], *, tolerance: float, log: bool, stored: bool
+) -> bool:
+    """Reproduce a run or all finished runs of a sweep, and print the result.
 
-    Attributes:
+    Args:
         run_id: A run or a sweep.
         overrides: `name=value`: the places of stores and data on this machine.
+        modules: Modules outside ragsweep whose classes the record may name.
         tolerance: The largest difference that counts as equal.
         log: Whether to record the new measurement as a run.
         stored: Whether to use embeddings, indexes and candidate lists of the store instead of computing them again.
-        modules: Modules outside ragsweep whose classes the record may name.
+
+    Returns:
+        Whether all is identical.
     """
-
-    run_id: str
-    overrides: Sequence[str]
-    tolerance: float
-    log: bool
-    stored: bool
-    modules: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A value that differs from the record."""
-
-    what: str
-    recorded: object
-    now: object
-
-
-def reproduce(request: ReproduceRequest) -> bool:
-    """Reproduce a run or all finished runs of a sweep, and print the result. Returns whether all is identical."""
-    today, settings = composed_today(request.overrides)
-    history = tracking.fetch(today.tracking, request.run_id)
+    today, settings = composed_today(overrides)
+    history = tracking.fetch(today.tracking, run_id)
     with chdir(project()), _empty_folder(today.store.path) as empty:  # paths in a record are relative to the project
-        if not request.stored:  # the runs of a sweep still share one store
+        if not stored:  # the runs of a sweep still share one store
             today.store.path, today.store.enabled = empty, True
-        _say("embeddings and rankings: from the store" if request.stored else "embeddings and rankings: computed anew")
+        _say(f"embeddings and rankings: {'from the store' if stored else 'computed anew'}")
         pairs = []
         for run in history.runs:
-            experiment, how = recorded_experiment(run, today, settings, request.modules, Path(empty))
+            experiment, how = recorded_experiment(run, today, settings, modules, Path(empty))
             if how:
                 _say(how)
             pairs.append((run, experiment))
         for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
             _say(line)
-        if history.runs[0].run_id != request.run_id:
-            if history.status != "FINISHED":
-                _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
-            return _sweep_again(history, pairs, request)
-        [(run, experiment)] = pairs
-        job = _job(run, experiment, project() / "outputs" / sweep_id(), run.run_id) if request.log else None
-        return _again(run, experiment, job, request.tolerance)
+        folder = project() / "outputs" / sweep_id() if log else None
+        if history.runs[0].run_id == run_id:
+            [(run, experiment)] = pairs
+            job = _job(run, experiment, folder, run_id) if folder else None
+            return _again(run, experiment, job, tolerance)
+        if history.status != "FINISHED":
+            _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
+        if folder:
+            sweep = _job(history, pairs[0][1], folder / "summary", run_id)
+            identical = _recorded_again(pairs, sweep, tolerance)
+        else:
+            alike = [_again(run, experiment, None, tolerance) for run, experiment in pairs]
+            identical = all(alike)
+        _say("all identical" if identical else "not all identical")
+        return identical
 
 
 @contextmanager
@@ -91,54 +84,45 @@ def _empty_folder(store: str) -> Iterator[str]:
         yield folder
 
 
-def _sweep_again(
-    history: tracking.History, pairs: Sequence[tuple[tracking.Recorded, Experiment]], request: ReproduceRequest
+def _recorded_again(
+    pairs: Sequence[tuple[tracking.Recorded, Experiment]], sweep: tracking.Job, tolerance: float
 ) -> bool:
-    """Measure all runs of a sweep again, and record them as a sweep if asked."""
-    complete = True
-    if request.log:
-        folder = project() / "outputs" / sweep_id()
-        sweep = _job(history, pairs[0][1], folder / "summary", request.run_id)
-        with tracking.record(sweep, keep=True) as parent:
-            alike = []
-            for number, (run, experiment) in enumerate(pairs):
-                job = _job(run, experiment, folder / str(number), run.run_id)
-                job = replace(job, parent_run_id=parent.run_id, number=number)
-                alike.append(_again(run, experiment, job, request.tolerance))
-            decided = decision_of(pairs[0][1].config)
-            complete = tracking.finish(tracking.OpenSweep(sweep, parent, [], decided), failed=False)
-    else:
-        alike = [_again(run, experiment, None, request.tolerance) for run, experiment in pairs]
-    _say("all identical" if all(alike) else "not all identical")
+    """Measure all runs of a sweep again and record them as a sweep. Returns whether all is identical."""
+    alike = []
+    with tracking.record(sweep, keep=True) as parent:
+        for number, (run, experiment) in enumerate(pairs):
+            job = _job(run, experiment, sweep.folder.parent / str(number), run.run_id)
+            job = replace(job, parent_run_id=parent.run_id, number=number)
+            alike.append(_again(run, experiment, job, tolerance))
+        decided = decision_of(pairs[0][1].config)
+        complete = tracking.finish(tracking.OpenSweep(sweep, parent, [], decided), failed=False)
     return all(alike) and complete
 
 
 def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
     """Measure a run again and print whether its values are those recorded. Records it if there is a job."""
-    made = ""
-    complete = True
-    if job:
+    made, complete = "", True
+    if job is None:
+        measurement = experiment.measure()
+    else:
         with tracking.record(job) as new:
             measurement = experiment.measure()
             experiment.log(measurement, job, new)
         made = f" (run {new.run_id})"
         if new.trouble and not job.parent_run_id:
             push = tracking.push_command(job.folder, job.tracking.uri, job.tracking.artifacts)
-            made = f" (not in the tracking store: {push} uploads it)"
-            complete = False
-    else:
-        measurement = experiment.measure()
+            made, complete = f" (not in the tracking store: {push} uploads it)", False
     by_type = (name.rpartition("/")[2] for name, _ in run.metrics if name.startswith("by_type/"))
     metrics = tracking.metrics_of(measurement, next(by_type, experiment.decide_by))
-    table = measurement.per_item
-    found = list(_differences(run, metrics, table, tolerance))
-    values = len(_lasting(run.metrics)) + run.per_query.size
-    if found:
-        _say(f"{run.name}: {len(found)} of {values} values differ{made}")
-        print(_table(found))
+    old, new_values = _values(run.metrics, run.per_query), _values(metrics, measurement.per_item)
+    pairs = {name: (old.get(name), new_values.get(name)) for name in {**old, **new_values}}
+    different = {name: pair for name, pair in pairs.items() if not _alike(*pair, tolerance)}
+    if different:
+        _say(f"{run.name}: {len(different)} of {len(old)} values differ{made}")
+        print(_table(different))
     else:
-        _say(f"{run.name}: identical: {values} values{made}")
-    return complete and not found
+        _say(f"{run.name}: identical: {len(old)} values{made}")
+    return complete and not different
 
 
 def _say(text: str) -> None:
@@ -195,46 +179,32 @@ def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Ite
             yield "    it may have used files that git did not have: the run's environment/untracked.txt names them"
 
 
-def _lasting(metrics: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
-    """The metrics that must be reproduced: all but timings."""
-    return {key: value for key, value in metrics.items() if not key[0].startswith("latency/")}
+def _values(metrics: Mapping[tuple[str, int], float], table: pd.DataFrame) -> dict[str, Any]:
+    """All values that must be reproduced, by what they are: the metrics but for timings, and the table of queries."""
+    lasting = [key for key in metrics if not key[0].startswith("latency/")]
+    ordered = sorted(lasting, key=lambda key: ("/" in key[0], key))  # f1 before ci/f1_low
+    values: dict[str, Any] = {f"{name} at {step}" if step else name: metrics[name, step] for name, step in ordered}
+    for column in table.columns:
+        cells = table[column] if pd.api.types.is_numeric_dtype(table[column]) else table[column].fillna("")
+        names = [f"{column} of query {query}" for query in table["query_id"]]
+        values |= dict(zip(names, cells.tolist(), strict=True))
+    return values
 
 
-def _differences(
-    run: tracking.Recorded, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
-) -> Iterator[Difference]:
-    old, new = _lasting(run.metrics), _lasting(metrics)
-    for key in sorted(old.keys() | new.keys(), key=lambda key: ("/" in key[0], key)):  # f1 before ci/f1_low
-        if not _alike(old.get(key), new.get(key), tolerance):
-            yield Difference(f"{key[0]}{f' at {key[1]}' if key[1] else ''}", old.get(key), new.get(key))
-    columns = set(run.per_query.columns), set(table.columns)
-    for name in sorted(columns[0] ^ columns[1]):
-        was, now = ("a column" if name in each else "no column" for each in columns)
-        yield Difference(f"table of queries: {name}", was, now)
-    if len(run.per_query) != len(table):
-        yield Difference("table of queries: rows", len(run.per_query), len(table))
-        return
-    for name in (name for name in table.columns if name in columns[0]):
-        numbers = pd.api.types.is_numeric_dtype(table[name])
-        values = table[name] if numbers else table[name].fillna("")
-        for row, (was, now) in enumerate(zip(run.per_query[name].tolist(), values.tolist(), strict=True)):
-            if not (_alike(was, now, tolerance) if numbers else was == now):
-                yield Difference(f"{name} of query {table['query_id'].iloc[row]}", was, now)
+def _alike(was: Any, now: Any, tolerance: float) -> bool:
+    if isinstance(was, int | float) and isinstance(now, int | float):
+        return bool(np.isclose(was, now, rtol=0, atol=tolerance, equal_nan=True))
+    return bool(was == now)
 
 
-def _alike(was: float | None, now: float | None, tolerance: float) -> bool:
-    if was is None or now is None:
-        return was is now
-    return bool(np.isclose(was, now, rtol=0, atol=tolerance, equal_nan=True))
-
-
-def _table(differences: Sequence[Difference]) -> str:
+def _table(different: Mapping[str, tuple[Any, Any]]) -> str:
+    """The first values that differ, side by side."""
     rows = [("value", "recorded", "now", "difference")]
-    for each in differences[:SHOWN_DIFFERENCES]:
-        numbers = isinstance(each.recorded, float) and isinstance(each.now, float)
-        difference = f"{each.now - each.recorded:+.3g}" if numbers else ""  # type: ignore[operator]
-        rows.append((one_line(each.what), one_line(str(each.recorded))[:40], one_line(str(each.now))[:40], difference))
+    for name, pair in [*different.items()][:SHOWN_DIFFERENCES]:
+        was, now = (one_line("nothing" if value is None else str(value))[:40] for value in pair)
+        numbers = all(isinstance(value, float) for value in pair)
+        rows.append((one_line(name), was, now, f"{pair[1] - pair[0]:+.3g}" if numbers else ""))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    left = len(differences) - SHOWN_DIFFERENCES
+    left = len(different) - SHOWN_DIFFERENCES
     return "\n".join(line.rstrip() for line in lines) + (f"\n  ... and {left} more" if left > 0 else "")

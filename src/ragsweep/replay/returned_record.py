@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.experiment import Experiment
-from ragsweep.replay.trusted_record import trusted
+from ragsweep.replay.trusted_record import settings_in, trusted
 from ragsweep.retrieval.returned import FILE, LARGEST_MB
 
 RETRIEVER = "ragsweep.retrieval.ReturnedRetriever"
@@ -48,23 +46,18 @@ def recorded_experiment(
         file = folder / f"{digest(run.run_id)}.jsonl"  # the id is what a server says
         file.write_text(returned, encoding="utf-8")
         said = f"{run.name}: by what the system had returned, as it is not asked again ({error})"
-        settings = {**settings, "retriever.path": str(file)}
-        return Experiment.of(trusted(with_returned(run.config), today, settings, modules)), said
+        in_its_place = {"retriever": returning(run.config), "retriever.path": str(file)}
+        return Experiment.of(trusted(run.config, today, {**settings, **in_its_place}, modules)), said
 
 
-def with_returned(text: str) -> str:
-    """A run's `config/config.yaml` with the retriever that returns what is in a file, whose path is still to be set.
+def returning(config: str) -> dict[str, Any]:
+    """The retriever that returns what is in a file, matched as that of a run's `config/config.yaml`.
 
     Raises:
         ConfigError: The configuration has no retriever.
     """
-    try:
-        recorded: Any = from_yaml(text)
-    except MalformedError as error:
-        raise ConfigError(f"config.yaml of the run cannot be read ({error})") from error
-    node = recorded.get("retriever") if isinstance(recorded, dict) else None
-    if not isinstance(node, dict):
+    retriever = settings_in(config).get("retriever")
+    if not isinstance(retriever, dict):
         raise ConfigError("retriever: config.yaml of the run has no such group of settings")
-    matching = {name: node[name] for name in KEPT if name in node}
-    recorded["retriever"] = {"_target_": RETRIEVER, "path": "???", "name": None, **matching}
-    return str(yaml.safe_dump(recorded, allow_unicode=True, sort_keys=False))
+    matching = {name: retriever[name] for name in KEPT if name in retriever}
+    return {"_target_": RETRIEVER, "path": "", "name": None, **matching}

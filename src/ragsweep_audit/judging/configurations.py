@@ -20,7 +20,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
 from ragsweep.datasets import Dataset
 from ragsweep.experiment import Experiment
-from ragsweep.replay.comparing import CompareRequest, compare_runs
+from ragsweep.replay.comparing import compare_runs
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.judgments import learners_in
@@ -76,7 +76,7 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
         ConfigError: A run does not rank, or its dataset is not what it was.
     """
     places = [each for each in overrides if keys_of([each]).pop().partition(".")[0] in TODAYS]
-    sweep = compare_runs(CompareRequest([sweep_id], None, places)).sweep
+    sweep = compare_runs([sweep_id], places).sweep
     cutoff = max(outcome.cutoff or 0 for outcome in sweep.outcomes)
     outcomes = [outcome for outcome in sweep.outcomes if (outcome.cutoff or 0) == cutoff]
 

@@ -52,11 +52,11 @@ def main() -> int:
     check_ids([*run_ids, *filter(None, [arguments.baseline])])
 
     from ragsweep import report
-    from ragsweep.replay.comparing import CompareRequest, compare_runs
+    from ragsweep.replay.comparing import compare_runs
 
     if arguments.metric:
         overrides.append(f"decision.metric={arguments.metric}")
-    decision = compare_runs(CompareRequest(run_ids, arguments.baseline, overrides))
+    decision = compare_runs(run_ids, overrides, baseline=arguments.baseline)
     print("\n".join(report.comparison(decision)))
     if arguments.html:
         command = shlex.join(["ragsweep", "compare", *sys.argv[1:]])

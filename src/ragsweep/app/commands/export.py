@@ -40,12 +40,11 @@ def main() -> int:
     elif arguments.out is None:
         raise ConfigError("expected --out DIR, --register NAME or both")
 
-    from ragsweep.production.exporting import ExportRequest, export
+    from ragsweep.production.exporting import export
 
-    places = (arguments.out, arguments.register)
-    request = ExportRequest(arguments.run_id, *places, arguments.with_index, arguments.overrides, arguments.allow)
+    given = {"with_index": arguments.with_index, "overrides": arguments.overrides, "modules": arguments.allow}
     try:
-        done = export(request)
+        done = export(arguments.run_id, arguments.out, arguments.register, **given)
     except OSError as error:
         where = arguments.out or tempfile.gettempdir()
         print(f"export: {where} cannot be written ({one_line(str(error.strerror or error))})", file=sys.stderr)

@@ -28,14 +28,14 @@ def main() -> int:
     if not arguments.tolerance >= 0:
         parser.error(f"--tolerance: found {arguments.tolerance}, expected a number of at least 0")
 
-    from ragsweep.replay.reproducing import ReproduceRequest, reproduce
+    from ragsweep.replay.reproducing import reproduce
 
-    request = ReproduceRequest(
+    identical = reproduce(
         arguments.run_id,
         arguments.overrides,
-        arguments.tolerance,
+        arguments.allow,
+        tolerance=arguments.tolerance,
         log=not arguments.no_log,
         stored=arguments.stored,
-        modules=arguments.allow,
     )
-    return 0 if reproduce(request) else 1
+    return 0 if identical else 1
