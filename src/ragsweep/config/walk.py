@@ -253,8 +253,9 @@ def _blamed(path: str, name: str) -> Iterator[None]:
     except SystemExit as error:  # a user's code must not end a run as if it had succeeded
         raise ConfigError(f"{path}: {name} called sys.exit({error.code})") from error
     except Exception as error:
-        there = dir(error.obj) if isinstance(error, AttributeError) else []
-        close = difflib.get_close_matches(str(getattr(error, "name", "")), there, n=1)
+        close: list[str] = []
+        if isinstance(error, AttributeError):
+            close = difflib.get_close_matches(error.name or "", dir(error.obj), n=1)
         reason = "; did you mean ".join([f"{type(error).__name__}: {' '.join(str(error).split())}", *close])
         raise ConfigError(f"{path}: {name} cannot be built ({reason})") from error
 
