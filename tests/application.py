@@ -36,18 +36,18 @@ def _with_defaults(given: Sequence[str], defaults: Mapping[str, object]) -> list
     return [*given, *(f"{name}={value}" for name, value in defaults.items() if not any(name in one for one in given))]
 
 
-def _composed(name: str, overrides: Sequence[str] = ()) -> DictConfig:
+def _composed(name: str, overrides: Sequence[str] = (), *, return_hydra_config: bool = False) -> DictConfig:
     """What `hydra.compose` returns; composed once as long as no file of the project's own configuration changes."""
     folder = Path(os.environ["RAGSWEEP_PROJECT"])
     changed = max((file.stat().st_mtime_ns for file in folder.glob("conf/**/*")), default=0)
-    return copy.deepcopy(_composed_once(name, tuple(overrides), str(folder), changed, Path.cwd()))
+    return copy.deepcopy(_composed_once(name, tuple(overrides), return_hydra_config, str(folder), changed, Path.cwd()))
 
 
 @lru_cache(maxsize=32)
-def _composed_once(name: str, overrides: Sequence[str], *_: object) -> DictConfig:
+def _composed_once(name: str, overrides: Sequence[str], with_hydra: bool, *_: object) -> DictConfig:
     from hydra.compose import compose
 
-    return compose(name, list(overrides))
+    return compose(name, list(overrides), return_hydra_config=with_hydra)
 
 
 def _wait_for(process: Process) -> subprocess.CompletedProcess[str]:

@@ -29,7 +29,7 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 2103,
+    "app": 1728,
     "mlflow": 200,
     "production": 804,
     "replay": 1082,
@@ -42,11 +42,11 @@ BUDGETS = {
     "datasets": 6082,
     "text": 1006,
     "statistics": 2511,
-    "config": 1379,
-    "store": 714,
-    "core": 2312,
-    "ragsweep": 465,  # what lies beside its rooms
-    "hydra_plugins": 268,
+    "config": 861,
+    "store": 653,
+    "core": 1958,
+    "ragsweep": 458,  # what lies beside its rooms
+    "hydra_plugins": 187,
     "ragsweep_answers": 6605,
     "ragsweep_audit": 4803,
     "ragsweep_engines": 3917,

@@ -26,11 +26,10 @@ class CheckedSweeper(Sweeper):
         self.launcher: Launcher | None = None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Let jobs of this process share what Hydra composes."""
-        if config.hydra.launcher._target_.endswith(".BasicLauncher"):
-            from ragsweep.config.composing import sharing
+        """Let the jobs of a process share what Hydra composes."""
+        from ragsweep.config.composing import sharing
 
-            hydra_context = replace(hydra_context, config_loader=sharing(hydra_context.config_loader))
+        hydra_context = replace(hydra_context, config_loader=sharing(hydra_context.config_loader))
         self.hydra_context, self.config = hydra_context, config
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config

@@ -796,17 +796,6 @@ def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, 
     assert server.key == "${HOME}"
 
 
-def test_a_key_that_a_file_sets_twice_is_refused(answerer, tmp_path_factory, monkeypatch):
-    folder = tmp_path_factory.mktemp("project")
-    (folder / ".env").write_text(f"OTHER_KEY=x\nOPENAI_API_KEY={KEY}\nOTHER_KEY=y\nexport OPENAI_API_KEY='{KEY}2'\n")
-    monkeypatch.setenv(PROJECT_FOLDER, str(folder))
-    answerer.answer(questions(1))  # the environment comes first
-    monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(ConfigError, match=r"\.env: cannot be read \(it sets OPENAI_API_KEY twice\)") as caught:
-        answerer.answer(questions(2))
-    assert KEY not in str(caught.value)
-
-
 # Further headers, the version of the API, further fields
 
 

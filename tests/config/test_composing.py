@@ -3,6 +3,7 @@
 import copy
 from functools import cache
 
+import cloudpickle
 import hydra
 import pytest
 from hydra.core.config_loader import ConfigLoader
@@ -110,3 +111,10 @@ def test_jobs_that_choose_the_same_options_are_composed_once(loader, master_of):
     assert counting.composed == 1
     sharing.load_sweep_config(master_of(), ["retriever=sparse", "k=3"])
     assert counting.composed == 2
+
+
+@pytest.mark.usefixtures("long_work")
+def test_a_worker_gets_one_loader_however_often_a_launcher_brings_it(loader):
+    brought = cloudpickle.dumps(SharingLoader(loader))
+    assert cloudpickle.loads(brought) is cloudpickle.loads(brought)
+    assert cloudpickle.loads(cloudpickle.dumps(SharingLoader(loader))) is not cloudpickle.loads(brought)

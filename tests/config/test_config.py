@@ -320,7 +320,7 @@ def test_a_setting_of_another_bm25_is_not_logged(composed, overrides, logged):
 @pytest.mark.usefixtures("long_work")
 def test_the_metrics_arguments_are_logged(composed):
     settings = used(composed("evaluation.metrics.ndcg.gain=exponential"))
-    assert settings["evaluation.metrics.ndcg"] == "ragsweep.evaluation.ndcg(gain=exponential)"
+    assert settings["evaluation.metrics.ndcg"] == "ragsweep.evaluation.ndcg(gain='exponential')"
 
 
 @pytest.mark.parametrize("value", ["None", "1", "linear, x=1", "[1]", "a'b"])

@@ -207,7 +207,7 @@ def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_
     (tmp_path / "conf/chunker/mine.yaml").write_text(f"{mine}across_pages: true\ntokenizer: null\n")
     chosen = ["chunker=sentence", "chunker.size=300", "chunker.across_pages=true"]
     process = in_this_process(tmp_path, "convert", *dataset, *chosen, "--to", "beir", "--out", "a")
-    assert process.stdout.splitlines()[1].endswith(" chunker=sentence chunker.size=300 chunker.across_pages=True")
+    assert process.stdout.splitlines()[1].endswith(" chunker=sentence chunker.size=300 chunker.across_pages=true")
     process = in_this_process(tmp_path, "convert", *dataset, "chunker=mine", "--to", "beir", "--out", "b")
     assert process.stdout.splitlines()[1].endswith(" chunker=mine"), process.stderr
 

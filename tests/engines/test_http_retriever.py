@@ -339,10 +339,9 @@ def test_a_packed_answer_is_read_although_none_was_asked_for(serve):
     assert "unzipped" in failure_of(serve(always(Reply(b"x", headers={"Content-Encoding": "gzip"}))))
 
 
-def test_an_answer_that_is_packed_in_several_streams_is_read_to_its_end(serve):
-    streams = b"".join(gzip.compress(part) for part in (b'{"results": [{"id":', b' "a"}]}', b"")) + b"\0\0"
-    server = serve(always(Reply(streams, headers={"Content-Encoding": "gzip"})))
-    assert HttpRetriever(url=server.url).answers([WORMS], 20).results[0][0].ids == ("a",)
+def test_an_answer_that_is_packed_in_several_streams_is_not_read_in_part(serve):
+    streams = gzip.compress(b'{"results": []}') + gzip.compress(b"{}")
+    assert "to its end" in failure_of(serve(always(Reply(streams, headers={"Content-Encoding": "gzip"}))))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ COMMANDS = {
 BAD = {
     "dataset=nosuch": "dataset=nosuch: expected one of ",
     "dataset.nosuch=1": "dataset.nosuch: no such setting",
-    "dataset.name='a": "dataset.name='a: cannot be read as name=value; put a value with special characters into quotes",
+    "dataset.name='a": "dataset.name='a: cannot be read as name=value; quote special characters",
     "dataset.name=a,b": "dataset.name=a,b: several values are a sweep",
     "dataset.name=${nosuch}": "nosuch: no value",
 }

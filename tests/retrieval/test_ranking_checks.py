@@ -432,7 +432,7 @@ def test_a_run_whose_retriever_gives_up_is_failed(theirs, application):
             "retriever: theirs.Theirs called sys.exit(0)",
         ),
         ("import nosuch", "retriever: theirs.Theirs cannot be built (ModuleNotFoundError: No module named 'nosuch')"),
-        ("class Thiers:\n  rank = print", "; did you mean theirs.Thiers?)"),
+        ("class Thiers:\n  rank = print", "; did you mean Thiers)"),
         (
             "class Theirs:\n  def __init__(self, **_): ...\n  def rank(self, search): ...",
             "retriever: theirs.Theirs.rank: expected rank(search, depth) (too many positional arguments)",

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 import ragsweep
 from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError, RetrieverError
-from ragsweep.core.trec_files import TAG, say_if_distances, trec_eval_order
+from ragsweep.core.trec_files import TAG, trec_eval_order
 from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
 from ragsweep.retrieval import (
     NOTHING,
@@ -92,21 +91,6 @@ def test_lines_are_in_the_order_of_trec_eval(scores):
     assert [documents[each] for each in order] == sorted(documents, key=lambda each: -ranks[each]["recip_rank"])
 
 
-def test_scores_that_rise_from_line_to_line_are_said_to_look_like_distances(capsys):
-    best_first = {f"q{query}": {f"d{rank}": rank / 10 for rank in range(8)} for query in range(2)}
-    judgments = {"q0": ["d0"], "q1": ["d0"]}
-    assert ragsweep.evaluate(best_first, judgments, k=1).means["mrr"] == 0
-    assert "if they are distances" in capsys.readouterr().err
-    falling = {query: {name: -score for name, score in of.items()} for query, of in best_first.items()}
-    assert ragsweep.evaluate(falling, judgments, k=1).means["mrr"] == 1
-    assert not capsys.readouterr().err
-
-
-def test_scores_that_are_infinite_are_no_distances(capsys):
-    say_if_distances("run", np.zeros(20, np.int64), np.full(20, -np.inf))
-    assert not capsys.readouterr().err
-
-
 def test_between_tabs_an_id_may_not_be_empty(tmp_path):
     with pytest.raises(DatasetError, match="found 5 columns"):
         found(tmp_path, "1\tQ0\t\t1\t0.9\ttag")
@@ -161,42 +145,6 @@ def test_files_may_be_zipped_and_have_comments_and_the_line_ends_of_windows(tmp_
     path = tmp_path / "run.trec.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf# made by me\r\n\r\nq1\tQ0\tm#2\t1\t1e-3\tme\r\n"))
     assert rank(RunFileRetriever(str(path)), SEARCH, 5).passages.tolist() == [[2], [NOTHING]]
-
-
-ONE, OTHER = "q1 Q0 m#1/0 1 9 {}\nq1 Q0 m#2 2 3 {}\n", "q1 Q0 m#1/1 1 8 {}\nq1 Q0 a@b#1 2 7 {}\n"
-
-
-@pytest.mark.parametrize(
-    ("lines", "refused"),
-    [
-        (ONE.format("bm25", "bm25") + OTHER.format("splade", "splade"), True),
-        (ONE.format("bm25", "bm25") + OTHER.format("bm25", "bm25"), False),
-        (ONE.format("a", "b") + OTHER.format("c", "d"), False),  # a note on each line
-        (
-            "q1 Q0 m#1/0 1 9 x\nq1 Q0 m#1/1 2 8 y\nq1 Q0 a@b#1 3 7 y\nq1 Q0 m#2 4 3 x\n",
-            False,
-        ),  # where it is from
-        (ONE.format("x", "y") + OTHER.format("x", "y"), False),  # in no order at all
-        (ONE.format("x", "x") + "q%202 Q0 a@b#1 1 12 y\n", False),  # a part of the queries each
-        ("q1 Q0 m#2 1 9 x\nq1 Q0 m#2 1 8 y\nq1 Q0 m#1 2 7 y\nq1 Q0 a@b#1 2 6 x\n", True),  # by score
-        ("q1 Q0 m#2 2 3 y\nq1 Q0 m#2 1 9 x\nq1 Q0 a@b#1 2 6 x\nq1 Q0 m#1 1 8 y\n", True),  # in no order
-        # the same, beside a query that is not judged and a page that two questions have
-        (
-            "q9 Q0 m#2 1 9 x\nq8 Q0 m#2 1 9 x\nq1 Q0 m#2 2 3 y\nq1 Q0 m#2 1 9 x\nq1 Q0 m#1 2 6 x\nq1 Q0 m#1 1 8 y\n",
-            True,
-        ),
-    ],
-)
-def test_rankings_of_several_systems_are_not_sorted_into_one(tmp_path, lines, refused):
-    path = tmp_path / "run.trec"
-    path.write_text(lines)
-    qrels = {"q1": {"m#2": 1}, "q%202": {"a@b#1": 1}}
-    for read in (
-        lambda: RunFileRetriever(str(path)).check(SEARCH),
-        lambda: ragsweep.evaluate(path, qrels, resamples=1),
-    ):
-        with pytest.raises(DatasetError, match="several systems") if refused else nullcontext():
-            read()
 
 
 def test_a_page_with_several_passages_may_be_found_by_several_parts_of_a_system():

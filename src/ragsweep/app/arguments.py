@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from string import Template
 
+from omegaconf import OmegaConf
+
+from ragsweep.app.commands import composed
+from ragsweep.config.groups import groups
 from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import options_of
 
+HELP = ("--help", "-h")
 WITH_VALUE = ("--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd", "--cfg", "-c")
 
 
@@ -32,6 +39,18 @@ def check_arguments(arguments: Sequence[str]) -> None:
         raise ConfigError("--experimental-rerun: unpickles what it is given; give a record by --config-path")
     overrides = [argument for argument in others if not argument.startswith("-")]
     refuse_repeated(overrides)
-    if not {"--help", "-h", "--shell-completion", "-sc"} & {*others}:
+    if not {*HELP, "--shell-completion", "-sc"} & {*others}:
         settings = ["-m", *overrides] if given.multirun else overrides
         refuse_unread(settings, given.config_name, given.config_path, given.config_dir)
+
+
+def help_of(arguments: Sequence[str]) -> str | None:
+    """What `--help` prints beside overrides, the same as Hydra in a third of its time; None for other arguments."""
+    options = {argument for argument in arguments if argument.startswith("-")}
+    if not options or not options <= {*HELP, "-m", "--multirun"} or not options & {*HELP}:
+        return None
+    config = composed([argument for argument in arguments if argument not in options], with_hydra=True)
+    template = Template(config.hydra.help.template)
+    settings = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    listed = [f"{group}: {', '.join(options_of(group))}\n" for group in sorted({*groups()} - {"hydra"})]
+    return template.substitute(APP_CONFIG_GROUPS="".join(listed), CONFIG=OmegaConf.to_yaml(settings))

@@ -11,7 +11,7 @@ from typing import NoReturn
 import hydra
 
 from ragsweep import tracking
-from ragsweep.app.arguments import check_arguments, options_first
+from ragsweep.app.arguments import check_arguments, help_of, options_first
 from ragsweep.app.job import job
 from ragsweep.app.messages import VERBOSE, explained
 from ragsweep.app.naming import SWEEP
@@ -43,6 +43,9 @@ def main() -> NoReturn:
     try:
         check_addresses(sys.argv[1:])  # first: an error of Hydra's would repeat them
         check_arguments(sys.argv[1:])
+        if shown := help_of(sys.argv[1:]):
+            print(shown)
+            raise SystemExit(OK)
         hydra.main(config_path=str(CONF), config_name="config", version_base=VERSION_BASE)(job)()
         end_if_signalled()
         ignore_signals()

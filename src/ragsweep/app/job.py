@@ -14,7 +14,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
 from ragsweep.app.messages import explained, in_one_line
-from ragsweep.app.naming import as_given, name_of_job, start_no_more_jobs, sweep_of_job, tracked_job
+from ragsweep.app.naming import as_given, name_and_settings, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.workers import begin_worker
 from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.endings import end_if_signalled
@@ -93,14 +93,14 @@ def _checked_start(config: DictConfig) -> set[str] | None:
             raise ConfigError(f"hydra.sweeper.params: add -m to sweep {', '.join(params)}, or hydra.mode=RUN")
         overrides = as_given(HydraConfig.get().overrides.task)
         experiment = Experiment.built(config)
-        overridden = [override.key_or_group for override in OverridesParser.create().parse_overrides(overrides)]
-        unused = unused_groups(overridden, config, experiment.used)
+        parsed = OverridesParser.create().parse_overrides(overrides)
+        unused = unused_groups([override.key_or_group for override in parsed], config, experiment.used)
         name_unused(unused)
         check_tracking(config)
         experiment.items  # noqa: B018 - is loaded and checked here
         experiment.keep(overrides, sweep_id())
         if config.get("dry_run"):
-            print(f"would run: {name_of_job(unused)}")
+            print(f"would run: {name_and_settings(parsed, [], unused)[0]}")
             return None
     except Exception as error:
         raise _end(error) from error

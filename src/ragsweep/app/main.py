@@ -90,8 +90,9 @@ def _subcommand() -> str:
         print(usage())
     elif first == "--version":
         print(f"ragsweep {version('ragsweep')}")
-    elif first == "-sc":  # the shell asks for completions
-        return _completed()
+    elif first == "-sc":  # the shell asks for completions of `ragsweep run`; Hydra knows programs without subcommands
+        os.environ["COMP_LINE"] = os.environ.get("COMP_LINE", "").replace(" run ", " ", 1)
+        return "run"
     else:
         name, is_setting, _ = first.partition("=")  # its value may be a secret
         close = ["run"] if is_setting else get_close_matches(name, commands(), n=1)
@@ -121,31 +122,13 @@ def usage() -> str:
     for name, plugin in plugins().items():
         lines += ["", f"{name}: {plugin.about}"]
         lines += [_line(each, command.about) for each, command in plugin.commands.items()]
-    return "\n".join(
-        [
-            "ragsweep: which retrieval configuration should I ship, and can I trust that answer?",
-            "",
-            *lines,
-            "",
-            "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is.",
-        ]
-    )
+    about = "ragsweep: which retrieval configuration should I ship, and can I trust that answer?"
+    more = "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."
+    return "\n".join([about, "", *lines, "", more])
 
 
 def _line(name: str, about: str) -> str:
     return f"  ragsweep {name:<10} {about}"
-
-
-def _completed() -> str:
-    """Let Hydra complete the arguments of `ragsweep run`, or print the subcommands and exit."""
-    line = os.environ.get("COMP_LINE", "")
-    words = line.split()
-    if sys.argv[2:3] and sys.argv[2].startswith("query=") and (words[1:2] != ["run"] or line.endswith(" run")):
-        if len(words) < 3:
-            print(*commands())
-        sys.exit(0)
-    os.environ["COMP_LINE"] = line.replace(" run ", " ", 1)  # Hydra knows programs without subcommands
-    return "run"
 
 
 def _refuse(problem: str) -> NoReturn:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import sys
-import sysconfig
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,17 +68,11 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
             group, _, option = error.missing_cfg_file.rpartition("/")
         return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, error.options)}"
     if isinstance(error, OverrideParseException):
-        name, is_set, value = error.override.partition("=")
-        hint = "put a value with special characters into quotes, \"name='value'\""
-        if not is_set or not name.strip():
-            hint = "write it without spaces"
-        elif ",," in value or value.startswith(",") or value.endswith(","):
-            hint = "an item of the list is empty"
-        return f"{error.override}: cannot be read as name=value; {hint}"
+        return f"{error.override}: cannot be read as name=value; quote special characters, \"name='value'\""
     if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
         return f"{several.group(1)}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"
-    if "Config group override must be a string" in text:
-        return _group_without_option()
+    if text.startswith("Config group override"):
+        return f"{' '.join(each for each in sys.argv[1:] if options_of(each.partition('=')[0]))}: {text}"
     unknown = re.search(r"Could not (?:override|append) '([^']+)'", text)
     if isinstance(error, HydraException) and unknown:
         return _unknown_setting(getattr(error.__cause__, "full_key", None) or unknown.group(1), config)
@@ -88,45 +80,11 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)
     if isinstance(error, RagsweepError | HydraException):
         return text
-    if "integer string conversion" in text:
-        return "an argument has a number of thousands of digits"
-    if isinstance(error, OSError) and (said := _about_files(error)):
-        return said
-    return (
-        f"{type(error).__name__}: {text}{_in_users_code(error)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
-    )
-
-
-def _about_files(error: OSError) -> str:
-    """What an error of the file system means, if it is one of the user's disk."""
-    if error.filename and _is_from_hydra(error):
-        return f"hydra.run.dir, hydra.sweep.dir: {error.filename} cannot be made ({error.strerror})"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{error.strerror}: {error.filename or 'the store, the outputs, or the folder of temporary files'}"
-    return ""
-
-
-def _in_users_code(error: BaseException) -> str:
-    """', in FILE, line N' for the last line of a user's own class that ragsweep called; empty if it called none."""
-    frames = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    is_ours = [any(file.is_relative_to(folder) for folder in our_folders()) for file, _ in frames]
-    called = frames[is_ours.index(True) :] if True in is_ours else []
-    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
-    theirs = [
-        (file, line)
-        for file, line in called
-        if file.is_file() and not any(file.is_relative_to(folder) for folder in (*our_folders(), *installed))
-    ]
-    return f", in {theirs[-1][0].name}, line {theirs[-1][1]}" if theirs else ""
-
-
-def _group_without_option() -> str:
-    """The message for an option that is null or a number, of which Hydra says only that the override is wrong."""
-    for argument in sys.argv[1:]:
-        group, _, value = argument.lstrip("+").partition("=")
-        if (options := options_of(group)) and not {*options} & {*re.split(r"[^\w-]+", value)}:
-            return f"{argument}: expected one of {', '.join(options)}"
-    return "the name of an option is read as null or as a number: name its file otherwise"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the store, the outputs, or the folder of temporary files'}: {error.strerror}"
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    where = [f", in {Path(frame.filename).name}, line {frame.lineno}" for frame in last]
+    return f"{type(error).__name__}: {text}{''.join(where)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
 
 
 def _unknown_setting(name: str, primary: str) -> str:

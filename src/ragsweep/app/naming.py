@@ -40,11 +40,8 @@ def tracked_job(config: DictConfig, unused: Collection[str]) -> Job:
     in_sweep = sweep_of_job()
     hydra_config = HydraConfig.get()
     task = as_given(hydra_config.overrides.task)
-    if in_sweep:
-        parsed = OverridesParser.create().parse_overrides(task)
-        name, swept = name_and_settings(parsed, in_sweep["swept"])
-    else:
-        name, swept = _named_single(task, unused)
+    parsed = OverridesParser.create().parse_overrides(task)
+    name, swept = name_and_settings(parsed, in_sweep["swept"] if in_sweep else [], unused)
     mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in task) else []
     return Job(
         name=name,
@@ -59,16 +56,6 @@ def tracked_job(config: DictConfig, unused: Collection[str]) -> Job:
         total=in_sweep["total"] if in_sweep else None,
         may_resume=bool(in_sweep and in_sweep["may_resume"]),
     )
-
-
-def name_of_job(unused: Collection[str]) -> str:
-    """The name of the single run that Hydra has just started, without the groups that nothing uses."""
-    return _named_single(as_given(HydraConfig.get().overrides.task), unused)[0]
-
-
-def _named_single(overrides: Sequence[str], unused: Collection[str]) -> tuple[str, dict[str, Any]]:
-    parsed = OverridesParser.create().parse_overrides(list(overrides))
-    return name_and_settings([each for each in parsed if each.key_or_group.partition(".")[0] not in unused], [])
 
 
 def sweep_of_job() -> dict[str, Any] | None:
@@ -94,12 +81,17 @@ def command_of(arguments: Sequence[str]) -> str:
     return shlex.join(["ragsweep", "run", *kept])
 
 
-def name_and_settings(parsed: Sequence[Override], swept: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept."""
+def name_and_settings(
+    parsed: Sequence[Override], swept: Sequence[str], unused: Collection[str] = ()
+) -> tuple[str, dict[str, Any]]:
+    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept.
+
+    Groups that nothing uses do not name a run.
+    """
     from ragsweep.sweeps.configuration_names import short_names, told_apart
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 
-    by_name = {override.key_or_group: override for override in parsed}
+    by_name = {each.key_or_group: each for each in parsed if each.key_or_group.partition(".")[0] not in unused}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
     words = []

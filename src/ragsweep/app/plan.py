@@ -113,21 +113,20 @@ def check_all(config: DictConfig, jobs: Sequence[list[str]], swept: Sequence[str
         unused.append(unused_groups(overridden, experiment.config, experiment.used))
         return experiment
 
-    kept = [
-        experiment if number < MOST_KEPT else None for number, experiment in enumerate(map(built, range(len(jobs))))
-    ]
-    first = kept[0].config if kept and kept[0] else config  # that of the whole sweep lacks what is swept
+    kept: dict[int, Experiment] = {}
+    for number, overrides in enumerate(parsed):
+        experiment = built(number)
+        if number < MOST_KEPT:
+            kept[number] = experiment
+            experiment.keep([str(each.input_line) for each in overrides if not each.is_hydra_override()], sweep_id())
+    first = kept[0].config if kept else config  # that of the whole sweep lacks what is swept
     check_tracking(first)
     planned, cutoffs = [], dict[str, dict[Any, None]]()
-    for number, experiment in enumerate(kept):
-        current = experiment or built(number)
+    for number, overrides in enumerate(parsed):
+        current = kept.pop(number, None) or built(number)
         where = current.config.tracking.experiment
-        planned.append(Planned(*name_and_settings(parsed[number], swept), current.digest, where))
+        planned.append(Planned(*name_and_settings(overrides, swept), current.digest, where))
         cutoffs.setdefault(cutoff_of(current.task), {})[current.cutoff] = None
-        if experiment:
-            of_task = [str(override.input_line) for override in parsed[number] if not override.is_hydra_override()]
-            experiment.keep(of_task, sweep_id())
-            kept[number] = None
     if len(cutoffs) > 1:
         raise ConfigError(
             f"found jobs with {' and jobs with '.join(sorted(cutoffs))}: expected the same cutoff for all"

@@ -133,10 +133,8 @@ def expected(hint: Any, value: object) -> str:
     except ValidationError as error:
         said = dict.fromkeys(each["msg"] for each in error.errors(include_url=False, include_context=False))
         texts = [re.sub("^(?:Input should be|Value error,) ", "", text) for text in said if not text.endswith(" None")]
-        words = " or ".join(texts)
-        null = " or null" if type(None) in get_args(hint) else ""
-        words = re.sub(r"Predicate '(?:\w+\.)*(\w+)' failed", lambda name: f"what {name[1].replace('_', ' ')}", words)
-        return words + null
+        words = " or ".join([*texts, *(["null"] if type(None) in get_args(hint) else [])])
+        return re.sub(r"Predicate '(?:\w+\.)*(\w+)' failed", lambda name: f"what {name[1].replace('_', ' ')}", words)
     return ""
 
 
@@ -155,9 +153,8 @@ def _checked(hint: Any) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         kind, *metadata = arguments
-        if (
-            inner := optional(kind)
-        ) is not kind:  # Annotated[int | None, Ge(1)] means what Annotated[int, Ge(1)] | None does
+        inner = optional(kind)
+        if inner is not kind:  # Annotated[int | None, Ge(1)] means what Annotated[int, Ge(1)] | None does
             return _checked(Annotated[(inner, *metadata)]) | None
         return Annotated[(_checked(kind), *metadata)]
     if origin is Literal:  # pydantic takes True for 1

@@ -6,6 +6,7 @@ Composing is slow: reading the files of all groups and merging them takes twenty
 from __future__ import annotations
 
 import copy
+import uuid
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -18,12 +19,14 @@ from omegaconf.errors import OmegaConfBaseException
 
 MOST_COMPOSED_KEPT = 64  # a sweep composes each of its jobs twice: while it is checked, and when it runs
 
+_of_worker: dict[str, SharingLoader] = {}  # by the key of the loader of the process that has started the jobs
 
-class SharingLoader(ConfigLoader):
-    """A loader around Hydra's own, for the jobs of one process."""
 
-    def __init__(self, loader: ConfigLoader) -> None:
-        self._loader = loader
+class SharingLoader:
+    """A loader around Hydra's own, for the jobs of one process: all that it does not do itself is Hydra's."""
+
+    def __init__(self, loader: ConfigLoader, key: str = "") -> None:
+        self._loader, self._key = loader, key or uuid.uuid4().hex
         self._parser = OverridesParser.create(config_loader=loader)
         self._options_of = cache(loader.get_group_options)
         self._composed: dict[tuple[str, ...], DictConfig] = {}
@@ -61,29 +64,19 @@ class SharingLoader(ConfigLoader):
         is_group = override.package or self._options_of(override.key_or_group)
         return bool(is_group) and not isinstance(override.value(), dict)
 
-    def load_configuration(self, *arguments: Any, **named: Any) -> DictConfig:
+    def __getattr__(self, name: str) -> Any:
         """As Hydra's loader."""
-        return self._loader.load_configuration(*arguments, **named)
+        return getattr(self._loader, name)
 
-    def get_search_path(self) -> Any:
-        """As Hydra's loader."""
-        return self._loader.get_search_path()
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In the process of a launcher, the one that this process has of it already, as every job brings it anew."""
+        return _in_worker, (self._loader, self._key)
 
-    def get_sources(self) -> Any:
-        """As Hydra's loader."""
-        return self._loader.get_sources()
 
-    def list_groups(self, parent_name: str) -> list[str]:
-        """As Hydra's loader."""
-        return self._loader.list_groups(parent_name)
-
-    def get_group_options(self, *arguments: Any, **named: Any) -> list[str]:
-        """As Hydra's loader."""
-        return self._loader.get_group_options(*arguments, **named)
-
-    def compute_defaults_list(self, *arguments: Any, **named: Any) -> Any:
-        """As Hydra's loader."""
-        return self._loader.compute_defaults_list(*arguments, **named)
+def _in_worker(loader: ConfigLoader, key: str) -> SharingLoader:
+    if key not in _of_worker:
+        _of_worker[key] = SharingLoader(loader, key)
+    return _of_worker[key]
 
 
 def _meet(one: str, other: str) -> bool:
@@ -98,6 +91,6 @@ def _dirname(overrides: Sequence[Override], options: DictConfig) -> str:
 
 
 @lru_cache(maxsize=1)
-def sharing(loader: ConfigLoader) -> SharingLoader:
+def sharing(loader: ConfigLoader) -> Any:
     """The loader that shares what this one composes; the same one for the check of a sweep and for its jobs."""
     return SharingLoader(loader)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.parsing import MalformedError, from_yaml
-from ragsweep.core.project import conf_folders, own_conf, placed, project, shipped_conf
+from ragsweep.core.project import conf_folders, own_conf, project, shipped_conf
 
 PRIMARY = "config"  # the primary configuration of `ragsweep run`
 
@@ -64,34 +62,10 @@ def refuse_unread(
 
 
 def _instead(file: Path, given: Sequence[str]) -> str:
-    """What to do with the settings of a file that is not read: the whole configuration of a run, or some settings."""
-    settings = _settings(file)
-    if {"task", "tracking"} <= settings.keys():
-        moved = [f"{name}={there}" for name, there in _bundled(settings)]
-        chosen = ["--config-path", str(file.parent.resolve()), "--config-name", file.stem, *moved, *given]
-        return f"the configuration of a run is measured by {shlex.join(['ragsweep', 'run', *chosen])}"
+    """What to do with a file that is not read: it has some settings, or the whole configuration of a run."""
+    command = ["ragsweep", "run", "--config-path", str(file.parent.resolve()), "--config-name", file.stem, *given]
     place = project() / "conf/experiment/mine.yaml"
-    return f"put its settings into {place} after a first line '# @package _global_', and add experiment=mine"
-
-
-def _bundled(settings: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
-    """The settings that name bundled data as if it lay in this folder, and where it is."""
-    for name, value in _nested(settings):
-        if isinstance(value, str) and "/" in value and not Path(value).exists() and placed(value).exists():
-            yield name, placed(value)
-
-
-def _nested(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """All settings by path, those of groups after the groups themselves."""
-    for name, value in settings.items():
-        yield f"{prefix}{name}", value
-        if isinstance(value, dict):
-            yield from _nested(value, f"{prefix}{name}.")
-
-
-def _settings(file: Path) -> Mapping[str, Any]:
-    try:
-        content = from_yaml(file.read_text("utf-8", errors="replace"))
-    except (MalformedError, OSError):  # Hydra says so where the file is used
-        return {}
-    return content if isinstance(content, dict) else {}
+    return (
+        f"put its settings into {place} after a first line '# @package _global_', and add experiment=mine; "
+        f"the configuration of a run is measured by {shlex.join(command)}"
+    )

@@ -6,12 +6,10 @@ names under which they are written: `encoder.device`, whoever uses the encoder.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager
 from functools import partial
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, get_origin
@@ -99,14 +97,17 @@ class Walk:
         """The settings that a group uses, its own classes among them."""
         node = self.nodes[name]
         within_others = {path for path in declared(node.value, "without_effect", REPEATABLE, ()) if "." in str(path)}
-        settings = dict(_used(node, node.value))
+        settings: dict[str, Any] = {}
+        for used, part in _effective(node, node.value):
+            settings |= _settings_of(used, part)
         return {path: settings[path] for path in sorted(settings.keys() - within_others)}
 
     @property
     def parts(self) -> dict[str, object]:
         """The components that the task uses, by the paths where they are written."""
         task = self.nodes["task"]
-        return dict(_parts(task, task.value))
+        used = _effective(task, task.value)
+        return {node.path: part for node, part in used if _has_parts(node) and not isinstance(node.value, list)}
 
     @property
     def given(self) -> dict[int, dict[str, Any]]:
@@ -242,71 +243,56 @@ def _check(child: Node, parameter: Parameter) -> None:
         raise ConfigError(f"{child.path}: found {as_configured(child.value)}, expected {words}")
 
 
-def _target(path: str, name: object) -> Callable[..., Any]:
-    if not isinstance(name, str):
-        raise ConfigError(f"{path}.{TARGET}: found {as_configured(name)}, expected the name of a class or function")
+@contextmanager
+def _blamed(path: str, name: str) -> Iterator[None]:
+    """Raise `ConfigError` for whatever the code of a class or function raises, which may be a user's."""
     try:
-        target: Callable[..., Any] = resolve_name(name)
-        return target
-    except Terminated:
-        raise
-    except SystemExit as error:
-        raise ConfigError(f"{path}: {name} called sys.exit({error.code})") from error
-    except Exception as error:
-        module, _, last = name.rpartition(".")
-        public = [each for each in dir(sys.modules.get(module)) if module in sys.modules and not each.startswith("_")]
-        close = difflib.get_close_matches(last, public, n=1)
-        meant = f"; did you mean {module}.{close[0]}?" if close else ""
-        reason = f"{type(error).__name__}: {first_line(error)}{meant}"
-    raise ConfigError(f"{path}: {name} cannot be built ({reason})")
-
-
-def _made(path: str, name: str, target: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    try:
-        return target(**values)
-    except RagsweepError:
-        raise
-    except Terminated:
+        yield
+    except (RagsweepError, Terminated):
         raise
     except SystemExit as error:  # a user's code must not end a run as if it had succeeded
         raise ConfigError(f"{path}: {name} called sys.exit({error.code})") from error
     except Exception as error:
-        raise ConfigError(f"{path}: {name} cannot be built ({' '.join(str(error).split())})") from error
+        close: list[str] = []
+        if isinstance(error, AttributeError):
+            close = difflib.get_close_matches(error.name or "", dir(error.obj), n=1)
+        reason = "; did you mean ".join([f"{type(error).__name__}: {' '.join(str(error).split())}", *close])
+        raise ConfigError(f"{path}: {name} cannot be built ({reason})") from error
 
 
-def _effective(node: Node, part: object) -> Iterator[tuple[str, Node, Any]]:
-    """The settings of a part that have an effect: name, node, and the value as the part has it."""
+def _target(path: str, name: object) -> Callable[..., Any]:
+    if not isinstance(name, str):
+        raise ConfigError(f"{path}.{TARGET}: found {as_configured(name)}, expected the name of a class or function")
+    with _blamed(path, name):
+        target: Callable[..., Any] = resolve_name(name)
+        return target
+
+
+def _made(path: str, name: str, target: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    with _blamed(path, name):
+        return target(**values)
+
+
+def _effective(node: Node, part: object) -> Iterator[tuple[Node, Any]]:
+    """The nodes of a part that have an effect, itself first, each with its value as the part has it."""
+    yield node, part
+    if not _has_parts(node) or isinstance(node.value, partial):
+        return
     without_effect = declared(part, "without_effect", REPEATABLE, ())
     for key, child in node.children.items():
         if key not in without_effect and not isinstance(child.value, Store):
-            yield key, child, kept(part, key, child.value)
+            yield from _effective(child, kept(part, key, child.value))
 
 
-def _used(node: Node, part: object) -> Iterator[tuple[str, Any]]:
-    """The settings of a part by their paths."""
+def _settings_of(node: Node, part: object) -> dict[str, Any]:
+    """The settings of a node by their paths, without those of the nodes in it."""
     if isinstance(node.value, partial):
-        arguments = ", ".join(f"{key}={_quoted(child.value)}" for key, child in node.children.items())
-        yield node.path, f"{node.target}({arguments})"
-        return
-    if node.target:
-        yield node.path, node.target if isinstance(part, dict | list) else name_of(part)
-    if isinstance(part, HasFingerprint):
-        yield f"{node.path}.fingerprint", part.fingerprint
-    for _, child, value in _effective(node, part):
-        if _has_parts(child):
-            yield from _used(child, value)
-        else:
-            yield child.path, portable(value if isinstance(value, PLAIN) else child.value)
-
-
-def _parts(node: Node, part: object) -> Iterator[tuple[str, object]]:
-    """The components and groups in a part by their paths, itself first."""
-    if not isinstance(node.value, list):
-        yield node.path, part
-    if not isinstance(node.value, partial):
-        for _, child, value in _effective(node, part):
-            if _has_parts(child):
-                yield from _parts(child, value)
+        arguments = ", ".join(f"{key}={child.value!r}" for key, child in node.children.items())
+        return {node.path: f"{node.target}({arguments})"}
+    if not _has_parts(node):
+        return {node.path: portable(part if isinstance(part, PLAIN) else node.value)}
+    name = {node.path: node.target if isinstance(part, dict | list) else name_of(part)} if node.target else {}
+    return name | ({f"{node.path}.fingerprint": part.fingerprint} if isinstance(part, HasFingerprint) else {})
 
 
 def _has_parts(node: Node) -> bool:
@@ -317,17 +303,7 @@ def _has_parts(node: Node) -> bool:
 
 
 def declared(part: object, name: str, kinds: tuple[type, ...], default: Any) -> Any:
-    """What a component says of itself in an attribute, which a user's class may have got wrong.
-
-    Args:
-        part: The component.
-        name: The attribute.
-        kinds: The types that it may have.
-        default: Its value for a component without it.
-
-    Raises:
-        ConfigError: It cannot be read, or has another type: names the class and the attribute.
-    """
+    """An attribute of a component, or the default; raises `ConfigError` if a user's class has got its type wrong."""
     try:
         value = getattr(part, name, default)
     except Exception as error:  # it may be a property, which can raise anything
@@ -346,16 +322,6 @@ def check_limits(settings: Mapping[str, Any], parts: Mapping[str, object]) -> No
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:
                 raise ConfigError(f"{path}.{name}: found {value}, expected at least {other} ({least})")
-
-
-def _quoted(value: Any) -> str:
-    """An argument as text, in quotes where it could be read as another value or as several."""
-    if not isinstance(value, str):
-        return str(value)
-    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        ast.literal_eval(value)
-        return repr(value)
-    return value if re.fullmatch(r"[\w.\-/ ]*", value) else repr(value)
 
 
 def built(name: str, node: Any, store: Store | None = None) -> Any:

@@ -22,18 +22,12 @@ def variable(name: str) -> str:
 
 
 def _of_file(name: str) -> str | None:
-    from dotenv.parser import parse_stream
+    from dotenv import dotenv_values
 
     path = project() / ".env"
     if not path.exists():
         return None
     try:
-        text = read_text(path, LARGEST_ENV_MB)
+        return dotenv_values(stream=StringIO(read_text(path, LARGEST_ENV_MB)), interpolate=False).get(name)
     except (MalformedError, OSError) as error:
-        flaw = str(error)
-    else:
-        values = [line.value for line in parse_stream(StringIO(text)) if line.key == name]
-        if len(values) <= 1:
-            return values[0] if values else None
-        flaw = f"it sets {name} twice"
-    raise ConfigError(f"{path}: cannot be read ({flaw})")  # not from the error, which holds the content
+        raise ConfigError(f"{path}: cannot be read ({error})") from None  # the error could hold the content

@@ -132,13 +132,7 @@ def _loaded(entry_point: EntryPoint) -> Plugin:
 
 
 def _flaw(plugin: Plugin) -> str | None:
-    """What is wrong with the fields of a plugin; None if nothing is."""
-    for name, kind in (("defaults", str), ("commands", Command), ("checks", str)):
-        found: object = vars(plugin)[name]
-        if not isinstance(found, Mapping) or not all(isinstance(each, kind) for each in found.values()):
-            return f"its {name} are {found!r}, expected a mapping of names to {kind.__name__}"
-    if not isinstance(plugin.conf, Path | None):
-        return f"its conf is {plugin.conf!r}, expected a Path or None"
+    """What is wrong with the folder of a plugin; None if nothing is."""
     if plugin.conf is not None and not plugin.conf.is_dir():
         return f"its configuration folder {plugin.conf} does not exist"
     for group, option in plugin.defaults.items():

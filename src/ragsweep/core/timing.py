@@ -49,17 +49,12 @@ def without_timing() -> AbstractContextManager[None]:
     return set_within(_is_timing, False)
 
 
-def is_timing() -> bool:
-    """Whether this is outside of `without_timing`."""
-    return _is_timing.get()
-
-
 def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
     """Milliseconds of `call` for the row of each query of the sample, one at a time, after a warm-up call.
 
     Empty where nothing is timed.
     """
-    if not is_timing():
+    if not _is_timing.get():
         return UNTIMED
     times, rows = [], sample(queries).tolist()
     call(rows[0])

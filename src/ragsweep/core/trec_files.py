@@ -15,20 +15,17 @@ import numpy.typing as npt
 
 from ragsweep.core.errors import DatasetError, first_line
 from ragsweep.core.parsing import MB, MalformedError, read_lines
-from ragsweep.core.terminal import say_once, some_of
 
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS = ("query", "0", "document", "grade")
 NAMES = ("score", "sim", "grade", "relevance", "rel", "label")  # of the numbers, in a first line of names
 NO_ITERATION = ("Q0", "0")
 NOTHING_RETRIEVED = "nothing-retrieved"  # the document of a query without results, which trec_eval would leave out
-TAGS = ("tag", "system", "run", "run_id")  # columns of the system's name, which a table need not have
 TAG = "ragsweep"  # of our own runs, whose names are escaped
 
 LONGEST_LINE_MB = 1
 LARGEST_TREC_MB = 10_000  # unzipped; a run of 7 million lines has 300
 LEAST_COUNTED_OF_TREC_LINE = 20  # characters that a line counts for: a small zipped file can have a billion empty ones
-LEAST_RISES = 10  # of scores in a file before they could be distances
 SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
@@ -111,77 +108,6 @@ def trec_eval_order(
     names = {name: place for place, name in enumerate(sorted(set(documents), key=str.encode, reverse=True))}
     places = np.array([names[name] for name in documents], dtype=np.int64)
     return np.lexsort((places, -in_single_precision(scores), queries))
-
-
-def check_one_system(
-    name: str,
-    queries: npt.NDArray[np.int64],
-    scores: npt.NDArray[np.float64],
-    tags: Sequence[str],
-    documents: Sequence[str],
-) -> None:
-    """Raise `DatasetError` where the rankings of several systems would be sorted into one.
-
-    Their scores fall from line to line within each tag of a query, and not within the query. Or a query has documents
-    twice, and never under the same tag, in whatever order the lines are. A tag that says where a line is from, in one
-    sorted ranking or for each line, is none of a system.
-
-    Args:
-        name: What has the lines.
-        queries: A number for the query of each line, shape [lines]; negative for one that does not count.
-        scores: Shape [lines].
-        tags: Shape [lines].
-        documents: Shape [lines].
-    """
-    tag = _numbered(tags)
-    if not tag.any():
-        return
-    document = _numbered(documents)
-
-    def rising(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        order = np.lexsort(keys)  # stable
-        same = np.all([key[order][1:] == key[order][:-1] for key in keys], axis=0)
-        of_query: npt.NDArray[np.int64] = queries[order][1:][same & (scores[order][1:] > scores[order][:-1])]
-        return of_query
-
-    by_query = np.argsort(queries, kind="stable")
-    in_order = queries[by_query]
-    suspected = np.setdiff1d(rising(queries), rising(tag, queries))
-    order = np.lexsort((tag, document, queries))  # many times as fast as `np.unique` of columns
-    order = order[queries[order] >= 0]
-    again = (np.diff(queries[order]) == 0) & (np.diff(document[order]) == 0)
-    if not (again & (np.diff(tag[order]) == 0)).any():
-        suspected = np.union1d(suspected, queries[order][1:][again])
-    for query in suspected.tolist():
-        first, end = np.searchsorted(in_order, (query, query + 1))
-        found = [tags[line] for line in by_query[first:end].tolist()]
-        systems = [*dict.fromkeys(found)]
-        if query >= 0 and 2 * len(systems) <= len(found):
-            raise DatasetError(
-                f"{name}: has lines of several systems for a query ({some_of(systems)}), which would be sorted into "
-                "one ranking; expected each on its own"
-            )
-
-
-def _numbered(names: Sequence[str]) -> npt.NDArray[np.int64]:
-    """A number for each name, from 0 in the order in which names come first."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([numbers[name] for name in names], dtype=np.int64)
-
-
-def say_if_distances(name: str, queries: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> None:
-    """Say so if the scores rise from line to line within every query, as distances do: what is listed first is last.
-
-    Args:
-        name: What has the lines.
-        queries: A number for the query of each line, shape [lines]; negative for one that does not count.
-        scores: Shape [lines].
-    """
-    within = (queries[1:] == queries[:-1]) & (queries[1:] >= 0)
-    before, after = scores[:-1][within], scores[1:][within]  # their difference is NaN where both are infinite
-    if (after >= before).all() and (after > before).sum() >= LEAST_RISES:
-        found = "the scores rise from line to line within every query, and the highest one counts as the best"
-        say_once(f"{name}: {found}; if they are distances, change their sign")
 
 
 def in_single_precision(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

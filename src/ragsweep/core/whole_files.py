@@ -1,32 +1,13 @@
-"""Writes files whole or not at all, also in folders that others can write to.
-
-Each file is written under a name that nobody can guess, and then renamed. So no link that somebody has put there is
-followed, and nobody finds half of a file.
-"""
+"""Locks files, also in folders that others can write to: no link that somebody has put there is followed."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock
-
-
-def write_new(path: Path, content: bytes) -> None:
-    """Write a new file. Of several processes that do so at once, one succeeds.
-
-    Raises:
-        FileExistsError: Something has this name, even if it is a link to nothing.
-        OSError: It cannot be written.
-    """
-    with _draft(path, content) as draft:
-        path.open("xb").close()  # takes the name, and has the permissions of any new file
-        shutil.copymode(path, draft)
-        draft.replace(path)
 
 
 @contextmanager
@@ -41,16 +22,3 @@ def locked(path: Path, seconds: float) -> Iterator[None]:
     os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666))  # FileLock would try for ever if this fails
     with FileLock(lock, timeout=seconds):
         yield
-
-
-@contextmanager
-def _draft(path: Path, content: bytes) -> Iterator[Path]:
-    """A file with the content in the same folder."""
-    handle, name = tempfile.mkstemp(prefix=".ragsweep.", dir=path.parent)
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)

@@ -21,10 +21,8 @@ from ragsweep.core.terminal import one_line, say_once, some_of
 from ragsweep.core.trec_files import (
     RUN,
     TAG,
-    check_one_system,
     in_single_precision,
     number_of,
-    say_if_distances,
     strictly_falling,
     trec_eval_order,
     trec_lines,
@@ -200,7 +198,6 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
     queries = {composed(name): row for row, name in enumerate(names.queries)}
     others: dict[str, None] = {}
     documents: list[str] = []
-    tags: list[str] = []
     columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")
     ranked: set[int] = set()
     for number, (query_id, _, document, _, written, tag) in trec_lines(Path(path), RUN, "score", SETTING):
@@ -216,12 +213,9 @@ def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
         place = known.place(document, ours, where)
         if place is not None:
             documents.append(sys.intern(document))
-            tags.append(sys.intern(tag))
             for column, value in zip(columns, (query, *place, score, number), strict=True):
                 column.append(value)
     lines = _Lines(*map(np.array, columns))
-    check_one_system(path, lines.queries, lines.scores, tags, documents)
-    say_if_distances(path, lines.queries, lines.scores)
     if as_trec_eval:
         order = trec_eval_order(lines.queries, lines.scores, documents)
         lines = lines._replace(scores=in_single_precision(lines.scores))

@@ -17,8 +17,8 @@ MOST_ENTRIES_KEPT = 256  # every question uses those of the corpus, so that only
 class ServingStore(Store):
     """Reads stages from another store, computes what that lacks, and keeps both in memory.
 
-    To components it is a store that is not enabled, so that none writes files of its own beside it. For the same reason
-    it lists no entries and deletes none.
+    To components it is a store that is not enabled, so that none writes files of its own beside it; it lists no entries
+    and deletes none.
 
     Attributes:
         source: Is read only.
@@ -37,25 +37,21 @@ class ServingStore(Store):
 
     def get(self, stage: str, inputs: object, build: Callable[[], Arrays]) -> Arrays:
         """The arrays of a stage, from memory, from the other store, or built."""
-        entry = self._entry(stage, inputs, build)
-        with self._lock:
-            if entry in self._kept:
-                self._kept.move_to_end(entry)
-                return self._kept[entry]
-        arrays = self.source.find(stage, inputs, build)
+        arrays = self.find(stage, inputs, build)
         if arrays is None:
             self.built.add(stage)
             arrays = build()
+        entry = self._entry(stage, inputs, build)
         with self._lock:
             self._kept[entry] = arrays
+            self._kept.move_to_end(entry)
             while len(self._kept) > self.most_kept:
                 self._kept.popitem(last=False)
         return arrays
 
     def find(self, stage: str, inputs: object, build: Callable[..., Arrays]) -> Arrays | None:
         """The arrays of a stage if they are in memory or in the other store."""
-        with self._lock:
-            kept = self._kept.get(self._entry(stage, inputs, build))
+        kept = self._kept.get(self._entry(stage, inputs, build))
         return self.source.find(stage, inputs, build) if kept is None else kept
 
     def arrays(self, stage: str) -> Iterator[Arrays]:

@@ -7,13 +7,13 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from glob import iglob
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -137,12 +137,11 @@ class Store:
 
     def _put(self, entry: Path, build: Callable[[], Arrays]) -> Arrays:
         """Store what is built, unless the store has it by then."""
-        if not self._writable(entry.parent):
-            return build()
         lock = FileLock(entry.with_suffix(LOCK))
         try:
+            entry.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire()
-        except OSError as error:  # the lock belongs to another user
+        except OSError as error:
             self._warn(error)
             return build()
         try:
@@ -169,23 +168,11 @@ class Store:
         """Delete the least recently used entries to make room, but never the newest, whatever its size."""
         if self.max_gb is None:
             return
-        room = self.max_gb * GB
-        unwanted = []
-        for entry in sorted(self.entries(), key=lambda entry: (entry.path != newest, -entry.used)):
-            room -= entry.size
-            if room < 0 and entry.path != newest:
-                unwanted.append(entry)
-        if unwanted:
+        entries = sorted(self.entries(), key=lambda entry: (entry.path != newest, -entry.used))
+        sizes = accumulate(entry.size for entry in entries)
+        unwanted = [entry for entry, size in zip(entries, sizes, strict=True) if size > self.max_gb * GB]
+        if unwanted := [entry for entry in unwanted if entry.path != newest]:
             self.clear(unwanted)
-
-    def _writable(self, folder: Path) -> bool:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                return True
-        except OSError as error:
-            self._warn(error)
-            return False
 
     def _keep(self, entry: Path, arrays: Arrays) -> None:
         """Write the entry completely or not at all; on a full disk the run goes on without storing."""

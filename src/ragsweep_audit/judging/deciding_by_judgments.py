@@ -13,7 +13,6 @@ import numpy as np
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import counted
-from ragsweep.core.whole_files import write_new
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.datasets.readers.qrels_files import HEADER, read_qrels
@@ -257,7 +256,8 @@ def _write(judgments: Sequence[Judgment], out: Path) -> None:
         raise DatasetError(f"--out: {odd[0]!r} has white space that a line of judgments cannot have")
     lines = ["\t".join(map(str, line)) for line in [HEADER, *judgments]]
     try:
-        write_new(out, "".join(f"{line}\n" for line in lines).encode())
+        with out.open("xb") as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise ConfigError(f"--out: {out} cannot be written ({error.strerror})") from error
 

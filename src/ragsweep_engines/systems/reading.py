@@ -9,12 +9,10 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import jmespath
-import numpy as np
 from jmespath.exceptions import JMESPathError
 
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.terminal import some_of
-from ragsweep.core.trec_files import number_of, say_if_distances
 from ragsweep.retrieval.results import Result
 from ragsweep_engines.systems.usual_fields import LISTS, NAMES, WITHIN
 
@@ -190,9 +188,6 @@ def _listed_in(answer: Mapping[Any, Any]) -> Iterable[object]:
 
 
 def _by_score(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    pairs = [*pairs]
-    scores = np.array([number_of(score) for _, score in pairs])
-    say_if_distances("scores by id", np.zeros(len(scores), dtype=np.int64), scores)
     return sorted(pairs, key=lambda pair: (pair[1] != pair[1], -pair[1]))  # NaN is last
 
 

@@ -173,15 +173,6 @@ def test_results_are_read_whatever_their_shape(answer, expected):
     assert results_of(answer, USUAL) == expected
 
 
-def test_scores_by_id_that_rise_are_said_to_look_like_distances(capsys):
-    nearest_first = {f"d{rank}": rank / 20 for rank in range(12)}
-    assert results_of(nearest_first, USUAL)[0].ids == ("d11",)
-    assert "if they are distances, change their sign" in capsys.readouterr().err
-    results_of({name: -distance for name, distance in nearest_first.items()}, USUAL)
-    results_of({"d1": 0.1, "d2": 0.2}, USUAL)
-    assert not capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

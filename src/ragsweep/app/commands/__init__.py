@@ -18,12 +18,13 @@ def parser_of(command: str, about: str | None) -> ArgumentParser:
     return ArgumentParser(f"ragsweep {command}", description=about, formatter_class=RawDescriptionHelpFormatter)
 
 
-def composed(overrides: Sequence[str], primary: str = "config") -> DictConfig:
+def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: bool = False) -> DictConfig:
     """The configuration that overrides choose, as Hydra composes it for `ragsweep run`.
 
     Args:
         overrides: `name=value`.
         primary: Name of the configuration that they change: `config`, or `generate`.
+        with_hydra: Whether it has the node `hydra`, too.
 
     Raises:
         ConfigError: An override cannot be read, or names what does not exist.
@@ -41,7 +42,7 @@ def composed(overrides: Sequence[str], primary: str = "config") -> DictConfig:
     refuse_unread(overrides, primary)
     try:
         with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
-            return hydra.compose(primary, list(overrides))
+            return hydra.compose(primary, list(overrides), return_hydra_config=with_hydra)
     except (HydraException, OmegaConfBaseException, OSError, TypeError, ValueError) as error:
         raise ConfigError(in_one_line(error, primary)) from error
 

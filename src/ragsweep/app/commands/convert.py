@@ -13,12 +13,8 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import composed, parser_of
-
-if TYPE_CHECKING:
-    from omegaconf import DictConfig
 
 
 def main() -> int:
@@ -35,8 +31,8 @@ def main() -> int:
     from ragsweep.datasets.formats.conversion import convert
     from ragsweep.datasets.model.collection_checks import check
 
-    chosen = composed(arguments.overrides)
-    collection = Walk(composed(arguments.overrides)).build("dataset").load()
+    config = composed(arguments.overrides, with_hydra=True)
+    collection = Walk(config).build("dataset").load()
     check(collection)
     written = convert(collection, arguments.out)
     for sentence in written.lost:
@@ -45,40 +41,7 @@ def main() -> int:
     print(f"{arguments.out}: {', '.join(counted(len(found), noun) for noun, found in parts)}")
     settings = (each.partition("=") for each in written.settings.split())
     shown = [typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings]
-    print(f"read it with: ragsweep run {' '.join([*shown, *_chunking(chosen)])}")
+    given = [shlex.quote(each) for each in arguments.overrides if each.startswith("chunker.")]
+    chunker = f"chunker={config.hydra.runtime.choices.chunker}"  # each format has a default of its own
+    print(f"read it with: ragsweep run {' '.join([*shown, chunker, *given])}")
     return 0
-
-
-def _chunking(config: DictConfig) -> list[str]:
-    """The settings that cut the converted documents as those that were read: each format has a default of its own."""
-    from omegaconf import OmegaConf
-
-    from ragsweep.core.project import conf_folders
-
-    chosen = _flat(OmegaConf.to_container(config.chunker, resolve=False))
-    files = {path.stem: path for conf in conf_folders() for path in sorted((conf / "chunker").glob("*.yaml"))}
-    found = []
-    for name, path in files.items():
-        option = _flat(OmegaConf.to_container(OmegaConf.load(path), resolve=False))
-        if option.get("_target_") == chosen["_target_"]:
-            changed = [key for key, value in chosen.items() if value != option.get(key)]
-            values = [_typed(f"chunker.{key}", OmegaConf.select(config.chunker, key)) for key in changed]
-            found.append([f"chunker={name}", *values])
-    return min(found, key=len, default=[])
-
-
-def _flat(settings: Any) -> dict[str, Any]:
-    """The settings of a component by their names with dots."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
-        flat |= (
-            {f"{name}.{key}": each for key, each in _flat(value).items()} if isinstance(value, dict) else {name: value}
-        )
-    return flat
-
-
-def _typed(name: str, value: object) -> str:
-    from ragsweep.config.annotations import as_configured
-    from ragsweep.core.quoting import typed
-
-    return typed(name, value) if isinstance(value, str) else shlex.quote(f"{name}={as_configured(value)}")

@@ -12,7 +12,7 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import some_of
-from ragsweep.core.trec_files import check_one_system, say_if_distances, trec_eval_order
+from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
 from ragsweep.datasets.model.unranked import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
@@ -138,8 +138,6 @@ def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], l
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
     query[list(left_out)] = NOTHING
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
-    check_one_system(found.source, query, found.numbers, found.systems, found.documents)
-    say_if_distances(found.source, query, found.numbers)
     is_file = len(found.lines) > 0
     order = trec_eval_order(query, found.numbers, found.documents) if is_file else np.lexsort((-found.numbers, query))
     order = order[query[order] != NOTHING]

@@ -17,7 +17,7 @@ import pandas as pd
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MalformedError, read_lines
-from ragsweep.core.trec_files import LONGEST_LINE_MB, TAGS, number_of, trec_lines
+from ragsweep.core.trec_files import LONGEST_LINE_MB, number_of, trec_lines
 from ragsweep.core.trec_files import QRELS as QRELS_LINE
 from ragsweep.core.trec_files import RUN as RUN_LINE
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS
@@ -36,7 +36,7 @@ class TurnsIntoPandas(Protocol):
 
 
 Source = Mapping[Any, Any] | pd.DataFrame | TurnsIntoPandas | str | PathLike[str]
-Row = tuple[object, object, object, object]  # query, document, number, name of the system
+Row = tuple[object, object, object]  # query, document, number
 
 QUERY = ("query_id", "qid", "query-id", "q_id")  # column names of ragsweep, PyTerrier, BEIR and ranx
 DOCUMENT = ("doc_id", "docno", "corpus-id")
@@ -89,7 +89,6 @@ class Entries(NamedTuple):
         documents: Document ids.
         numbers: Scores or grades.
         lines: Line numbers from 1. Empty if the source is not a file.
-        systems: Names of the systems; empty ones where the source has none.
     """
 
     source: str
@@ -98,7 +97,6 @@ class Entries(NamedTuple):
     documents: list[str]
     numbers: Array
     lines: Sequence[int] = ()
-    systems: Sequence[str] = ()
 
     def where(self, entry: int) -> str:
         """The place of an entry, for error messages."""
@@ -133,9 +131,8 @@ def read(source: Source, kind: InputKind, listed: float) -> Entries:
         raise DatasetError(f"{where}: found a {found}, expected a dict, a DataFrame or the path of a TREC file")
     queries = [_id(query, where) for query, *_ in rows]
     documents = [_id(document, f"{where}, query {query!r}") for query, document, *_ in rows]
-    numbers = np.array([number_of(number) for _, _, number, _ in rows], dtype=np.float64)
-    systems = [str(system) for *_, system in rows]
-    entries = Entries(where, list(dict.fromkeys([*named, *queries])), queries, documents, numbers, lines, systems)
+    numbers = np.array([number_of(number) for *_, number in rows], dtype=np.float64)
+    entries = Entries(where, list(dict.fromkeys([*named, *queries])), queries, documents, numbers, lines)
     unusable = ~np.isfinite(numbers) if kind is RANKINGS else np.isnan(numbers)  # `evaluate` checks grades
     for entry in np.flatnonzero(unusable).tolist():
         expected = "a number" if np.isnan(numbers[entry]) else "a finite number"
@@ -164,7 +161,7 @@ def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Itera
             raise DatasetError(f"{kind.name}, query {query!r}: found a {found}, expected {kind.per_query}")
         pairs = documents.items() if isinstance(documents, Mapping) else zip(documents, repeat(listed), strict=False)
         for document, number in pairs:
-            yield query, document, number, ""
+            yield query, document, number
 
 
 def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
@@ -182,8 +179,7 @@ def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
     if differing := [other for other, column in others.items() if _differ(frame[names[-1]], column)]:
         found = f"{names[-1]} and {differing[0]} could be the {kind.number}, and differ"
         raise DatasetError(f"{kind.name}: {found}; expected one of them")
-    systems = next((frame[name].tolist() for name in (*TAGS, "name") if name in frame.columns), [""] * len(frame))
-    return zip(*(frame[name].tolist() for name in names), systems, strict=True)
+    return zip(*(frame[name].tolist() for name in names), strict=True)
 
 
 def _differ(some: Iterable[object], others: Iterable[object]) -> bool:
@@ -196,13 +192,13 @@ def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
     """The rows of a TREC file, or of qrels with the header of BEIR, each with its line number."""
     places = [kind.line.index(column) for column in ("query", "document", kind.number)]
     if kind is QRELS and _begins_with(HEADER, path):
-        yield from ((number, (*row, "")) for number, row in read_qrels(path, kind.name))
+        yield from read_qrels(path, kind.name)
         return
     hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
     hint += "; read other formats into a dict or a DataFrame" if path.suffix.lower() in OTHER_FORMATS else ""
     for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):
         query, document, value = (cells[place] for place in places)
-        yield number, (query, document, value, cells[-1] if kind is RANKINGS else "")
+        yield number, (query, document, value)
 
 
 def _begins_with(header: Sequence[str], path: Path) -> bool:
