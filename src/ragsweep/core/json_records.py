@@ -20,7 +20,7 @@ def from_record(kind: type[T], text: str) -> T:
     """The object that a JSON text describes. No value is converted, except whole numbers where any number may be.
 
     Args:
-        kind: Its class: a dataclass or named tuple, whose field `version`, if any, is the literal that it can read.
+        kind: Its class: a dataclass or named tuple, whose field `schema`, if any, is the literal that it can read.
         text: The text.
 
     Raises:
@@ -48,12 +48,13 @@ def _in_words(error: ValidationError) -> str:
     """The first fault of a record, with the path of the field."""
     if error.error_count() > FAULTS_READ:
         return f"{error.error_count():,} of its fields have the wrong type"
-    faults = error.errors(include_url=False, include_input=False)
-    first = min(faults, key=lambda fault: fault["loc"] != ("version",))
+    faults = error.errors(include_url=False)
+    first = min(faults, key=lambda fault: fault["loc"] not in (("schema",), ("version",)))
     place, kind = shortened(".".join(map(str, first["loc"]))), first["type"]
-    if place == "version":
-        found = first["ctx"]["expected"] if kind == "literal_error" else "another one"
-        return f"version: expected {found}; install the newest ragsweep, which may read others"
+    if place in ("schema", "version"):
+        found = "none" if kind == "missing" else shortened(str(first["input"]))
+        expected = first["ctx"]["expected"] if kind == "literal_error" else "another one"
+        return f"{place}: found {found}, expected {expected}; install the newest ragsweep, which may read others"
     if kind == "missing":
         return f"{place} is missing"
     if kind == "unexpected_keyword_argument":

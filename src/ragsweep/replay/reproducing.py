@@ -92,7 +92,7 @@ def _empty_folder(store: str) -> Iterator[str]:
 
 
 def _sweep_again(
-    history: tracking.History, pairs: Sequence[tuple[tracking.Recorded, Experiment]], request: ReproduceRequest
+    history: tracking.StoredRun, pairs: Sequence[tuple[tracking.StoredRun, Experiment]], request: ReproduceRequest
 ) -> bool:
     """Measure all runs of a sweep again, and record them as a sweep if asked."""
     complete = True
@@ -113,7 +113,7 @@ def _sweep_again(
     return all(alike) and complete
 
 
-def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
+def _again(run: tracking.StoredRun, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
     """Measure a run again and print whether its values are those recorded. Records it if there is a job."""
     made = ""
     complete = True
@@ -146,9 +146,7 @@ def _say(text: str) -> None:
     print(text.replace("\n", " "))
 
 
-def _job(
-    made: tracking.Recorded | tracking.History, experiment: Experiment, folder: Path, reproduces: str
-) -> tracking.Job:
+def _job(made: tracking.StoredRun, experiment: Experiment, folder: Path, reproduces: str) -> tracking.Job:
     """The job that records a reproduced run or sweep."""
     store = experiment.config.tracking.copy()
     store.experiment = experiment.items.name
@@ -161,12 +159,12 @@ def _job(
         sweep_id=sweep_id(),
         parent_run_id=None,
         tracking=store,
-        digest=experiment.digest if isinstance(made, tracking.Recorded) else None,
+        digest=None if made.runs else experiment.digest,
         reproduces=reproduces,
     )
 
 
-def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Iterator[str]:
+def differences_of_origin(run: tracking.StoredRun, experiment: Experiment) -> Iterator[str]:
     """Differences between a run's data, settings, packages and code and those of today, one line each."""
     if not experiment.items.digest.startswith(run.dataset):
         yield f"dataset: recorded {run.dataset[:12]}, here {experiment.items.digest[:12]}"
@@ -201,7 +199,7 @@ def _lasting(metrics: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], 
 
 
 def _differences(
-    run: tracking.Recorded, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
+    run: tracking.StoredRun, metrics: Mapping[tuple[str, int], float], table: pd.DataFrame, tolerance: float
 ) -> Iterator[Difference]:
     old, new = _lasting(run.metrics), _lasting(metrics)
     for key in sorted(old.keys() | new.keys(), key=lambda key: ("/" in key[0], key)):  # f1 before ci/f1_low
