@@ -8,11 +8,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from mlflow import MlflowClient
 from psutil import Process
 
 from ragsweep import report
@@ -21,7 +19,6 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import counted, duration
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
-from ragsweep.tracking.description import Decided, describe
 from ragsweep.tracking.journal import FILE, Journal
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 from ragsweep.tracking.orphans import close_open
@@ -31,7 +28,7 @@ from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import collect, stored_runs
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address, ui_of
-from ragsweep.tracking.uploads import push, push_command, waiting
+from ragsweep.tracking.uploads import describe_decision, push, push_command, waiting
 from ragsweep.tracking.verdicts import note_verdicts, tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
 
@@ -93,9 +90,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     missing = say_what_waits(sweep)
     if run_id:
         saved = stored is not None and save_view(tracking.uri, stored, run_id, _cutoff_shown(decisions))
-        if stored is not None and (answer := written.answer):
-            decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
-            describe(MlflowClient(tracking.uri), sweep.parent.experiment_id, decided)
+        if sweep.parent.uploaded:
+            describe_decision(sweep.parent)
         decided_by = results.decided_by if results.outcomes else ""
         print(*_addresses(sweep, across, stored, decided_by, saved=saved), sep="\n")
     return not failed and not missing

@@ -51,7 +51,7 @@ class StoredRun:
         run_id: The store's id for it; empty if the store does not have it.
         status: RUNNING, FINISHED, FAILED or KILLED; or why there is no such run.
         files: Where its files are: its folder, or a client of the store.
-        number: The number of its job in the sweep; a negative one if that cannot be read.
+        number: The number of its job in the sweep.
         swept: The swept settings and their values.
         params: The settings that were used.
         tags: Its tags.
@@ -59,7 +59,6 @@ class StoredRun:
         experiment_id: The store's id for its experiment.
         started: Milliseconds since 1970.
         datasets: Digests of its datasets, shortened to what MLflow stores.
-        damage: Why its tags about its job cannot be read.
         runs: The finished runs of a sweep, in the order of its jobs; of another run, this run alone.
     """
 
@@ -75,7 +74,6 @@ class StoredRun:
     experiment_id: str = ""
     started: int | None = None
     datasets: Sequence[str] = ()
-    damage: str = ""
     runs: Sequence[StoredRun] = ()
 
     @classmethod
@@ -133,8 +131,6 @@ class StoredRun:
     @property
     def outcome(self) -> Outcome:
         """The results of a finished run."""
-        if self.damage:
-            raise MalformedError(self.damage)
         self._check_schema()
         for name, hint in NUMBERS.items():
             found = self.params.get(name, "")[:40]

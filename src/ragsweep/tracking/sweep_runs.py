@@ -36,8 +36,7 @@ class JoinedTag(NamedTuple):
 def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[StoredRun]:
     """All runs of a sweep: its own, and finished runs of other sweeps that it reuses.
 
-    Anybody may have written their tags. A finished run whose tags cannot be read gets a negative number and the reason.
-    Other runs that cannot be read are left out with a warning.
+    Anybody may have written their tags. Runs of which these cannot be read are left out with a warning.
     """
     for tag, value in client.get_run(parent_run_id).data.tags.items():
         if tag.startswith(JOINED):
@@ -48,16 +47,13 @@ def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[Stor
                     yield replace(run, number=number, name=joined.name, swept=joined.swept)
                 except MalformedError as error:
                     _leave_out(f"run {parent_run_id}: its tag {tag!r}", error)
-    for count, found in enumerate(search(client, tagged(PARENT, parent_run_id)), start=1):
+    for found in search(client, tagged(PARENT, parent_run_id)):
         run = StoredRun.of(client, found)
         if NUMBER in run.tags:
             try:
                 yield _of_job(run)
             except MalformedError as error:
-                if run.status == "FINISHED":
-                    yield replace(run, number=-count, damage=str(error))
-                else:
-                    _leave_out(f"run {run.run_id}", error)
+                _leave_out(f"run {run.run_id}", error)
 
 
 def runs_of_jobs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
@@ -101,12 +97,8 @@ def collect(
     """
     absent = "UNKNOWN, the tracking store being out of reach" if stored is None else "NOT STARTED"
     jobs = {run.number: run for run in _one_per_job([*(stored or ()), *_here(sweep, parent)])}
-    lost = [job.name for job in jobs.values() if job.number < 0]  # their numbers cannot be read
     for number, name in enumerate(planned):
-        if number not in jobs and name in lost:
-            lost.remove(name)
-        elif number not in jobs:
-            jobs[number] = StoredRun(name, "", absent, sweep.folder, number)
+        jobs.setdefault(number, StoredRun(name, "", absent, sweep.folder, number))
     outcomes = []
     unfinished = {}
     for job in told_apart([jobs[number] for number in sorted(jobs)]):
@@ -121,16 +113,13 @@ def collect(
 
 
 def told_apart(jobs: Sequence[StoredRun]) -> list[StoredRun]:
-    """The jobs of a sweep. If several have the same name, their numbers are added to it."""
+    """The jobs of a sweep. If several have the same name, their numbers, counted from 1, are added to it."""
     numbers: dict[str, set[int]] = {}
     for job in jobs:
         numbers.setdefault(job.name, set()).add(job.number)
-    return [replace(job, name=_numbered(job)) if len(numbers[job.name]) > 1 else job for job in jobs]
-
-
-def _numbered(job: StoredRun) -> str:
-    """A job's name with its number, counted from 1, or with the id of its run if its number is not known."""
-    return f"{job.name} (job {job.number + 1})" if job.number >= 0 else f"{job.name} (run {job.run_id[:8]})"
+    return [
+        replace(job, name=f"{job.name} (job {job.number + 1})") if len(numbers[job.name]) > 1 else job for job in jobs
+    ]
 
 
 def finished_here(sweep: Job) -> int:

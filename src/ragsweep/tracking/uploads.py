@@ -84,7 +84,7 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
         try:
             _upload(journal, place, artifacts)
             parents.add(journal.tags.get(PARENT) or str(journal.run_id))
-            _describe(journal)
+            describe_decision(journal)
         except (TrackingError, *UNREACHABLE) as error:
             refused[place] = f"{place}: {first_line(error)}"
     for parent in parents:  # last, when all runs of the sweep are uploaded
@@ -106,7 +106,7 @@ def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
     upload(journal, folder)
 
 
-def _describe(journal: Journal) -> None:
+def describe_decision(journal: Journal) -> None:
     """Put the decision of a sweep into the description of its experiment."""
     if (said := journal.tags.get(HEADLINE)) and journal.ended:
         with suppress(*UNREACHABLE):  # the decision is in the run, too
