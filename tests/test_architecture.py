@@ -33,7 +33,7 @@ BUDGETS = {
     "mlflow": 200,
     "production": 966,
     "replay": 1229,
-    "tracking": 4223,
+    "tracking": 3987,
     "report": 3875,
     "sweeps": 2490,
     "tasks": 6957,

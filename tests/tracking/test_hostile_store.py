@@ -104,3 +104,17 @@ def test_a_sweep_goes_on_among_runs_that_say_anything(copied_sweep, dataset):
     assert process.returncode == 0, process.stderr
     assert client.get_run(parent.info.run_id).info.status == "FINISHED"
     assert not outside.parent.exists()
+
+
+@pytest.mark.parametrize("found", ["2", None])
+def test_a_run_of_another_schema_is_refused_in_a_line_that_names_both(copied_sweep, dataset, found):
+    [parent], (run, other) = copied_sweep.parents(), copied_sweep.children()
+    client = copied_sweep.client()
+    client.set_tag(run.info.run_id, "schema", found) if found else client.delete_tag(run.info.run_id, "schema")
+    refused = copied_sweep.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
+    assert refused.returncode == 2
+    [line] = refused.stderr.splitlines()
+    assert f"schema: found {found or 'none'}, expected 1" in line
+    compared = copied_sweep.script_here("compare", parent.info.run_id)
+    assert f"{run.info.run_name} (FINISHED, but its results cannot be read: schema: found" in compared.stderr
+    assert client.get_run(run.info.run_id).info.lifecycle_stage == "active"
