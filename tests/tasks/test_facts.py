@@ -64,10 +64,10 @@ def test_what_is_written_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"version": 2**63}, "version: expected another one; install the newest ragsweep"),
-        ({"version": 10**400}, "version: expected another one; install the newest ragsweep"),
-        ({"version": 2}, "version: expected 1; install the newest ragsweep"),
-        ({"version": 2, "dataset": None, "metrics": []}, "version: expected 1"),
+        ({"version": 2**63}, "version: found 9223372036854775808, expected another one; install the newest ragsweep"),
+        ({"version": 10**400}, f"version: found {10**400}"[:40]),
+        ({"version": 2}, "version: found 2, expected 1; install the newest ragsweep"),
+        ({"version": 2, "dataset": None, "metrics": []}, "version: found 2, expected 1"),
         ({"dataset": {"name": "a"}}, "dataset.digest is missing"),
         ({"at_k": {"recall": [0.5, "1"]}, "at_k_ci": {}}, "at_k.recall.1: expected a valid number"),
         ({"at_k": {"re\ncall": [10**400]}, "at_k_ci": {}}, "at_k.re call.0: expected less than"),

@@ -108,7 +108,7 @@ def test_a_sweep_goes_on_among_runs_that_say_anything(copied_sweep, dataset):
 
 @pytest.mark.parametrize("found", ["2", None])
 def test_a_run_of_another_schema_is_refused_in_a_line_that_names_both(copied_sweep, dataset, found):
-    [parent], (run, other) = copied_sweep.parents(), copied_sweep.children()
+    [parent], (run, _) = copied_sweep.parents(), copied_sweep.children()
     client = copied_sweep.client()
     client.set_tag(run.info.run_id, "schema", found) if found else client.delete_tag(run.info.run_id, "schema")
     refused = copied_sweep.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
