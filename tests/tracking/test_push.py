@@ -289,6 +289,26 @@ def test_a_failed_run_keeps_its_own_error(home, application):
     assert application.runs()[0].data.tags["error"] == "no memory"
 
 
+def test_a_run_whose_process_was_killed_in_its_upload_is_whole_after_the_next_one(copied_sweep, dataset):
+    before, _ = copied_sweep.children()
+    with closing(sqlite3.connect(copied_sweep.home / "mlflow.db")) as store, store:
+        for table in ("metrics", "latest_metrics", "params"):
+            store.execute(f"DELETE FROM {table} WHERE run_uuid = ?", [before.info.run_id])
+    client = copied_sweep.client()
+    client.set_terminated(before.info.run_id, "KILLED")  # as the next start does
+    client.set_tag(before.info.run_id, "error", "the process ended without closing the run")
+    for file in (copied_sweep.home / "outputs").glob("[01]/tracking.json"):
+        journal = json.loads(file.read_text())
+        is_it = journal["run_id"] == before.info.run_id
+        file.write_text(json.dumps({**journal, "uri": copied_sweep.uri, "uploaded": not is_it}))
+    assert copied_sweep.push().stdout == "1 run uploaded\n"
+    after = client.get_run(before.info.run_id)
+    assert (after.info.status, after.data.metrics) == ("FINISHED", before.data.metrics)
+    assert (after.data.params, after.data.tags) == (before.data.params, before.data.tags)
+    resumed = copied_sweep.run("-m", "retriever=sparse", "k=1,2", *dataset, "tracking.resume=true")
+    assert resumed.stdout.count("(finished before)") == 2
+
+
 @pytest.mark.parametrize("sweep", [[], ["-m", "k=1"]], ids=["run", "sweep"])
 def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(application, dataset, sweep):
     database = application.home / "mlflow.db"
