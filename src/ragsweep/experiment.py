@@ -58,7 +58,7 @@ class Result(NamedTuple):
     """
 
     metrics: Mapping[str, float]
-    record: tracking.RunRecord | None
+    record: tracking.Journal | None
     sentences: Sequence[str] = ()
 
 
@@ -232,18 +232,17 @@ class Experiment:
         task: Task = Walk(config).build("task")
         return task, _items(config, task)
 
-    def log(self, measurement: Measurement, job: tracking.Job, record: tracking.RunRecord) -> None:
-        """Write tables and charts into the run's folder, and log everything."""
-        from ragsweep.tracking import write_environment
+    def log(self, measurement: Measurement, job: tracking.Job, record: tracking.Journal) -> None:
+        """Write tables and charts into the run's folder, and note what is to be uploaded when the run ends."""
+        from ragsweep.tracking import metrics_of, write_environment
 
         with drawing(job.folder / "charts", draw, replace(measurement, files={}), self.decide_by, *self._resampling):
             self._write_config(job)
             write_measurement(job.folder, measurement, self.items, self.decide_by)
             write_environment(job.folder)
-            record.log(self.params, self.items, measurement, self.decide_by)
-            record.log_files("config", "results", "environment")
-        if (job.folder / "charts").is_dir():  # a task need not have charts
-            record.log_files("charts")
+            record.log(self.params, metrics_of(measurement, self.decide_by), self.items)
+            record.add("config", "results", "environment")
+        record.add("charts")
 
     @property
     def _resampling(self) -> tuple[int, int]:

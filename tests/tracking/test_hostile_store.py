@@ -53,7 +53,7 @@ def test_a_run_whose_tags_say_anything_is_left_out(store, number, swept, joined,
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = list(sweep_runs(client, parent))
-    assert [dict(part.swept) for part in found if part.run.info.run_id == good] == [{"k": 1}]
+    assert [dict(part.swept) for part in found if part.run_id == good] == [{"k": 1}]
     assert all("\n" not in str(warning.message) and str(warning.message).isprintable() for warning in said)
 
 
@@ -104,3 +104,17 @@ def test_a_sweep_goes_on_among_runs_that_say_anything(copied_sweep, dataset):
     assert process.returncode == 0, process.stderr
     assert client.get_run(parent.info.run_id).info.status == "FINISHED"
     assert not outside.parent.exists()
+
+
+@pytest.mark.parametrize("found", ["2", None])
+def test_a_run_of_another_schema_is_refused_in_a_line_that_names_both(copied_sweep, dataset, found):
+    [parent], (run, _) = copied_sweep.parents(), copied_sweep.children()
+    client = copied_sweep.client()
+    client.set_tag(run.info.run_id, "schema", found) if found else client.delete_tag(run.info.run_id, "schema")
+    refused = copied_sweep.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
+    assert refused.returncode == 2
+    [line] = refused.stderr.splitlines()
+    assert f"schema: found {found or 'none'}, expected 1" in line
+    compared = copied_sweep.script_here("compare", parent.info.run_id)
+    assert f"{run.info.run_name} (FINISHED, but its results cannot be read: schema: found" in compared.stderr
+    assert client.get_run(run.info.run_id).info.lifecycle_stage == "active"

@@ -136,9 +136,9 @@ BROKEN = [
     ("{}", "uri is missing"),
     ("[" * 5000, "nested more than"),
     ("", "not JSON"),
-    ({"version": 2**63}, "version: found 9223372036854775808, expected another one; install the newest ragsweep"),
-    ({"version": 2}, "version: found 2, expected 1; install the newest ragsweep"),
-    ({"version": 2, "uri": None, "surprise": 1}, "version: found 2, expected 1"),
+    ({"schema": 2**63}, f"schema: found {2**63}, expected another one; install the newest ragsweep"),
+    ({"schema": 2}, "schema: found 2, expected 1; install the newest ragsweep"),
+    ({"schema": 2, "uri": None, "surprise": 1}, "schema: found 2, expected 1"),
     ({"surprise": 1}, "surprise: no such field"),
     ({"uri": "here"}, "uri: expected an address"),
     ({"artifacts": "a\nb"}, "artifacts: expected a string of one line"),
@@ -287,6 +287,26 @@ def test_a_failed_run_keeps_its_own_error(home, application):
     waiting_run(home / "outputs" / "0", application.uri, tags={"error": "no memory"}, status="FAILED")
     assert push(home / "outputs", application.uri, None).uploaded == 1
     assert application.runs()[0].data.tags["error"] == "no memory"
+
+
+def test_a_run_whose_process_was_killed_in_its_upload_is_whole_after_the_next_one(copied_sweep, dataset):
+    before, _ = copied_sweep.children()
+    with closing(sqlite3.connect(copied_sweep.home / "mlflow.db")) as store, store:
+        for table in ("metrics", "latest_metrics", "params"):
+            store.execute(f"DELETE FROM {table} WHERE run_uuid = ?", [before.info.run_id])
+    client = copied_sweep.client()
+    client.set_terminated(before.info.run_id, "KILLED")  # as the next start does
+    client.set_tag(before.info.run_id, "error", "the process ended without closing the run")
+    for file in (copied_sweep.home / "outputs").glob("[01]/tracking.json"):
+        journal = json.loads(file.read_text())
+        is_it = journal["run_id"] == before.info.run_id
+        file.write_text(json.dumps({**journal, "uri": copied_sweep.uri, "uploaded": not is_it}))
+    assert copied_sweep.push().stdout == "1 run uploaded\n"
+    after = client.get_run(before.info.run_id)
+    assert (after.info.status, after.data.metrics) == ("FINISHED", before.data.metrics)
+    assert (after.data.params, after.data.tags) == (before.data.params, before.data.tags)
+    resumed = copied_sweep.run("-m", "retriever=sparse", "k=1,2", *dataset, "tracking.resume=true")
+    assert resumed.stdout.count("(finished before)") == 2
 
 
 @pytest.mark.parametrize("sweep", [[], ["-m", "k=1"]], ids=["run", "sweep"])

@@ -22,7 +22,7 @@ from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
 from servers import free_port
 
 from ragsweep.tracking import print_latest_sweep, view
-from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
+from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import colour
 from ragsweep.tracking.view import save_view, sweep_address
 
@@ -158,8 +158,7 @@ def test_a_page_of_mlflow_that_is_not_known_gets_no_view(copied_sweep, monkeypat
     """As if another version of MLflow were installed, whose page may read a view differently."""
     [parent], [child, _] = copied_sweep.parents(), copied_sweep.children()
     monkeypatch.setattr(view, "KNOWN_MLFLOW", "9.")
-    sweep = StoredSweep(copied_sweep.client(), [SweepRun(0, "k=1", {"k": 1}, child)])
-    assert not save_view(copied_sweep.uri, sweep, parent.info.run_id)
+    assert not save_view(copied_sweep.uri, [StoredRun.of(copied_sweep.client(), child)], parent.info.run_id)
 
 
 def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
@@ -174,29 +173,27 @@ def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
     assert [(again, shown) for again, _, shown in views(application)["small"]] == [(key, state)]
 
 
-def joined(number, other):
+def joined(client, other):
     """A finished run of another sweep with a random id."""
     info = RunInfo(uuid.uuid4().hex, "0", "me", "FINISHED", 0, 1, "active")
     data = RunData([Metric("f1", 0.5, 0, 0)], [], [RunTag("mlflow.parentRunId", other)])
-    return SweepRun(number, f"k={number}", {}, Run(info, data))
+    return StoredRun.of(client, Run(info, data))
 
 
 def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(copied_sweep):
     [parent], [child, _] = copied_sweep.parents(), copied_sweep.children()
     copied_sweep.client().delete_tag(child.info.run_id, "measured")
     child = copied_sweep.client().get_run(child.info.run_id)
-    assert save_view(
-        copied_sweep.uri, StoredSweep(copied_sweep.client(), [SweepRun(0, "k=1", {"k": 1}, child)]), parent.info.run_id
-    )
+    assert save_view(copied_sweep.uri, [StoredRun.of(copied_sweep.client(), child)], parent.info.run_id)
     [(_, _, state)] = views(copied_sweep)["small"]
     assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
 
 
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_sweep):
     [parent] = copied_sweep.parents()
-    runs = [joined(number, parent.info.experiment_id) for number in range(1000)]
+    runs = [joined(copied_sweep.client(), parent.info.experiment_id) for _ in range(1000)]
     [(_, _, before)] = views(copied_sweep)["small"]
-    assert save_view(copied_sweep.uri, StoredSweep(copied_sweep.client(), runs), parent.info.run_id)
+    assert save_view(copied_sweep.uri, runs, parent.info.run_id)
     [(_, _, after)] = views(copied_sweep)["small"]
     assert after["searchFilter"] == before["searchFilter"]
 

@@ -110,11 +110,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         if earlier:
             job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
         parent = tracking.open_run(job, continued=earlier)
-        try:
-            parent.log_numbers({}, {name: _values(planned, name) for name in swept if planned})
-        except BaseException:
-            parent.close("FAILED")
-            raise
+        parent.log({name: _values(planned, name) for name in swept if planned}, {})
         names = [each.name for each in planned]
         sweep = tracking.OpenSweep(job, parent, names, decision_of(first), VERBOSE in os.environ)
     sweep.stop.unlink(missing_ok=True)

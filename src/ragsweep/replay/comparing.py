@@ -24,7 +24,7 @@ from ragsweep.sweeps import (
     on_common_queries,
     side_by_side,
 )
-from ragsweep.tracking.fetching import LARGEST_SETTINGS_MB
+from ragsweep.tracking.stored_run import LARGEST_SETTINGS_MB
 
 SHOWN_DIGITS = 12  # digits of a digest that a message shows
 

@@ -85,7 +85,7 @@ def _empty_folder(store: str) -> Iterator[str]:
 
 
 def _recorded_again(
-    pairs: Sequence[tuple[tracking.Recorded, Experiment]], sweep: tracking.Job, tolerance: float
+    pairs: Sequence[tuple[tracking.StoredRun, Experiment]], sweep: tracking.Job, tolerance: float
 ) -> bool:
     """Measure all runs of a sweep again and record them as a sweep. Returns whether all is identical."""
     alike = []
@@ -99,7 +99,7 @@ def _recorded_again(
     return all(alike) and complete
 
 
-def _again(run: tracking.Recorded, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
+def _again(run: tracking.StoredRun, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
     """Measure a run again and print whether its values are those recorded. Records it if there is a job."""
     made, complete = "", True
     if job is None:
@@ -130,9 +130,7 @@ def _say(text: str) -> None:
     print(text.replace("\n", " "))
 
 
-def _job(
-    made: tracking.Recorded | tracking.History, experiment: Experiment, folder: Path, reproduces: str
-) -> tracking.Job:
+def _job(made: tracking.StoredRun, experiment: Experiment, folder: Path, reproduces: str) -> tracking.Job:
     """The job that records a reproduced run or sweep."""
     store = experiment.config.tracking.copy()
     store.experiment = experiment.items.name
@@ -145,12 +143,12 @@ def _job(
         sweep_id=sweep_id(),
         parent_run_id=None,
         tracking=store,
-        digest=experiment.digest if isinstance(made, tracking.Recorded) else None,
+        digest=None if made.runs else experiment.digest,
         reproduces=reproduces,
     )
 
 
-def differences_of_origin(run: tracking.Recorded, experiment: Experiment) -> Iterator[str]:
+def differences_of_origin(run: tracking.StoredRun, experiment: Experiment) -> Iterator[str]:
     """Differences between a run's data, settings, packages and code and those of today, one line each."""
     if not experiment.items.digest.startswith(run.dataset):
         yield f"dataset: recorded {run.dataset[:12]}, here {experiment.items.digest[:12]}"

@@ -20,7 +20,7 @@ KEPT = ("first_page", "fuzzy_threshold")  # settings by which results are matche
 
 
 def recorded_experiment(
-    run: tracking.Recorded, today: DictConfig, settings: Mapping[str, Any], modules: Sequence[str], folder: Path
+    run: tracking.StoredRun, today: DictConfig, settings: Mapping[str, Any], modules: Sequence[str], folder: Path
 ) -> tuple[Experiment, str]:
     """The experiment of a run; by what its system had returned where that may not or cannot be asked.
 

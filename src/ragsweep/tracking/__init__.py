@@ -6,15 +6,9 @@ from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-    from ragsweep.tracking.fetching import (
-        History,
-        Recorded,
-        fetch,
-        fetch_outcomes,
-        fetch_run,
-        fetch_text,
-    )
+    from ragsweep.tracking.fetching import fetch, fetch_outcomes, fetch_run, fetch_text
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
+    from ragsweep.tracking.journal import Journal
     from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.numbers import metrics_of
@@ -22,7 +16,8 @@ if TYPE_CHECKING:
     from ragsweep.tracking.recorded_environment import code_version, requirements, write_environment
     from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
-    from ragsweep.tracking.run_record import RunRecord, close_all, failures, open_run, record
+    from ragsweep.tracking.run_record import close_all, failures, open_run, record
+    from ragsweep.tracking.stored_run import StoredRun
     from ragsweep.tracking.sweep_runs import finished_here
     from ragsweep.tracking.tracked_job import Job
     from ragsweep.tracking.tracking_store import check_store
@@ -31,14 +26,13 @@ if TYPE_CHECKING:
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = [
-    "History",
     "Job",
+    "Journal",
     "LaterDecision",
     "ListedTraces",
     "OpenSweep",
-    "Recorded",
     "RegisteredRetriever",
-    "RunRecord",
+    "StoredRun",
     "add_decision",
     "check_store",
     "close_all",
@@ -81,17 +75,19 @@ __getattr__, __dir__ = lazy_names(
     {
         "earlier": ["earlier_start", "finished_before", "finished_with"],
         "recorded_environment": ["code_version", "requirements", "write_environment"],
-        "fetching": ["History", "Recorded", "fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
+        "fetching": ["fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
+        "journal": ["Journal"],
         "later_decision": ["LaterDecision", "add_decision", "record_decision"],
         "names": ["params_of"],
         "numbers": ["metrics_of"],
         "orphans": ["close_open", "close_orphans"],
         "retriever_spans": ["ListedTraces", "fetch_spans", "list_traces"],
         "registry": ["RegisteredRetriever", "move_alias", "register", "registered", "version_of_run"],
-        "run_record": ["RunRecord", "close_all", "failures", "open_run", "record"],
+        "run_record": ["close_all", "failures", "open_run", "record"],
         "tracking_store": ["check_store"],
+        "stored_run": ["StoredRun"],
         "sweep_runs": ["finished_here"],
         "ui_addresses": ["how_to_open", "run_address"],
         "uploads": ["push", "push_command"],

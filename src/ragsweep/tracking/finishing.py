@@ -6,8 +6,8 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,19 +15,20 @@ from psutil import Process
 
 from ragsweep import report
 from ragsweep.core.digest import shortened_with_digest
-from ragsweep.core.errors import first_line
+from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import counted, duration
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
-from ragsweep.tracking.description import Decided, describe
+from ragsweep.tracking.journal import FILE, Journal
+from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 from ragsweep.tracking.orphans import close_open
 from ragsweep.tracking.parent_answer import Answer, answer_across, answer_of
 from ragsweep.tracking.recorded_environment import code_version, write_environment
-from ragsweep.tracking.run_record import RunRecord
-from ragsweep.tracking.sweep_runs import StoredSweep, collect, stored_sweep
+from ragsweep.tracking.stored_run import StoredRun
+from ragsweep.tracking.sweep_runs import collect, stored_runs
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address, ui_of
-from ragsweep.tracking.uploads import push_command, waiting
+from ragsweep.tracking.uploads import describe_decision, push, push_command, waiting
 from ragsweep.tracking.verdicts import note_verdicts, tag_runs
 from ragsweep.tracking.view import save_view, sweep_address
 
@@ -49,7 +50,7 @@ class OpenSweep:
     """
 
     job: Job
-    parent: RunRecord
+    parent: Journal
     planned: Sequence[str]
     settings: DecisionSettings = RECORDED
     verbose: bool = False
@@ -62,12 +63,16 @@ class OpenSweep:
 
 def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     """Close the parent run with a summary, and print what did not finish. Returns whether everything finished."""
+    folder, tracking = sweep.job.folder.parent, sweep.job.tracking
+    if waiting(folder):
+        with suppress(TrackingError):  # the store may answer again by now
+            push(folder, tracking.uri, tracking.artifacts)
     close_open(sweep.job, sweep.parent)
-    store = stored_sweep(sweep.job, sweep.parent)
-    results = collect(sweep.job, sweep.parent, sweep.planned, store, sweep.settings)
+    stored = stored_runs(sweep.job, sweep.parent)
+    results = collect(sweep.job, sweep.parent, sweep.planned, stored, sweep.settings)
     decisions = decide_each(results)
     across = AcrossDatasets(decisions, results.unfinished) if len(decisions) > 1 else None
-    written = _written(sweep, decisions, across, _origin(sweep, results, store))
+    written = _written(sweep, decisions, across, _origin(sweep, results, stored))
     failed = failed or not written.whole or bool(results.unfinished)
     close_parent(sweep.parent, written.answer, written.text, "FAILED" if failed else "FINISHED")
     print(f"the sweep took {duration(time.time() - Process().create_time())}")
@@ -79,17 +84,16 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"did not finish: {name} ({status})", file=sys.stderr)
     if run_id := sweep.parent.run_id:
         link = link_to_report(sweep.parent.experiment_id, run_id)
-        note_verdicts(sweep.job.folder.parent, decisions, link, across, all_runs=store is None)
-        if store is not None:
-            tag_runs(store, decisions, link, across)
+        note_verdicts(folder, decisions, link, across, all_runs=stored is None)
+        if stored is not None:
+            tag_runs(tracking.uri, stored, decisions, link, across)
     missing = say_what_waits(sweep)
     if run_id:
-        saved = store is not None and save_view(sweep.job.tracking.uri, store, run_id, _cutoff_shown(decisions))
-        if store and (answer := written.answer):
-            decided = Decided(run_id, answer.name, answer.sentence, datetime.now())
-            describe(store.client, sweep.parent.experiment_id, decided)
+        saved = stored is not None and save_view(tracking.uri, stored, run_id, _cutoff_shown(decisions))
+        if sweep.parent.uploaded:
+            describe_decision(sweep.parent)
         decided_by = results.decided_by if results.outcomes else ""
-        print(*_addresses(sweep, across, store, decided_by, saved=saved), sep="\n")
+        print(*_addresses(sweep, across, stored, decided_by, saved=saved), sep="\n")
     return not failed and not missing
 
 
@@ -131,14 +135,19 @@ def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: Ac
 
 
 def _addresses(
-    sweep: OpenSweep, across: AcrossDatasets | None, store: StoredSweep | None, decided_by: str, *, saved: bool
+    sweep: OpenSweep,
+    across: AcrossDatasets | None,
+    stored: Sequence[StoredRun] | None,
+    decided_by: str,
+    *,
+    saved: bool,
 ) -> Iterator[str]:
     """How to see the sweep in MLflow."""
     tracking, run_id = sweep.job.tracking, sweep.parent.run_id or ""
     yield from how_to_open(tracking)
     if across:
         yield f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"
-    for names, experiment_id in _experiments(sweep, across, store).items():
+    for names, experiment_id in _experiments(sweep, across, stored).items():
         yield f"{names}{sweep_address(ui_of(tracking.uri), experiment_id, run_id, decided_by, saved=saved)}"
 
 
@@ -157,23 +166,23 @@ def say_what_waits(sweep: OpenSweep) -> int:
     return number
 
 
-def _origin(sweep: OpenSweep, results: Sweep, store: StoredSweep | None) -> report.Origin:
+def _origin(sweep: OpenSweep, results: Sweep, stored: Sequence[StoredRun] | None) -> report.Origin:
     tracking, started = sweep.job.tracking, sweep.job.sweep_id.rpartition("_")[0]
-    known = _experiment_of_each(store)
+    known = _experiment_of_each(stored)
     ids = [run.run_id for run in results.outcomes if run.run_id]
     addresses = {run: run_address(tracking, known.get(run, sweep.parent.experiment_id), run) for run in ids}
     return report.Origin(sweep.job.command, sweep.parent.run_id or "", code_version(), started, addresses)
 
 
-def _experiment_of_each(store: StoredSweep | None) -> dict[str, str]:
+def _experiment_of_each(stored: Sequence[StoredRun] | None) -> dict[str, str]:
     """The id of each run's experiment, by the run's id."""
-    return {each.run_id: str(each.run.info.experiment_id) for each in (store.runs if store else ())}
+    return {each.run_id: each.experiment_id for each in stored or ()}
 
 
-def _experiments(sweep: OpenSweep, across: AcrossDatasets | None, store: StoredSweep | None) -> dict[str, str]:
+def _experiments(sweep: OpenSweep, across: AcrossDatasets | None, stored: Sequence[StoredRun] | None) -> dict[str, str]:
     """The ids of the experiments that show the runs, each by the names of its datasets, or by nothing."""
     names: dict[str, list[str]] = {}
-    known = _experiment_of_each(store)
+    known = _experiment_of_each(stored)
     for name, decision in zip(across.names, across.decisions, strict=True) if across else ():
         names.setdefault(known.get(decision.named.run_id, sweep.parent.experiment_id), []).append(name)
     if len(names) < 2:
@@ -190,7 +199,7 @@ def folder_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-def close_parent(parent: RunRecord, answer: Answer | None, description: str, status: str) -> None:
+def close_parent(parent: Journal, answer: Answer | None, description: str, status: str) -> None:
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
     decided = {DECIDED: "true", HEADLINE: answer.sentence, **answer.tags} if answer else {}
     if answer and parent.run_id:
@@ -198,10 +207,10 @@ def close_parent(parent: RunRecord, answer: Answer | None, description: str, sta
         description = description.replace("\n", link, 1)  # beside the heading: MLflow folds what follows
     parent.tag({**decided, "mlflow.note.content": _note(description)})
     if answer:
-        parent.log_numbers(answer.numbers, {})
-        parent.rename(answer.name)
+        parent.log({}, {(name, 0): value for name, value in answer.numbers.items()})
+        parent.name = shortened_with_digest(answer.name, LONGEST_MLFLOW_NAME)
     write_environment(parent.folder)
-    parent.log_files()
+    parent.add(*(path.name for path in sorted(parent.folder.iterdir()) if not path.name.endswith(FILE)))
     parent.close(status)
 
 

@@ -1,29 +1,32 @@
-"""A file in a run's folder with everything that the tracking store should have of it, for when it does not answer."""
+"""What is known of a run: collected while it works, kept in a file of its folder and uploaded when it ends."""
 
 from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
-from mlflow.exceptions import MlflowException
 from pydantic import AfterValidator, ConfigDict, FailFast, Field
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
+from ragsweep.tasks.task import Items
 from ragsweep.tracking.address import without_secret
-from ragsweep.tracking.names import RUN_ID, tagged
+from ragsweep.tracking.client import reason
+from ragsweep.tracking.names import RUN_ID, params_of, tagged, tags_of
+from ragsweep.tracking.numbers import dataset_input
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
@@ -64,12 +67,12 @@ Step = Annotated[int, Field(ge=0, lt=2**31)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
-@dataclass
+@dataclass(eq=False)
 class Journal:
-    """What is known of a run so far.
+    """A run that was begun here. Its file is written when it ends, and when the store does not take its start.
 
     Attributes:
-        version: Of the format.
+        schema: Of the file.
         uri: The tracking store.
         artifacts: Where a new experiment of a local store keeps its artifacts.
         experiment: The experiment's name.
@@ -86,11 +89,14 @@ class Journal:
         status: RUNNING, FINISHED, FAILED or KILLED.
         ended: Milliseconds since 1970.
         uploaded: Whether the store has all of it.
+        folder: The run's folder. Not in the file, as what follows.
+        experiment_id: The experiment's id in the store; empty while the store does not answer.
+        trouble: Why something of the run is missing in the store; empty if nothing is.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
-    version: Literal[1] = field(default=1, kw_only=True)
+    schema: Literal[1] = field(default=1, kw_only=True)
     uri: Annotated[str, AfterValidator(_address)]
     artifacts: Annotated[str, AfterValidator(_line)] | None
     experiment: str
@@ -107,6 +113,13 @@ class Journal:
     status: Annotated[str, Field(pattern="^(RUNNING|FINISHED|FAILED|KILLED)$")] = "RUNNING"
     ended: Time | None = None
     uploaded: bool = False
+    folder: Path = field(init=False)
+    experiment_id: str = field(init=False)
+    trouble: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without a folder, and without a store."""
+        self.folder, self.experiment_id, self.trouble = Path(), "", ""
 
     @classmethod
     def read(cls, folder: Path) -> Journal:
@@ -130,12 +143,73 @@ class Journal:
         draft.unlink(missing_ok=True)
         try:
             with draft.open("x", encoding="utf-8") as file:  # fails on a link in its place
-                json.dump(asdict(self), file)
+                json.dump({each.name: getattr(self, each.name) for each in fields(self) if each.init}, file)
                 file.flush()
                 os.fsync(file.fileno())  # otherwise a power cut could leave an empty file under the new name
             draft.replace(folder / FILE)
         finally:
             draft.unlink(missing_ok=True)
+
+    def log(
+        self, settings: Mapping[str, Any], metrics: Mapping[tuple[str, int], float], items: Items | None = None
+    ) -> None:
+        """Note the params, the metrics by name and step, and the dataset."""
+        self.params |= params_of(settings)
+        self.metrics = [(*key, value) for key, value in metrics.items()]
+        self.dataset = dataset_input(items, settings) if items else self.dataset
+
+    def add(self, *parts: str) -> None:
+        """Note files and folders of the run's folder, as far as they are there."""
+        self.parts += [part for part in parts if part not in self.parts and (self.folder / part).exists()]
+
+    def tag(self, tags: Mapping[str, str]) -> None:
+        """Note tags."""
+        self.tags |= tags_of(tags)
+
+    def close(self, status: str) -> None:
+        """End an open run as FINISHED, FAILED or KILLED, and upload it. An end that was interrupted is gone on with.
+
+        A run whose numbers the store rejects is FAILED, with its files.
+        """
+        if self not in OPEN:
+            return
+        if self.status == "RUNNING":
+            self.status, self.ended = status, int(time.time() * 1000)
+        self.trouble = unwritten = ""
+        try:
+            self.write(self.folder)
+        except OSError as error:  # a full disk must not keep the run open
+            unwritten = f"; its journal cannot be written ({first_line(error)})"
+        try:
+            upload(self, self.folder)
+        except (TrackingError, *UNREACHABLE) as error:
+            self.trouble = "" if self.uploaded else f"{reason(error)}{unwritten}"
+            if is_refusal(error) and (self.params or self.metrics):
+                self.params, self.metrics, self.dataset, self.status = {}, [], None, "FAILED"
+                said = str(refused(error, self.folder))
+                self.tag({"error": said})
+                self.close("FAILED")
+                self.trouble = said
+        OPEN.discard(self)
+
+    def delete(self) -> None:
+        """Delete an open run, so that neither the store nor the folder has it."""
+        OPEN.discard(self)
+        (self.folder / FILE).unlink(missing_ok=True)
+        if self.run_id:
+            with suppress(*UNREACHABLE):
+                MlflowClient(self.uri).set_terminated(self.run_id, "FAILED")
+                MlflowClient(self.uri).delete_run(self.run_id)
+
+
+OPEN: set[Journal] = set()  # the runs that this process has begun and not closed
+
+
+def refused(error: Exception, folder: Path) -> RefusedError:
+    """The error that ends a run whose record the store rejects."""
+    if isinstance(error, RefusedError):
+        return error
+    return RefusedError(f"the tracking store refuses the run ({first_line(error)}); its files are in {folder}")
 
 
 def note_uploaded(folder: Path, run_id: str) -> None:
@@ -171,35 +245,34 @@ def upload(journal: Journal, folder: Path) -> None:
             of `UNREACHABLE` if the store stops answering.
     """
     check_parts(folder, journal.parts)
-    client, experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
-    if journal.run_id is None:
-        journal.run_id = _run_of(client, experiment_id, journal)
-    else:
-        run = client.get_run(journal.run_id)
-        if run.data.tags.get(KEY) != journal.key:
-            raise TrackingError(f"run {journal.run_id} of the store is another one")
-        if journal.named in (None, run.info.run_name):  # otherwise somebody has renamed it
-            client.update_run(journal.run_id, name=journal.name)  # a sweep is named by its decision when it ends
+    client, journal.experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
+    run = _run_of(client, journal)
     try:
-        send_tags(client, journal.run_id, journal.tags)
-        send_numbers(client, journal)
-        send_files(client, journal, folder, journal.parts)
+        _send_numbers(client, journal)
+        _send_files(client, journal, folder)
     except (RefusedError, *UNREACHABLE) as error:
         if is_refusal(error):  # otherwise the run would stay open for ever
-            send_tags(client, journal.run_id, {"error": f"the tracking store refuses the run ({first_line(error)})"})
-            client.set_terminated(journal.run_id, "FAILED", journal.ended)
+            client.set_tag(run.info.run_id, "error", f"the tracking store refuses the run ({first_line(error)})")
+            client.set_terminated(run.info.run_id, "FAILED", journal.ended)
         raise
-    if "error" not in journal.tags:
-        with suppress(MlflowException):  # only a run that was refused earlier has this tag
-            client.delete_tag(journal.run_id, "error")
-    client.set_terminated(journal.run_id, journal.status, journal.ended)
+    if "error" in run.data.tags and "error" not in journal.tags:  # it was refused, or closed by another process
+        client.delete_tag(run.info.run_id, "error")
+    client.set_terminated(run.info.run_id, journal.status, journal.ended)
     journal.uploaded = True
     journal.write(folder)
 
 
-def _run_of(client: MlflowClient, experiment_id: str, journal: Journal) -> str:
-    found: list[Run] = client.search_runs([experiment_id], tagged(KEY, journal.key), max_results=1)
-    return found[0].info.run_id if found else create_run(client, experiment_id, journal)
+def _run_of(client: MlflowClient, journal: Journal) -> Run:
+    """The run in the store, which is created if the store does not have it."""
+    if journal.run_id is None:
+        found = client.search_runs([journal.experiment_id], tagged(KEY, journal.key), max_results=1)
+        journal.run_id = found[0].info.run_id if found else create_run(client, journal.experiment_id, journal)
+    run = client.get_run(journal.run_id)
+    if run.data.tags.get(KEY) != journal.key:
+        raise TrackingError(f"run {journal.run_id} of the store is another one")
+    if journal.named in (None, run.info.run_name) and run.info.run_name != journal.name:  # else somebody has renamed it
+        client.update_run(journal.run_id, name=journal.name)  # a sweep is named by its decision when it ends
+    return run
 
 
 def create_run(client: MlflowClient, experiment_id: str, journal: Journal) -> str:
@@ -210,28 +283,21 @@ def create_run(client: MlflowClient, experiment_id: str, journal: Journal) -> st
     return run_id
 
 
-def send_tags(client: MlflowClient, run_id: str | None, tags: Mapping[str, str]) -> None:
-    """Set these tags."""
-    for some in _batches(list(tags.items()), PARAMS_A_BATCH):
-        client.log_batch(run_id, tags=[RunTag(*tag) for tag in some])
-
-
-def send_numbers(client: MlflowClient, journal: Journal) -> None:
-    """Log params, metrics and the dataset. Metrics get the run's start as their time, so sending twice adds nothing."""
+def _send_numbers(client: MlflowClient, journal: Journal) -> None:
+    """Log metrics, params, tags and the dataset. Metrics are as old as the run, so sending them twice adds nothing."""
     metrics = [Metric(name, value, journal.started, step) for name, step, value in journal.metrics]
     params = [Param(*param) for param in journal.params.items()]
-    for some_metrics, some_params in zip_longest(
-        _batches(metrics, METRICS_A_BATCH), _batches(params, PARAMS_A_BATCH), fillvalue=()
-    ):
-        client.log_batch(journal.run_id, some_metrics, some_params)
+    tags = [RunTag(*tag) for tag in journal.tags.items()]
+    batches = [_batches(metrics, METRICS_A_BATCH), *(_batches(some, PARAMS_A_BATCH) for some in (params, tags))]
+    for some in zip_longest(*batches, fillvalue=()):
+        client.log_batch(journal.run_id, *some)
     if journal.dataset:
-        tags = [InputTag("mlflow.data.context", "evaluation")]
-        client.log_inputs(journal.run_id, [DatasetInput(LoggedDataset(**journal.dataset), tags)])
+        context = [InputTag("mlflow.data.context", "evaluation")]
+        client.log_inputs(journal.run_id, [DatasetInput(LoggedDataset(**journal.dataset), context)])
 
 
-def send_files(client: MlflowClient, journal: Journal, folder: Path, parts: Sequence[str]) -> None:
-    """Upload these files and folders below `folder`."""
-    for part in parts:
+def _send_files(client: MlflowClient, journal: Journal, folder: Path) -> None:
+    for part in journal.parts:
         if (folder / part).is_dir():
             client.log_artifacts(journal.run_id, str(folder / part), part)
         else:

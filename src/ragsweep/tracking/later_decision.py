@@ -127,8 +127,8 @@ def record_decision(job: Job, later: LaterDecision, key: str) -> str:
         best = {HEADLINE: later.sentences[0]} if later.is_decided else {}
         said = "\n\n".join(map(markdown, later.sentences))
         opened.tag({DECIDED: "true", tag: key, **best, **later.all_tags, NOTE: said[:LONGEST_NOTE]})
-        opened.log_numbers(later.numbers, {})
-        opened.log_files(later.name)
+        opened.log({}, {(name, 0): value for name, value in later.numbers.items()})
+        opened.add(later.name)
         opened.close("FINISHED")
     except UNREACHABLE as error:
         raise TrackingError(f"{job.tracking.uri}: cannot be written ({first_line(error)})") from error

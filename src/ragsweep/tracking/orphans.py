@@ -7,9 +7,9 @@ from contextlib import suppress
 from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError
+from ragsweep.tracking.journal import Journal
 from ragsweep.tracking.names import tagged
 from ragsweep.tracking.process import forget_ended, is_gone
-from ragsweep.tracking.run_record import RunRecord
 from ragsweep.tracking.tracked_job import PARENT, PROCESS, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, locked_store, open_configured, search
 
@@ -26,7 +26,7 @@ def close_orphans(tracking: DictConfig) -> None:
     forget_ended()
 
 
-def close_open(job: Job, parent: RunRecord) -> None:
+def close_open(job: Job, parent: Journal) -> None:
     """Close the runs that are still open when the sweep is over, as KILLED. Their workers have ended."""
     with suppress(TrackingError, *UNREACHABLE):
         client, _ = open_configured(job.tracking)

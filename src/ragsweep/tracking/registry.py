@@ -25,10 +25,10 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.fetching import Recorded
 from ragsweep.tracking.model_addresses import model_address
 from ragsweep.tracking.names import RUN_ID, tags_of
 from ragsweep.tracking.recorded_environment import requirements
+from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import DIGEST
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
 
@@ -55,7 +55,7 @@ class RegisteredRetriever:
 
 
 def register(
-    tracking: DictConfig, run: Recorded, folder: Path, name: str, *, loader: str, k: int, card: str
+    tracking: DictConfig, run: StoredRun, folder: Path, name: str, *, loader: str, k: int, card: str
 ) -> RegisteredRetriever:
     """Make an exported folder the newest version of a model, with the alias `CANDIDATE`.
 

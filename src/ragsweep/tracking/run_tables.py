@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from math import isfinite
-from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
-from mlflow.entities import Run
 
-from ragsweep.core.csv_files import read_per_query, setting_columns
+from ragsweep.core.csv_files import setting_columns
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.names import STEPPED
 from ragsweep.tracking.place import name_unused_variables, own_store
+from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, search
@@ -27,14 +24,6 @@ Setting = int | float | bool | str | None
 QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # columns of the long table, before the metrics
 FINISHED = "attributes.status = 'FINISHED'"
 LITERAL_VALUES = {"None": None, "True": True, "False": False}
-
-
-class ListedRun(NamedTuple):
-    """A finished run with its name in a sweep. A sweep can reuse the runs of another sweep under new names."""
-
-    run: Run
-    name: str
-    sweep: str | None
 
 
 def runs(
@@ -70,23 +59,26 @@ def runs(
             raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {known}")
         chosen = [key for key, name in names.items() if experiment in (None, name)]
         listed = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
-    listed = [each for each in listed if each.run.info.experiment_id in chosen]
+    listed = [each for each in listed if each.experiment_id in chosen]
     if latest:
-        kept = {each.run.data.tags.get(DIGEST, each.run.info.run_id): each for each in listed}  # the last one stays
+        kept = {each.tags.get(DIGEST, each.run_id): each for each in listed}  # the last one stays
         listed = [each for each in listed if each in kept.values()]
-    infos = [each.run.info for each in listed]
-    fixed = {
-        "run_id": [info.run_id for info in infos],
-        "name": [each.name for each in listed],
-        "experiment": [names[info.experiment_id] for info in infos],
-        "sweep": [each.sweep for each in listed],
-        "status": [info.status for info in infos],
-        "start_time": pd.to_datetime([info.start_time for info in infos], unit="ms", utc=True, errors="coerce"),
-    }
-    metrics = _columns([_metrics(each.run) for each in listed])
-    params = _columns([{name: _typed(text) for name, text in each.run.data.params.items()} for each in listed])
-    columns = setting_columns(params, {*fixed, *metrics})
-    return pd.DataFrame({**fixed, **{columns[name]: values for name, values in params.items()}, **metrics})
+    fixed = pd.DataFrame(
+        {
+            "run_id": [each.run_id for each in listed],
+            "name": [each.name for each in listed],
+            "experiment": [names[each.experiment_id] for each in listed],
+            "sweep": [sweep or each.tags.get(PARENT) for each in listed],
+            "status": [each.status for each in listed],
+            "start_time": pd.to_datetime([each.started or 0 for each in listed], unit="ms", utc=True, errors="coerce"),
+        }
+    )
+    params = _table([{name: _typed(text) for name, text in each.params.items()} for each in listed])
+    metrics = _table(
+        [{name: value for name, value in each.values.items() if not name.startswith(STEPPED)} for each in listed]
+    )
+    columns = setting_columns(map(str, params), {*map(str, fixed), *map(str, metrics)})
+    return pd.concat([fixed, params.rename(columns=columns), metrics], axis="columns")
 
 
 def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts: str | None = None) -> pd.DataFrame:
@@ -117,13 +109,12 @@ def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts
 
 def _per_query(client: Client, run_id: str) -> pd.DataFrame:
     try:
-        name = client.get_run(run_id).info.run_name
-        with tempfile.TemporaryDirectory() as folder:
-            table = read_per_query(Path(client.download_artifacts(run_id, "results/per_query.csv", folder)))
+        run = StoredRun.of(client, client.get_run(run_id))
+        table = run.per_query
     except (MalformedError, *UNREACHABLE) as error:
         raise TrackingError(f"{run_id}: has no results/per_query.csv that can be read ({first_line(error)})") from error
     table.insert(0, "run_id", run_id)
-    table.insert(1, "name", name)
+    table.insert(1, "name", run.name)
     return table
 
 
@@ -140,27 +131,21 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
         raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from None  # a notebook would show both
 
 
-def _made_in(client: Client, experiments: list[str]) -> list[ListedRun]:
+def _made_in(client: Client, experiments: list[str]) -> list[StoredRun]:
     """The measured runs of these experiments, the earliest first. Runs of other programs are left out."""
     found = [run for run in search(client, FINISHED, experiments) if is_measured(run) and DIGEST in run.data.tags]
-    found.sort(key=lambda run: int(run.info.start_time))
-    return [ListedRun(run, run.info.run_name, run.data.tags.get(PARENT)) for run in found]
+    return [StoredRun.of(client, run) for run in sorted(found, key=lambda run: int(run.info.start_time))]
 
 
-def _of_sweep(client: Client, sweep: str) -> list[ListedRun]:
-    parent = client.get_run(sweep)
-    if is_measured(parent):
+def _of_sweep(client: Client, sweep: str) -> list[StoredRun]:
+    if is_measured(client.get_run(sweep)):
         raise TrackingError(f"sweep: {sweep} is a single run, expected the parent run of a sweep")
-    return [ListedRun(found.run, found.name, sweep) for found in finished_runs(client, sweep)]
+    return finished_runs(client, sweep)
 
 
-def _metrics(run: Run) -> dict[str, float]:
-    return {name: value for name, value in run.data.metrics.items() if not name.startswith(STEPPED)}
-
-
-def _columns(rows: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
-    """A column for each name in any row, in alphabetical order."""
-    return {name: [row.get(name) for row in rows] for name in sorted({name for row in rows for name in row})}
+def _table(rows: Sequence[Mapping[str, Setting]]) -> pd.DataFrame:
+    """A row for each run, and a column for each name in any of them, in alphabetical order."""
+    return pd.DataFrame(rows, range(len(rows)), sorted({name for row in rows for name in row}))
 
 
 def _typed(text: str) -> Setting:

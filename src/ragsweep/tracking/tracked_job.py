@@ -29,6 +29,7 @@ PARENT = "mlflow.parentRunId"
 PROCESS = "process"  # tag: which process the run belongs to
 DECIDED = "sweep.decided"  # tag: marks the parent run of a sweep whose metrics are those of the decision
 HEADLINE = "best.headline"  # tag of a parent run: the first sentence of its decision
+SCHEMA, RUN_SCHEMA = "schema", "1"  # tag: which form a run's record has
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
 
 
@@ -80,6 +81,7 @@ class Job:
             "mlflow.user": user(),
             "mlflow.source.name": "ragsweep",
             "mlflow.source.type": "LOCAL",
+            SCHEMA: RUN_SCHEMA,
             "code.digest": digest_of_code(),
             "sweep.id": self.sweep_id,
             SWEPT: json_tag(self.swept),

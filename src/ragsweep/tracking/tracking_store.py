@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -38,6 +39,7 @@ from ragsweep.tracking.place import check_place, is_cloud, is_database
 from ragsweep.tracking.process import UNLOCKABLE, locks
 
 SECONDS_TO_ANSWER = 5
+SECONDS_TO_RECOVER, SECONDS_TO_ASK_AGAIN = 90, 3  # of a server that answers with errors, as one that is restarted
 SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
 OUT_OF_DATE = "out-of-date database schema"  # MLflow's words for tables of another version
 UNREACHABLE = (
@@ -46,6 +48,7 @@ UNREACHABLE = (
     OSError,
 )  # errors of a store that does not answer; those of `requests` are OSErrors
 FINAL = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS")  # error codes of MLflow
+SERVER_ERROR = 500  # the first status of HTTP for errors of a server
 FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact; others may be a proxy's
 SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of an error of SQLAlchemy
 FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the same at once may try again
@@ -127,13 +130,28 @@ def check_store(config: DictConfig) -> None:
 
 
 def check_uri(uri: str, artifacts: str | None) -> None:
-    """Check quickly, and without changing anything, whether a store can be opened. Raises as `check_store`."""
-    try:
-        _check_place(uri, artifacts)
-        if is_server(uri):
-            MlflowClient(uri).search_experiments(max_results=1)
-    except UNREACHABLE as error:
-        raise _cannot_be_opened(uri, error) from error
+    """Check without changing anything whether a store can be opened; wait while a server answers with errors.
+
+    Raises as `check_store`.
+    """
+    ends = time.monotonic() + SECONDS_TO_RECOVER
+    while True:
+        try:
+            _check_place(uri, artifacts)
+            if is_server(uri):
+                MlflowClient(uri).search_experiments(max_results=1)
+            return
+        except UNREACHABLE as error:
+            if not _is_failing(error) or time.monotonic() > ends:
+                raise _cannot_be_opened(uri, error) from error
+            say_once(f"{uri} answers with an error ({reason(error)}); asking it again for {SECONDS_TO_RECOVER} s")
+            time.sleep(SECONDS_TO_ASK_AGAIN)
+
+
+def _is_failing(error: Exception) -> bool:
+    """Whether a server is there, and answers with an error of its own."""
+    status = getattr(getattr(error, "response", None), "status_code", 0)
+    return status >= SERVER_ERROR or "error responses" in str(error)  # as urllib3 says after MLflow's attempts
 
 
 def _check_place(uri: str, artifacts: str | None) -> None:
@@ -204,7 +222,9 @@ def _quiet() -> None:
 def _check_answers(uri: str) -> None:
     """Raise one of `UNREACHABLE` if a server does not answer soon. MLflow itself would try for minutes."""
     if is_server(uri):
-        _get(f"{uri.rstrip('/')}/health").close()
+        with _get(f"{uri.rstrip('/')}/health") as answer:
+            if answer.status_code >= SERVER_ERROR:
+                answer.raise_for_status()
     elif sqlite_file(uri) is None:
         try:
             name = "timeout" if uri.startswith("mssql") else "connect_timeout"

@@ -18,7 +18,7 @@ from ragsweep.tracking.client import absolute_artifacts
 from ragsweep.tracking.description import Decided, describe
 from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload
 from ragsweep.tracking.process import is_gone
-from ragsweep.tracking.sweep_runs import StoredSweep, sweep_runs
+from ragsweep.tracking.sweep_runs import sweep_runs
 from ragsweep.tracking.tracked_job import HEADLINE, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import save_view
@@ -84,13 +84,12 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
         try:
             _upload(journal, place, artifacts)
             parents.add(journal.tags.get(PARENT) or str(journal.run_id))
-            _describe(journal)
+            describe_decision(journal)
         except (TrackingError, *UNREACHABLE) as error:
             refused[place] = f"{place}: {first_line(error)}"
     for parent in parents:  # last, when all runs of the sweep are uploaded
-        client = MlflowClient(uri)
         with suppress(TrackingError, ValueError, *UNREACHABLE):  # anybody may have written the runs
-            save_view(str(uri), StoredSweep(client, list(sweep_runs(client, parent))), parent)
+            save_view(str(uri), list(sweep_runs(MlflowClient(uri), parent)), parent)
     return Pushed(len(ours.keys() - refused.keys()), refused, elsewhere)
 
 
@@ -107,7 +106,7 @@ def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
     upload(journal, folder)
 
 
-def _describe(journal: Journal) -> None:
+def describe_decision(journal: Journal) -> None:
     """Put the decision of a sweep into the description of its experiment."""
     if (said := journal.tags.get(HEADLINE)) and journal.ended:
         with suppress(*UNREACHABLE):  # the decision is in the run, too

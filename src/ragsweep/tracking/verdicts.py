@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from mlflow import MlflowClient
 from mlflow.entities import RunTag
 
 from ragsweep.core.errors import TrackingError
@@ -14,24 +15,27 @@ from ragsweep.report.value_words import at, p_value
 from ragsweep.sweeps import SHIPPED, AcrossDatasets, Choice, Decision, Outcome, not_shipped
 from ragsweep.tracking.description import NOTE
 from ragsweep.tracking.journal import journals_below
-from ragsweep.tracking.sweep_runs import StoredSweep
+from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracking_store import UNREACHABLE
 
 DECISION, RANK = "decision", "decision.rank"
 
 
-def tag_runs(sweep: StoredSweep, decisions: Sequence[Decision], report: str, across: AcrossDatasets | None) -> None:
+def tag_runs(
+    uri: str, runs: Sequence[StoredRun], decisions: Sequence[Decision], report: str, across: AcrossDatasets | None
+) -> None:
     """Tag every run with what was decided of it: `tags.decision = 'chosen'` finds the one to ship.
 
     Of several datasets, it finds the one for all. A store that refuses loses nothing: the parent run has the decision.
 
     Args:
-        sweep: All its runs.
+        uri: The store.
+        runs: All runs of the sweep.
         decisions: One for each dataset.
         report: The address of the sweep's report within the UI.
         across: The decision over several datasets.
     """
-    stored = {each.run_id: each.run.data.tags for each in sweep.runs}
+    stored = {each.run_id: each.tags for each in runs}
     with suppress(ValueError, TrackingError, *UNREACHABLE):
         for decision in decisions:
             for outcome, tags in _verdicts(decision, report, across):
@@ -39,7 +43,7 @@ def tag_runs(sweep: StoredSweep, decisions: Sequence[Decision], report: str, acr
                     own = stored[outcome.run_id]
                     kept = {NOTE} if NOTE in own and DECISION not in own else set()  # somebody else has written it
                     some = [RunTag(name, value) for name, value in tags.items() if name not in kept]
-                    sweep.client.log_batch(outcome.run_id, tags=some)
+                    MlflowClient(uri).log_batch(outcome.run_id, tags=some)
 
 
 def note_verdicts(

@@ -18,12 +18,13 @@ from importlib.resources import files
 from urllib.parse import quote, urlencode
 
 from jinja2 import Template
+from mlflow import MlflowClient
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.tracking.client import version_of
 from ragsweep.tracking.names import tagged
-from ragsweep.tracking.sweep_runs import StoredSweep, SweepRun
+from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import DECIDED, LOWER_IS_BETTER, MEASURED, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
 from ragsweep.tracking.verdicts import DECISION
@@ -34,22 +35,23 @@ LONGEST_VIEW = 20_000  # characters of such a tag
 COSTS, COST_COLUMNS = ("context/", "latency/", "index/"), ("context/tokens", "latency/mean_ms")
 
 
-def save_view(uri: str, sweep: StoredSweep, parent_run_id: str, cutoff: tuple[str, int] | None = None) -> bool:
+def save_view(uri: str, every: Sequence[StoredRun], parent_run_id: str, cutoff: tuple[str, int] | None = None) -> bool:
     """Save the view of a sweep, of its runs at one cutoff where that is given, in every experiment that has some.
 
     Returns:
         Whether it was saved. It is not if no run has metrics, MLflow's version is not known, or the store refuses it.
     """
-    runs = [run for run in sweep.runs if run.run.data.metrics]
+    runs = [run for run in every if run.values]
     with suppress(TrackingError, ValueError, OverflowError, *UNREACHABLE):  # anybody may have written the runs
         if not runs or not version_of(uri).startswith(KNOWN_MLFLOW):
             return False
-        parent = sweep.client.get_run(parent_run_id).info
+        client = MlflowClient(uri)
+        parent = client.get_run(parent_run_id).info
         started = datetime.fromtimestamp(parent.start_time / 1000)
         view = {"name": f"{parent.run_name}, {started:%Y-%m-%d %H:%M}", "createdAt": int(time.time() * 1000)}
         conditions = [tagged(PARENT, parent_run_id)]
-        if any(run.run.data.tags.get(PARENT) != parent_run_id for run in sweep.runs):  # reused ones of other sweeps
-            ids = ", ".join(f"'{run.run_id}'" for run in sweep.runs)
+        if any(run.tags.get(PARENT) != parent_run_id for run in every):  # reused ones of other sweeps
+            ids = ", ".join(f"'{run.run_id}'" for run in every)
             conditions.insert(0, f"attributes.run_id IN ({ids})")  # MLflow's filters have no OR
         for condition in conditions:
             at = f" AND params.`{cutoff[0]}` = '{cutoff[1]}'" if cutoff else ""
@@ -57,11 +59,11 @@ def save_view(uri: str, sweep: StoredSweep, parent_run_id: str, cutoff: tuple[st
             value = json.dumps({**view, "state": f"deflate;{state}"})
             if len(value) <= LONGEST_VIEW:
                 break
-        experiments = {run.run.info.experiment_id for run in sweep.runs}
+        experiments = {run.experiment_id for run in every}
         if len(experiments) == 1:  # of several datasets, the parent's has no run that the view could show
             experiments.add(parent.experiment_id)
         for experiment_id in experiments:
-            sweep.client.set_experiment_tag(experiment_id, f"{TAG}{KEY}{parent_run_id}", value)
+            client.set_experiment_tag(experiment_id, f"{TAG}{KEY}{parent_run_id}", value)
         return True
     return False
 
@@ -98,10 +100,10 @@ def print_latest_sweep(uri: str, ui: str) -> None:
         print(f"the latest sweep is not known ({first_line(error)})", file=sys.stderr)
 
 
-def _state(condition: str, runs: Sequence[SweepRun], cutoff: tuple[str, int] | None) -> str:
+def _state(condition: str, runs: Sequence[StoredRun], cutoff: tuple[str, int] | None) -> str:
     """The state of the page: columns and charts of the decision, the settings that differ, and the metrics."""
-    titles = from_record(dict[str, str], runs[0].run.data.tags.get(MEASURED, "{}"))  # the first is what decides
-    metrics = sorted({name for run in runs for name in run.run.data.metrics})
+    titles = from_record(dict[str, str], runs[0].tags.get(MEASURED, "{}"))  # the first is what decides
+    metrics = sorted({name for run in runs for name in run.values})
     at_k = [name.removeprefix("at_k/") for name in metrics if name.startswith("at_k/")]
     costs = [name for name in metrics if name.startswith(COSTS)]
     main = [name for name in dict.fromkeys([*titles, *at_k]) if name in metrics and name not in costs]
@@ -109,12 +111,12 @@ def _state(condition: str, runs: Sequence[SweepRun], cutoff: tuple[str, int] | N
     by_type = [name for name in metrics if name.startswith("by_type/")]
     others = sorted({*metrics}.difference(main, curves, by_type, costs))  # MLflow would draw them by itself
     decides = next(iter(main), "")
-    params = [run.run.data.params for run in runs]
+    params = [run.params for run in runs]
     common = (name for name in params[0] if all(name in each for each in params) and name != (cutoff or [""])[0])
     settings = [name for name in common if len({each[name] for each in params}) > 1]
     columns = [f"tags.`{DECISION}`", *(f"params.`{name}`" for name in settings)]
     columns += [f"metrics.`{name}`" for name in (*main, *COST_COLUMNS) if name in metrics]
-    content = {"title": titles.get(decides, decides), "lower_is_better": LOWER_IS_BETTER in runs[0].run.data.tags}
+    content = {"title": titles.get(decides, decides), "lower_is_better": LOWER_IS_BETTER in runs[0].tags}
     names = {"decides": decides, "main": main, "curves": curves, "by_type": by_type, "costs": costs, "others": others}
     page = Template(files("ragsweep.tracking").joinpath("view.json").read_text("utf-8"))
     return str(page.render(content, condition=condition, columns=columns, settings=settings, **names))
