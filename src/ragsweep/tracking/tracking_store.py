@@ -31,11 +31,11 @@ from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.progress import progress
+from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
-from ragsweep.tracking.process import UNLOCKABLE, locks
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
@@ -90,9 +90,9 @@ def locked_store(uri: str) -> Iterator[None]:
     processes of this project. On a file system without locks, nobody waits.
     """
     database = sqlite_file(uri)
-    file = database.with_name(f"{database.name}.turn") if database else locks() / "turn"
+    file = database.with_name(f"{database.name}.turn") if database else project() / "mlruns" / "turn"
     with ExitStack() as stack:
-        with suppress(*UNLOCKABLE):
+        with suppress(OSError, NotImplementedError):  # of a file system without locks
             file.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_locked(file))
         yield
