@@ -69,7 +69,7 @@ class LaterDecision:
 def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
     """Add a decision to a sweep that has ended: to its tags, its description and its artifacts, in a folder of its own.
 
-    What the sweep itself decided, and its report, stay as they are. A decision that was added before under the same name
+    What the sweep itself decided, and its report, stay as they are. A decision added before under the same name
     is replaced.
 
     Args:
