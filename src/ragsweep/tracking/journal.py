@@ -22,7 +22,7 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.tracking.address import without_secret
+from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import RUN_ID, tagged
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
@@ -49,7 +49,8 @@ def _line(text: str) -> str:
 def _address(uri: str) -> str:
     if "://" not in _line(uri):
         raise ValueError("expected an address such as http://127.0.0.1:5000")
-    return without_secret(uri)
+    check_address(uri)
+    return uri
 
 
 def _dataset(about: dict[str, str]) -> dict[str, str]:
