@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 
-from ragsweep.core.errors import TrackingError
 from ragsweep.tracking import push, push_command
 from ragsweep.tracking.journal import Journal, create_run
 
