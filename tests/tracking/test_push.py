@@ -310,7 +310,6 @@ def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(a
     *measured, parent = sorted(application.runs(), key=lambda run: "mlflow.parentRunId" not in run.data.tags)
     verdicts = sorted(run.data.tags.get("decision", "") for run in measured)
     assert verdicts in (["chosen", "tied"], ["chosen", "worse"])
-    assert all("The report of the sweep" in run.data.tags["mlflow.note.content"] for run in measured)
     assert parent.info.run_name.startswith("b: ")
     [described] = (
         application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"].splitlines()

@@ -78,10 +78,9 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
     if run_id := sweep.parent.run_id:
-        link = link_to_report(sweep.parent.experiment_id, run_id)
-        note_verdicts(sweep.job.folder.parent, decisions, link, across, all_runs=store is None)
+        note_verdicts(sweep.job.folder.parent, decisions, across, all_runs=store is None)
         if store is not None:
-            tag_runs(store, decisions, link, across)
+            tag_runs(store, decisions, across)
     missing = say_what_waits(sweep)
     if run_id:
         saved = store is not None and save_view(sweep.job.tracking.uri, store, run_id, _cutoff_shown(decisions))
