@@ -15,17 +15,13 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # the default, 7,
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
-import requests
 from filelock import FileLock
 from mlflow import MlflowClient
 from mlflow.entities import Run
-from mlflow.environment_variables import (
-    MLFLOW_TRACKING_CLIENT_CERT_PATH,
-    MLFLOW_TRACKING_INSECURE_TLS,
-    MLFLOW_TRACKING_SERVER_CERT_PATH,
-)
 from mlflow.exceptions import MlflowException
-from omegaconf import DictConfig, OmegaConf
+from mlflow.utils.credentials import get_default_host_creds
+from mlflow.utils.rest_utils import http_request
+from omegaconf import DictConfig
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
@@ -115,19 +111,12 @@ def _create(database: Path) -> None:
     draft.replace(database)
 
 
-def check_store(config: DictConfig) -> None:
-    """Check quickly, and without changing anything, whether the store of a configuration can be opened.
+def check_uri(uri: str, artifacts: str | None) -> None:
+    """Check quickly, and without changing anything, whether a store can be opened.
 
     Raises:
         TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
     """
-    uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
-    if isinstance(uri, str):  # else `check` says what is missing
-        check_uri(uri, artifacts)
-
-
-def check_uri(uri: str, artifacts: str | None) -> None:
-    """Check quickly, and without changing anything, whether a store can be opened. Raises as `check_store`."""
     try:
         _check_place(uri, artifacts)
         if is_server(uri):
@@ -204,20 +193,13 @@ def _quiet() -> None:
 def _check_answers(uri: str) -> None:
     """Raise one of `UNREACHABLE` if a server does not answer soon. MLflow itself would try for minutes."""
     if is_server(uri):
-        _get(f"{uri.rstrip('/')}/health").close()
+        http_request(get_default_host_creds(uri), "/health", "GET", max_retries=0, timeout=SECONDS_TO_ANSWER).close()
     elif sqlite_file(uri) is None:
         try:
             name = "timeout" if uri.startswith("mssql") else "connect_timeout"
             create_engine(uri, poolclass=NullPool, connect_args={name: SECONDS_TO_ANSWER}).connect().close()
         except (ImportError, TypeError, ValueError) as error:  # the driver is not installed or does not know a setting
             raise OSError(first_line(error)) from error
-
-
-def _get(address: str) -> requests.Response:
-    """Ask a server as MLflow's client does: with the certificates that its variables name."""
-    trusted = MLFLOW_TRACKING_SERVER_CERT_PATH.get() or not MLFLOW_TRACKING_INSECURE_TLS.get()
-    own = MLFLOW_TRACKING_CLIENT_CERT_PATH.get()
-    return requests.get(address, timeout=SECONDS_TO_ANSWER, stream=True, verify=trusted, cert=own)
 
 
 def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, str]:
