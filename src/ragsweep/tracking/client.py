@@ -18,7 +18,6 @@ from mlflow.entities import Experiment
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repo import ArtifactRepository
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.utils.credentials import get_default_host_creds
 from mlflow.utils.file_utils import local_file_uri_to_path
 from mlflow.utils.rest_utils import http_request
@@ -148,15 +147,12 @@ def _own_errors() -> Iterator[None]:
 
 
 def _upload(repository: ArtifactRepository, local_dir: str, artifact_path: str | None) -> None:
-    """Upload the content of a folder."""
-    if not isinstance(repository, LocalArtifactRepository):
-        with _own_errors():
-            repository.log_artifacts(local_dir, artifact_path)
-        return
-    for folder, _, names in os.walk(local_dir):  # one by one: MLflow would follow links in the target
-        target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
-        for name in names:
-            repository.log_artifact(str(Path(folder, name)), target)
+    """Upload the content of a folder, file by file: MLflow would follow links in a target on this machine."""
+    with _own_errors():
+        for folder, _, names in os.walk(local_dir):
+            target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
+            for name in names:
+                repository.log_artifact(str(Path(folder, name)), target)
 
 
 def own_folders(uri: str, artifacts: str | None) -> list[Path]:
