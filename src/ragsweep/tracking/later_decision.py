@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mlflow.entities import Metric, RunTag
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Run, RunTag
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import one_line, shortened
@@ -20,7 +21,6 @@ from ragsweep.tracking.description import NOTE, Decided, describe
 from ragsweep.tracking.fetching import reading
 from ragsweep.tracking.finishing import LONGEST_NOTE
 from ragsweep.tracking.names import tagged, tags_of
-from ragsweep.tracking.run_record import open_run
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured
 from ragsweep.tracking.ui_addresses import run_address
@@ -52,12 +52,6 @@ class LaterDecision:
     runs: Mapping[str, str] = field(default_factory=dict)
     files: Sequence[Path] = ()
 
-    @property
-    def all_tags(self) -> dict[str, str]:
-        """The tags of the sweep's run."""
-        tags = {"headline": self.sentences[0], **self.tags}
-        return tags_of({f"{self.name}.{name}": value for name, value in tags.items()})
-
     def write(self, folder: Path) -> None:
         """Write the decision and its files into a new folder."""
         folder.mkdir()
@@ -83,18 +77,12 @@ def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
     Raises:
         TrackingError: The store cannot be reached or written.
     """
-    with reading(tracking, sweep_id) as client, tempfile.TemporaryDirectory() as folder:
+    with reading(tracking, sweep_id) as client:
         run = client.get_run(sweep_id)
-        later.write(Path(folder) / later.name)
-        client.log_artifacts(sweep_id, str(Path(folder) / later.name), later.name)
+        headline = f"{later.name}: {later.sentences[0]}"
+        _keep(client, run, later, headline, {NOTE: _in_markdown(run.data.tags.get(NOTE, ""), later)})
         for run_id, verdict in later.runs.items():
             client.log_batch(run_id, tags=[RunTag(later.name, verdict)])
-        tags = {**later.all_tags, NOTE: _in_markdown(run.data.tags.get(NOTE, ""), later)[:LONGEST_NOTE]}
-        metrics = [Metric(name, value, run.info.end_time or 0, 0) for name, value in later.numbers.items()]
-        client.log_batch(sweep_id, metrics, tags=[RunTag(*each) for each in tags.items()])
-        if later.is_decided:
-            headline = f"{later.name}: {later.sentences[0]}"
-            describe(client, run.info.experiment_id, Decided(sweep_id, run.info.run_name, headline, datetime.now()))
         return run_address(tracking, run.info.experiment_id, sweep_id)
 
 
@@ -112,25 +100,33 @@ def record_decision(job: Job, later: LaterDecision, key: str) -> str:
     Raises:
         TrackingError: The store cannot be reached or written.
     """
-    tag = f"{later.name}.key"
+    tag, headline = f"{later.name}.key", later.sentences[0]
     try:
         client, experiment_id = open_configured(job.tracking)
         found = client.search_runs([experiment_id], tagged(tag, key), max_results=1)
-        later.write(job.folder / later.name)
-        opened = open_run(job, continued=found[0] if found else None)
-        best = {HEADLINE: later.sentences[0]} if later.is_decided else {}
+        run = found[0] if found else client.create_run(experiment_id, tags=tags_of(job.tags), run_name=job.name)
+        client.update_run(run.info.run_id, name=job.name)
+        best = {HEADLINE: headline} if later.is_decided else {}
         said = "\n\n".join(map(markdown, later.sentences))
-        opened.tag({DECIDED: "true", tag: key, **best, **later.all_tags, NOTE: said[:LONGEST_NOTE]})
-        opened.log_numbers(later.numbers, {})
-        opened.log_files(later.name)
-        opened.close("FINISHED")
+        _keep(client, client.get_run(run.info.run_id), later, headline, {DECIDED: "true", tag: key, **best, NOTE: said})
+        client.set_terminated(run.info.run_id, "FINISHED")
     except UNREACHABLE as error:
         raise TrackingError(f"{job.tracking.uri}: cannot be written ({first_line(error)})") from error
-    if opened.trouble:
-        raise TrackingError(opened.trouble)
+    return run_address(job.tracking, experiment_id, run.info.run_id)
+
+
+def _keep(client: MlflowClient, run: Run, later: LaterDecision, headline: str, tags: Mapping[str, str]) -> None:
+    """Keep a decision in a run, and its headline in the description of the experiment."""
+    run_id, now = run.info.run_id, datetime.now()
+    with tempfile.TemporaryDirectory() as folder:
+        later.write(Path(folder) / later.name)
+        client.log_artifacts(run_id, str(Path(folder) / later.name), later.name)
+    metrics = [Metric(name, value, int(now.timestamp() * 1000), 0) for name, value in later.numbers.items()]
+    named = {f"{later.name}.{name}": value for name, value in {"headline": later.sentences[0], **later.tags}.items()}
+    shortened_tags = tags_of({**tags, NOTE: tags[NOTE][:LONGEST_NOTE], **named})
+    client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in shortened_tags.items()])
     if later.is_decided:
-        describe(client, experiment_id, Decided(str(opened.run_id), job.name, later.sentences[0], datetime.now()))
-    return run_address(job.tracking, experiment_id, str(opened.run_id))
+        describe(client, run.info.experiment_id, Decided(run_id, run.info.run_name, headline, now))
 
 
 def _in_markdown(text: str, later: LaterDecision) -> str:
