@@ -72,7 +72,7 @@ def test_nothing_is_shipped_for_all_where_a_model_does_not_read_the_queries_of_o
     found = across(runs)
     assert "9 of 100 queries" in " ".join(across_in_words(found))
     assert "ship alpha 0.5" not in " ".join(across_in_words(found))
-    tags = [tags["decision"] for each in found.decisions for _, tags in _verdicts(each, "", found)]
+    tags = [tags["decision"] for each in found.decisions for _, tags in _verdicts(each, found)]
     assert "chosen" not in tags
     assert tags.count("not shipped: unread texts") == 2
 
@@ -225,7 +225,7 @@ def test_datasets_that_share_questions_are_named():
 def test_chosen_is_what_all_datasets_share():
     found = on({"a": [0.3, 0.6, 0.55], "b": [0.6, 0.3, 0.5]})
     assert found.named == "alpha 1"
-    tags = [{run.name: tags["decision"] for run, tags in _verdicts(each, "", found)} for each in found.decisions]
+    tags = [{run.name: tags["decision"] for run, tags in _verdicts(each, found)} for each in found.decisions]
     assert tags[0]["dataset=a alpha=1"] == tags[1]["dataset=b alpha=1"] == "chosen"
     assert tags[0]["dataset=a alpha=0.5"] == "chosen for this dataset alone"
 
@@ -235,7 +235,7 @@ def test_what_guesses_on_a_dataset_is_not_chosen_there():
     found = AcrossDatasets(
         [as_guesses(each, 0.2, p) for each, p in zip(decisions, ([0.001] * 3, [0.9] * 3), strict=True)]
     )
-    tags = [{run.name[-9:]: tags["decision"] for run, tags in _verdicts(each, "", found)} for each in found.decisions]
+    tags = [{run.name[-9:]: tags["decision"] for run, tags in _verdicts(each, found)} for each in found.decisions]
     assert [each["alpha=0.5"] for each in tags] == ["chosen", "not shipped: guessing"]
 
 

@@ -149,7 +149,8 @@ def test_what_is_not_a_plain_file_is_not_waited_for(copied_sweep, tmp_path, kind
     else:
         with file.open("wb") as sparse:
             sparse.truncate(clients.LARGEST_ARTIFACT + 1)
-    with pytest.raises(TrackingError, match=r"is not a file|leads out of the folder|larger than 500 MB"):
+    refused = r"there is no file|is a named pipe|outside the artifact directory|larger than 500 MB"
+    with pytest.raises(TrackingError, match=refused):
         ragsweep.per_query(run.info.run_id, uri=copied_sweep.uri)
 
 
@@ -261,31 +262,3 @@ def test_no_other_address_is_a_place_for_artifacts(application, place):
     with pytest.raises(RefusedError, match=r"tracking.artifacts: expected a folder, or an address") as error:
         open_store(application.uri, "new", place)
     assert "secret" not in str(error.value)
-
-
-def test_an_endless_answer_ends(monkeypatch):
-    """A server that lies about the size of a file, and sends on and on."""
-    monkeypatch.setattr(clients, "LARGEST_ARTIFACT", 10**6)
-
-    class Endless(BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.end_headers()
-            while True:
-                try:
-                    self.wfile.write(b"x" * 2**16)
-                except OSError:
-                    return
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        uri = f"http://127.0.0.1:{server.server_port}"
-        repository = clients.get_artifact_repository("mlflow-artifacts:/1", tracking_uri=uri)
-        with pytest.raises(OSError, match="is larger than"):
-            sum(map(len, clients._streamed(repository, "results/per_query.csv")))
-    finally:
-        server.shutdown()

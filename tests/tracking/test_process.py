@@ -1,7 +1,7 @@
 """Whether the process that a run belongs to is still there."""
 
 import json
-import socket
+import os
 import subprocess
 import sys
 
@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.tracking import process as processes
-from ragsweep.tracking.process import forget_ended, is_gone, process_identity
+from ragsweep.tracking.process import is_gone, process_identity
 
 PRINT_IDENTITY = """
 import time
@@ -19,7 +18,6 @@ from ragsweep.tracking.process import process_identity
 print(process_identity(), flush=True)
 time.sleep(600)
 """
-ENDED = "1_00000000.lock"
 
 
 @pytest.mark.usefixtures("processes")
@@ -28,11 +26,9 @@ def test_a_process_is_gone_once_it_has_been_killed_and_stays_so_also_as_a_zombie
     try:
         other = process.stdout.readline()
         assert not is_gone(other)
-        forget_ended()
-        assert not is_gone(other)
     finally:
         process.kill()
-    process.stdout.read()  # until it is dead; nobody has waited for it
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # nobody else has waited for it
     assert is_gone(other)
     assert is_gone(other)
     process.wait()
@@ -42,37 +38,29 @@ def test_this_process_is_not_gone():
     assert not is_gone(process_identity())
 
 
-def test_a_process_of_an_earlier_container_that_bore_our_number_is_gone():
-    assert is_gone(json.dumps(json.loads(process_identity()) | {"lock": ENDED}))
+def altered(**fields):
+    return json.dumps(json.loads(process_identity()) | fields)
 
 
-def test_nothing_is_known_of_a_process_on_another_machine():
-    for other in ({"host": "elsewhere"}, {"locks": "another machine of our name and path"}):
-        assert not is_gone(json.dumps(json.loads(process_identity()) | {"lock": ENDED} | other))
-    assert not is_gone(None)
-    assert not is_gone("of another program")
+def test_a_process_that_bore_our_number_before_or_before_the_machine_started_again_is_gone():
+    assert is_gone(altered(age=json.loads(process_identity())["age"] - 60))
+    assert is_gone(altered(boot="an earlier one"))
+    assert is_gone(altered(pid=2**31 - 1))
+
+
+@pytest.mark.parametrize("field", ["host", "machine", "namespace"])
+def test_nothing_is_known_of_a_process_on_another_machine_or_in_another_container(field):
+    assert not is_gone(altered(**{field: "elsewhere"}, pid=2**31 - 1))
+
+
+@pytest.mark.parametrize("process", [None, "of another program", "{}"])
+def test_nothing_is_known_of_what_is_no_process(process):
+    assert not is_gone(process)
 
 
 @pytest.mark.parametrize("pid", [10**23, 2**63, -1, 0, 1.5, True, "1", None, [1]])
 def test_a_number_that_no_process_has_says_nothing(pid):
-    assert not is_gone(json.dumps({"host": socket.gethostname(), "pid": pid, "lock": "", "locks": ""}))
-
-
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
-    """A folder of locks in use, of which `name` is the name, and a folder beside it that is none of ours."""
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "locks", lambda: home / "locks")
-        for folder in ("locks", "foreign"):
-            (home / folder).mkdir()
-            (home / folder / "name").write_text("the name")
-        (home / "foreign" / ENDED).write_text("dear to its owner")
-        yield home
-
-
-def tree(folder):
-    return {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+    assert not is_gone(altered(pid=pid))
 
 
 ANYTHING = st.recursive(
@@ -80,28 +68,11 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
-FOREIGN = ["foreign/" + ENDED, "locks/../foreign/" + ENDED, "foreign/2_00000000.lock", "elsewhere/" + ENDED]
-LOCK_NAMES = [ENDED, ENDED + "\n", "name", ".", "..", "../foreign/" + ENDED, "../" + ENDED, "\0.lock", ""]
 
 
-@given(data=st.data())
-def test_no_identity_touches_a_file_outside_the_folder_of_locks(places, data):
-    paths = [f"{places}/{name}" for name in FOREIGN]
-    known = data.draw(
-        st.fixed_dictionaries(
-            {},
-            optional={
-                "host": st.just(socket.gethostname()) | ANYTHING,
-                "pid": st.integers() | ANYTHING,
-                "lock": st.sampled_from([*LOCK_NAMES, *FOREIGN, *paths]) | ANYTHING,
-                "locks": st.just("the name") | ANYTHING,
-            },
-        )
-    )
-    before = tree(places)
-    assert is_gone(json.dumps(known)) in (True, False)
-    forget_ended()
-    assert tree(places) == before
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(["pid", "boot", "namespace", "age", "since"], ANYTHING)))
+def test_any_field_is_one_of_an_identity_or_none(fields):
+    assert is_gone(altered(**fields)) in (True, False)
 
 
 @given(st.text() | ANYTHING.map(json.dumps) | st.sampled_from(["[" * 100_000, "9" * 5_000]))

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 
-from ragsweep.core.errors import TrackingError
 from ragsweep.tracking import push, push_command
 from ragsweep.tracking.journal import Journal, create_run
 
@@ -225,37 +224,23 @@ def test_the_command_names_the_store_and_where_a_local_one_keeps_artifacts(tmp_p
     assert push_command(tmp_path, "sqlite:////m.db", "s3://bucket/a").endswith(" --artifacts s3://bucket/a")
 
 
-OLD = {
-    "http://alice:{}@there:5000": "http://there:5000",
-    "http://{}@there:5000/mlflow": "http://there:5000/mlflow",
-    "http://there:5000?token={}": "http://there:5000",
-    "postgresql://alice:{}@there/db?sslmode=require": "postgresql://alice@there/db?sslmode=require",
-    "postgresql://there/db?user=alice&password={}": "postgresql://there/db?user=alice",
-}
-
-
-@pytest.mark.parametrize("uri", OLD)
-def test_the_password_in_an_old_journal_is_not_printed(home, application, uri):
-    waiting_run(home / "outputs" / "0", uri.format("c4n4ry"))
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://alice:{}@there:5000",
+        "http://alice:c4n4/{}@there",
+        "http://{}@there:5000/mlflow",
+        "http://there:5000?token={}",
+        "postgresql://alice:{}@there/db?sslmode=require",
+        "postgresql://there/db?user=alice&password={}",
+    ],
+)
+def test_a_journal_that_has_a_password_is_refused_without_repeating_it(home, application, uri):
+    folder = waiting_run(home / "outputs" / "0", uri.format("c4n4ry"))
     process = application.start_script_here("push", str(home / "outputs"))
     assert process.returncode == 2
     assert "c4n4ry" not in process.stderr
-    assert shlex.join(["--uri", OLD[uri]]) in process.stderr
-
-
-def test_a_journal_of_which_only_a_password_is_left_is_refused(home, application):
-    folder = waiting_run(home / "outputs" / "0", "http://alice:c4n4/ry@there")
-    _, refused, _ = push(home / "outputs", "http://there", None)
-    assert "the address has a user or password in it" in refused[folder]
-    assert "ry@there" not in refused[folder]
-
-
-def test_a_run_whose_journal_has_a_password_goes_to_the_same_store_without_it(tmp_path):
-    folder = waiting_run(tmp_path / "0", "http://alice:c4n4ry@127.0.0.1:9")
-    assert push(tmp_path, "http://another", None).elsewhere[folder].uri == "http://127.0.0.1:9"
-    with pytest.raises(TrackingError, match=r"http://127.0.0.1:9/ cannot be opened") as error:
-        push(tmp_path, "http://127.0.0.1:9/", None)
-    assert "c4n4ry" not in str(error.value)
+    assert str(folder / "tracking.json") in process.stderr
 
 
 def test_a_run_that_is_taken_after_a_refusal_has_no_error(home, application):
@@ -345,7 +330,6 @@ def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(a
     *measured, parent = sorted(application.runs(), key=lambda run: "mlflow.parentRunId" not in run.data.tags)
     verdicts = sorted(run.data.tags.get("decision", "") for run in measured)
     assert verdicts in (["chosen", "tied"], ["chosen", "worse"])
-    assert all("The report of the sweep" in run.data.tags["mlflow.note.content"] for run in measured)
     assert parent.info.run_name.startswith("b: ")
     [described] = (
         application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"].splitlines()

@@ -231,7 +231,7 @@ def assert_only_a_dead_sweep_is_closed(application, dataset, process):
 def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_run_is_closed(copied_sweep, dataset):
     [parent] = copied_sweep.parents()
     client = copied_sweep.client()
-    client.set_tag(parent.info.run_id, "process", '{"host": "elsewhere", "pid": 1, "lock": "", "locks": ""}')
+    client.set_tag(parent.info.run_id, "process", '{"host": "elsewhere", "pid": 1}')
     client.set_terminated(parent.info.run_id, "RUNNING")
     refused = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert refused.returncode == 2

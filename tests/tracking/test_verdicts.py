@@ -23,4 +23,4 @@ ONE_IS_BETTER = np.array([SCORES, SCORES + 0.1, SCORES])
 def test_the_named_run_is_chosen_unless_it_is_not_to_be_shipped(scores, p, verdict):
     decision = decide(over_alpha(scores, (0, 0.5, 1)))
     decision = as_guesses(decision, 0.25, p) if p else decision
-    assert dict(_verdicts(decision, "", None))[decision.named]["decision"] == verdict
+    assert dict(_verdicts(decision, None))[decision.named]["decision"] == verdict

@@ -55,7 +55,7 @@ def job(config: DictConfig) -> float:
         return float("nan")
     try:
         if not in_sweep:
-            tracking.check_store(config)
+            tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
             tracking.close_orphans(config.tracking)
         metrics, record, sentences = experiment.run(config, tracked)
     except Exception as error:
@@ -119,7 +119,7 @@ def check_tracking(config: DictConfig) -> None:
     else:
         from ragsweep import tracking
 
-        tracking.check_store(config)
+        tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
 
 
 def _end(error: Exception) -> SystemExit:

@@ -4,9 +4,9 @@
     >>> data = [{"inputs": {"query": "..."}, "expectations": {"expected_documents": {"manual.pdf#34": 2}}}]
     >>> mlflow.genai.evaluate(data=data, predict_fn=answer, scorers=[ndcg(5), recall(5)])
 
-What is relevant stands in `expected_documents` of a row's expectations: a list of ids, or grades by id. An id is that
-of a passage or a document (`doc_uri`, `id`, `chunk_id`, ... of what was retrieved), its source, or a page as
-`source#page`. Without it, the `doc_uri` of the documents in MLflow's `expected_retrieved_context` are relevant.
+What is relevant stands in `expected_documents` of a row's expectations: a list of names, or grades by name; without it,
+the `doc_uri` of the documents in MLflow's `expected_retrieved_context` are relevant. What was retrieved is named by
+`name_of`: its `doc_uri` or `id`, unless a function is given, such as `lambda document: document["metadata"]["source"]`.
 
 A row without such expectations, or whose trace has no RETRIEVER span, gets no value but an error, as from MLflow's own
 scorers, and the mean is over the other rows. A span that retrieved nothing scores 0. Each span that is in no other
@@ -15,9 +15,8 @@ RETRIEVER span gets a value of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import PurePosixPath
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from mlflow.entities import AssessmentSource, Feedback, Span, SpanType, Trace
@@ -34,64 +33,73 @@ from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.text.normalisation import composed
 
 Measure = Callable[[Judged, int], metrics.PerQuery]
-FirstPage = Literal[0, 1]
+Retrieved = Mapping[str, Any]  # a document in the outputs of a span
+NameOf = Callable[[Retrieved], object]
 
 LARGEST_K = 1000
 EXPECTED, CONTEXT = "expected_documents", "expected_retrieved_context"  # expectations of a row
-IDS = ("chunk_id", "passage_id", "node_id", "id", "id_", "doc_uri", "doc_id", "document_id")  # finest first
-SOURCES = ("source", "file_path", "file_name", "filename", "document")
-PAGES = ("page", "page_number", "page_label")  # the first that there is
 
 
-def ndcg(k: int = 5, *, first_page: FirstPage = 1) -> Scorer:
+def doc_uri_or_id(document: Retrieved) -> object:
+    """The `doc_uri` of what was retrieved, by which MLflow's own scorers know it, or its `id`; None if it has neither.
+
+    Either is looked for in its metadata, then in itself.
+    """
+    places = [place for place in (document.get("metadata"), document) if isinstance(place, dict)]
+    return next((place[name] for name in ("doc_uri", "id") for place in places if place.get(name) is not None), None)
+
+
+def ndcg(k: int = 5, *, name_of: NameOf = doc_uri_or_id) -> Scorer:
     """Normalised discounted cumulative gain of the first k documents; the gain is the grade.
 
     Args:
         k: Cutoff, from 1 to 1000.
-        first_page: The number that the application gives the first page of a document; PDF loaders often count from 0.
+        name_of: The name of a retrieved document, as it stands in the expectations.
     """
-    return _scorer("ndcg", metrics.ndcg, k, first_page)
+    return _scorer(metrics.ndcg, k, name_of)
 
 
-def recall(k: int = 5, *, first_page: FirstPage = 1) -> Scorer:
+def recall(k: int = 5, *, name_of: NameOf = doc_uri_or_id) -> Scorer:
     """Share of the relevant units that are among the first k documents. Arguments as of `ndcg`."""
-    return _scorer("recall", metrics.recall, k, first_page)
+    return _scorer(metrics.recall, k, name_of)
 
 
-def precision(k: int = 5, *, first_page: FirstPage = 1) -> Scorer:
+def precision(k: int = 5, *, name_of: NameOf = doc_uri_or_id) -> Scorer:
     """Share of the first k ranks with a relevant unit, also if fewer came back. Arguments as of `ndcg`."""
-    return _scorer("precision", metrics.precision, k, first_page)
+    return _scorer(metrics.precision, k, name_of)
 
 
-def mrr(k: int = 5, *, first_page: FirstPage = 1) -> Scorer:
+def mrr(k: int = 5, *, name_of: NameOf = doc_uri_or_id) -> Scorer:
     """Reciprocal rank of the first relevant unit among the first k documents. Arguments as of `ndcg`."""
-    return _scorer("mrr", metrics.mrr, k, first_page)
+    return _scorer(metrics.mrr, k, name_of)
 
 
-def hit_rate(k: int = 5, *, first_page: FirstPage = 1) -> Scorer:
+def hit_rate(k: int = 5, *, name_of: NameOf = doc_uri_or_id) -> Scorer:
     """Whether a relevant unit is among the first k documents. Arguments as of `ndcg`."""
-    return _scorer("hit_rate", metrics.hit_rate, k, first_page)
+    return _scorer(metrics.hit_rate, k, name_of)
 
 
-def _scorer(name: str, measure: Measure, k: int, first_page: FirstPage) -> Scorer:
+def _scorer(measure: Measure, k: int, name_of: NameOf) -> Scorer:
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= LARGEST_K:
         raise ConfigError(f"k: found {k!r}, expected a whole number from 1 to {LARGEST_K}")
-    if first_page not in (0, 1):
-        raise ConfigError(f"first_page: found {first_page!r}, expected 0 or 1")
-    name = f"{name}_at_{k}"
+    name = f"{measure.__name__}_at_{k}"
 
     def scored(trace: Trace, expectations: dict[str, Any] | None = None) -> list[Feedback]:
         grades = expected_grades(expectations)
         spans = _retriever_spans(trace)
         if not spans:
             raise DatasetError("the trace has no span of the type RETRIEVER: nothing says what was retrieved")
-        ranked = [[_unit(each, grades, first_page) for each in _documents(span)] for span in spans]
-        values = [value_of(units, grades, measure, k) for units in ranked]
-        notes = [_rationale(units[:k], grades) for units in ranked]
         source = AssessmentSource(source_type="CODE", source_id=f"ragsweep.{name}")
+        found = [(span, _units(span, name_of)) for span in spans]
         return [
-            Feedback(name=name, value=value, rationale=note, source=source, span_id=span.span_id)
-            for span, value, note in zip(spans, values, notes, strict=True)
+            Feedback(
+                name=name,
+                value=value_of(units, grades, measure, k),
+                rationale=f"retrieved {some_of(units[:k]) or 'nothing'}; expected {some_of(grades)}",
+                source=source,
+                span_id=span.span_id,
+            )
+            for span, units in found
         ]
 
     return scorer(scored, name=name, description=f"{name} of what was retrieved, equal to trec_eval's")
@@ -132,13 +140,6 @@ def _retriever_spans(trace: Trace) -> list[Span]:
     return [span for span in spans.values() if span.span_type == SpanType.RETRIEVER and not is_within_another(span)]
 
 
-def _rationale(units: list[str], grades: Mapping[str, int]) -> str:
-    """Says what was retrieved and expected, so that ids of two kinds, which score 0, are seen."""
-    found = [unit for unit in dict.fromkeys(units) if grades.get(unit, 0) > 0]
-    retrieved = f"retrieved {some_of(units) or 'nothing'}, of which relevant: {some_of(found) or 'none'}"
-    return f"{retrieved}; expected {some_of(grades)}"
-
-
 def value_of(units: list[str], grades: Mapping[str, int], measure: Measure, k: int) -> float:
     """A metric at k of a single ranking.
 
@@ -154,46 +155,20 @@ def value_of(units: list[str], grades: Mapping[str, int], measure: Measure, k: i
     return float(measure(judge(ranked, np.zeros_like(judged_unit), judged_unit, grade), k)[0])
 
 
-def _documents(span: Span) -> list[Mapping[str, Any]]:
-    """What a span retrieved, best first."""
+def _units(span: Span, name_of: NameOf) -> list[str]:
+    """The names of what a span retrieved, best first."""
     outputs = span.outputs
     if isinstance(outputs, str):
         try:
             outputs = from_json(outputs)
         except MalformedError as error:
             raise DatasetError(f"span {span.name!r}: its outputs cannot be read ({error})") from error
-    if not isinstance(outputs, list) or not all(isinstance(each, dict) for each in outputs):
+    if not isinstance(outputs, list) or not all(isinstance(document, dict) for document in outputs):
         found = shown_value(outputs)
         raise DatasetError(f"span {span.name!r}: its outputs are {found}; expected a list of documents")
-    return outputs
-
-
-def _unit(document: Mapping[str, Any], grades: Mapping[str, int], first_page: FirstPage) -> str:
-    """What a document stands for: the first of its names that is judged, or else its first name."""
-    names = [*dict.fromkeys(map(composed, _names(document, first_page)))]
-    if not names:
-        expected = f"one of {', '.join((*IDS, *SOURCES))}, in it or in its metadata"
-        raise DatasetError(
-            f"a retrieved document says not which one it is: found {some_of(document)}; expected {expected}"
-        )
-    return next((name for name in names if name in grades), names[0])
-
-
-def _names(document: Mapping[str, Any], first_page: FirstPage) -> Iterator[str]:
-    """The names that a document can have in judgments, the finest first."""
-    inner = document.get("metadata")
-    places = [document, *([inner] if isinstance(inner, dict) else [])]
-    ids, sources, pages = (
-        [str(place[name]).strip() for name in names for place in places if _is_name(place.get(name))]
-        for names in (IDS, SOURCES, PAGES)
-    )
-    yield from ids
-    sources = [*sources, *(PurePosixPath(source.replace("\\", "/")).name for source in sources)]
-    for source in sources:
-        for page in pages[:1]:  # a label may be the number of another page
-            yield f"{source}#{int(page) + 1 - first_page if page.isdecimal() else page}"
-    yield from sources
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
+    names = [name_of(document) for document in outputs]
+    for name, document in zip(names, outputs, strict=True):
+        if name is None or isinstance(name, bool) or not str(name).strip():
+            expected = "doc_uri or id, in it or in its metadata; or a scorer with name_of=FUNCTION"
+            raise DatasetError(f"a retrieved document has no name: found {some_of(document)}; expected {expected}")
+    return [composed(str(name).strip()) for name in names]

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.numbers import metrics_of
     from ragsweep.tracking.orphans import close_open, close_orphans
-    from ragsweep.tracking.recorded_environment import code_version, requirements, write_environment
+    from ragsweep.tracking.recorded_environment import requirements, write_environment
     from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
     from ragsweep.tracking.run_record import close_all, failures, open_run, record
     from ragsweep.tracking.stored_run import StoredRun
     from ragsweep.tracking.sweep_runs import finished_here
     from ragsweep.tracking.tracked_job import Job
-    from ragsweep.tracking.tracking_store import check_store
+    from ragsweep.tracking.tracking_store import check_uri
     from ragsweep.tracking.ui_addresses import how_to_open, run_address
     from ragsweep.tracking.uploads import push, push_command
     from ragsweep.tracking.view import print_latest_sweep
@@ -34,11 +34,10 @@ __all__ = [
     "RegisteredRetriever",
     "StoredRun",
     "add_decision",
-    "check_store",
+    "check_uri",
     "close_all",
     "close_open",
     "close_orphans",
-    "code_version",
     "earlier_start",
     "failures",
     "fetch",
@@ -74,7 +73,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "earlier": ["earlier_start", "finished_before", "finished_with"],
-        "recorded_environment": ["code_version", "requirements", "write_environment"],
+        "recorded_environment": ["requirements", "write_environment"],
         "fetching": ["fetch", "fetch_outcomes", "fetch_run", "fetch_text"],
         "finishing": ["OpenSweep", "finish", "say_what_waits"],
         "tracked_job": ["Job"],
@@ -86,7 +85,7 @@ __getattr__, __dir__ = lazy_names(
         "retriever_spans": ["ListedTraces", "fetch_spans", "list_traces"],
         "registry": ["RegisteredRetriever", "move_alias", "register", "registered", "version_of_run"],
         "run_record": ["close_all", "failures", "open_run", "record"],
-        "tracking_store": ["check_store"],
+        "tracking_store": ["check_uri"],
         "stored_run": ["StoredRun"],
         "sweep_runs": ["finished_here"],
         "ui_addresses": ["how_to_open", "run_address"],

@@ -9,13 +9,9 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from ragsweep.core.errors import RefusedError
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import URL
 
 SQLITE = "sqlite:///"
 SERVERS = ("http://", "https://")
@@ -29,12 +25,10 @@ OF_SERVER = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD in the en
 OF_POSTGRES = "set PGPASSWORD in the environment or write it into ~/.pgpass instead"
 OF_DATABASE = "leave it to the database client's own configuration instead"
 
-_SCHEME = re.compile(r"([a-zA-Z][\w+.\-]*)://")
-# Whatever precedes an @ may be a password where there is no scheme, or a port that is not a number.
-_USER = re.compile(r"^[^/?#@]*@|^[^/?#@]*:(?!\d+(?:[/?#]|$))[^@]*@", re.DOTALL)
-_IN_NAME = re.compile(r"[^/:@]+:[^/@]+@")  # in the name of a database: the user before it has a slash
-_QUERY = re.compile(r"[?#;].*", re.DOTALL)
-_SECRET = re.compile(r"(?i)(passw|passphrase|pwd|secret|token|api_?key|access_?key|credential)[\w.+\- ]*=")
+# A colon before an @ begins a password, except before the number of a port.
+_PASSWORD = re.compile(r":(?!\d+(?:[/?#&]|$)).*@", re.DOTALL)
+_TOKEN = re.compile(r"https?://[^/?#]*@")  # a server's user needs no password
+_SECRET = re.compile(r"(?is)[?#;].*(passw|passphrase|pwd|secret|token|api_?key|access_?key|credential)[\w.+\- ]*=")
 # Also as another setting's part: hydra.sweeper.params.tracking.uri=URI, hydra.sweeper.params={tracking.uri: URI}
 _OTHERS = r"(?:questions|retriever)\.uri"
 _SETTING = re.compile(
@@ -84,42 +78,29 @@ def check_arguments(arguments: Sequence[str]) -> None:
             raise RefusedError(f"{variable[1] or variable[2]}: expected in the environment, not among the arguments")
 
 
-def _check_no_secret(text: str, setting: str = SETTING) -> None:
-    found = _SCHEME.search(text)
-    scheme, rest = (found[1], text[found.end() :]) if found else ("", text)
-    texts = (rest, unquote(rest))
-    is_database = scheme.startswith(DATABASES)
-    if is_database:
-        has_user = _has_password(_read(text[text.index(scheme) :], setting))
+def _check_no_secret(uri: str, setting: str) -> None:
+    is_database = uri.startswith(DATABASES)
+    for text in (uri, unquote(uri)):
+        rest = "" if uri.startswith(SQLITE) else text.partition("://")[2] or text  # a path may have anything in it
+        if _PASSWORD.search(rest) or _TOKEN.match(text) or _SECRET.search(text):
+            break
     else:
-        has_user = not scheme.startswith(("sqlite", "file")) and any(map(_USER.search, texts))
-    queries = (unquote(found[0]) for each in texts if (found := _QUERY.search(each)))
-    if has_user or any(map(_SECRET.search, queries)):
-        remedy = OF_POSTGRES if scheme.startswith("postgresql") else OF_DATABASE if is_database else OF_SERVER
-        raise RefusedError(f"{setting}: the address has a user or password in it, which would be recorded; {remedy}")
+        if not is_database or not _has_password(uri, setting):
+            return
+    remedy = OF_POSTGRES if uri.startswith("postgresql") else OF_DATABASE if is_database else OF_SERVER
+    raise RefusedError(f"{setting}: the address has a user or password in it, which would be recorded; {remedy}")
 
 
-def _read(uri: str, setting: str = SETTING) -> URL:
-    """A database's address as SQLAlchemy reads it; raises `RefusedError` where it cannot."""
+def _has_password(uri: str, setting: str) -> bool:
+    """Whether SQLAlchemy reads a password in a database's address; raises `RefusedError` where it cannot read it."""
     from sqlalchemy.engine import make_url  # slow to load, and only needed for a database
     from sqlalchemy.exc import ArgumentError
 
     try:
-        return make_url(uri)
+        return make_url(uri).password is not None
     except (ArgumentError, ValueError):  # of a port that is not a number, and may be a password
         what = f"expected {uri.partition('://')[0]}://USER@HOST:PORT/NAME, with a number as PORT"
         raise RefusedError(f"{setting}: found an address that SQLAlchemy cannot read, {what}") from None
-
-
-def _has_password(url: URL) -> bool:
-    in_name = _IN_NAME.search(url.database or "")
-    return url.password is not None or ":" in (url.username or "") or in_name is not None
-
-
-def _without_password(url: URL) -> str:
-    query = {name: value for name, value in url.query.items() if not _SECRET.search(f"{name}={value}")}
-    kept = (url.drivername, url.username, None, url.host, url.port, url.database, query)
-    return url.create(*kept).render_as_string()
 
 
 def is_server(uri: str) -> bool:
@@ -130,26 +111,6 @@ def is_server(uri: str) -> bool:
 def sqlite_file(uri: str) -> Path | None:
     """The file of an SQLite store; None for another store."""
     return Path(uri.removeprefix(SQLITE)).resolve() if uri.startswith(SQLITE) else None
-
-
-def without_secret(uri: str) -> str:
-    """The same address without what `check_address` refuses: earlier versions recorded passwords.
-
-    Raises:
-        RefusedError: No address would be left.
-    """
-    try:
-        _check_no_secret(uri)
-        return uri
-    except RefusedError:
-        scheme, _, rest = uri.partition("://")
-    if scheme.startswith(DATABASES):
-        bare = _without_password(_read(uri))
-    else:
-        host, path = re.fullmatch(r"([^/?#]*)([^?#]*).*", rest, re.DOTALL).groups()  # type: ignore[union-attr]
-        bare = f"{scheme}://{host.rpartition('@')[2]}{path}"
-    _check_no_secret(bare)
-    return bare
 
 
 def absolute(uri: str) -> str:

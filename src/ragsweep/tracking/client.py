@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from mlflow import MlflowClient
@@ -22,8 +18,6 @@ from mlflow.entities import Experiment
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repo import ArtifactRepository
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-from mlflow.store.artifact.http_artifact_repo import HttpArtifactRepository
-from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.utils.credentials import get_default_host_creds
 from mlflow.utils.file_utils import local_file_uri_to_path
 from mlflow.utils.rest_utils import http_request
@@ -34,9 +28,7 @@ from ragsweep.tracking.address import is_server, sqlite_file
 from ragsweep.tracking.place import is_cloud
 
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
-LARGEST_ARTIFACT = 500 * 10**6  # bytes of an artifact
-SECONDS_TO_FETCH = 600  # seconds to fetch an artifact
-CHUNK = 2**20
+LARGEST_ARTIFACT = 500 * 10**6  # bytes of an artifact, as its store lists it
 WHAT_TO_DO = {  # where a server's answer says only that it refuses
     "error code 401": "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD in the environment",
     "'Permission denied'": "the user may not do this, or the address lacks the path below which the server is",
@@ -96,28 +88,16 @@ class Client(MlflowClient):  # type: ignore[misc]
 
         Raises:
             RefusedError: It is in a place that is not allowed.
-            OSError: It is not a file, is larger than `LARGEST_ARTIFACT`, or cannot be read.
+            OSError: There is no such file, or it is larger than `LARGEST_ARTIFACT`, or cannot be read.
         """
         repository = self._repository(run_id)
-        target = Path(dst_path, path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(repository, LocalArtifactRepository):
-            with _opened(Path(repository.artifact_dir), path) as source, target.open("wb") as file:
-                shutil.copyfileobj(source, file)
-            return str(target)
         with _own_errors():
             listed = {each.path: each for each in repository.list_artifacts(_folder(PurePosixPath(path).parent))}
-        if path not in listed or listed[path].is_dir:
-            raise FileNotFoundError(f"there is no file {path}")
-        if not 0 <= (listed[path].file_size or 0) <= LARGEST_ARTIFACT:
-            raise _too_large(path)
-        if not isinstance(repository, HttpArtifactRepository):
-            with _own_errors():
-                return str(repository.download_artifacts(path, dst_path))
-        with target.open("wb") as file:
-            for chunk in _streamed(repository, path):
-                file.write(chunk)
-        return str(target)
+            if path not in listed or listed[path].is_dir:
+                raise FileNotFoundError(f"there is no file {path}")
+            if not 0 <= (listed[path].file_size or 0) <= LARGEST_ARTIFACT:
+                raise OSError(f"{path} is larger than {LARGEST_ARTIFACT // 10**6} MB")
+            return str(repository.download_artifacts(path, dst_path))
 
     def _repository(self, run_id: str) -> ArtifactRepository:
         """The repository of a run's artifacts. The store is asked once, so that the checked answer is the one used."""
@@ -167,15 +147,12 @@ def _own_errors() -> Iterator[None]:
 
 
 def _upload(repository: ArtifactRepository, local_dir: str, artifact_path: str | None) -> None:
-    """Upload the content of a folder."""
-    if not isinstance(repository, LocalArtifactRepository):
-        with _own_errors():
-            repository.log_artifacts(local_dir, artifact_path)
-        return
-    for folder, _, names in os.walk(local_dir):  # one by one: MLflow would follow links in the target
-        target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
-        for name in names:
-            repository.log_artifact(str(Path(folder, name)), target)
+    """Upload the content of a folder, file by file: MLflow would follow links in a target on this machine."""
+    with _own_errors():
+        for folder, _, names in os.walk(local_dir):
+            target = _folder(artifact_path or "", Path(folder).relative_to(local_dir).as_posix())
+            for name in names:
+                repository.log_artifact(str(Path(folder, name)), target)
 
 
 def own_folders(uri: str, artifacts: str | None) -> list[Path]:
@@ -201,34 +178,3 @@ def _folder(*parts: str | PurePosixPath) -> str | None:
     """A folder of artifacts as MLflow names it."""
     path = str(PurePosixPath(*parts))
     return None if path == "." else path
-
-
-def _opened(folder: Path, name: str) -> IO[bytes]:
-    """Open a file of a folder. Refuse one that links lead to outside of the folder."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise RefusedError(f"{folder / name}: leads out of the folder of artifacts")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would block
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_ARTIFACT:
-        os.close(descriptor)
-        raise _too_large(name) if stat.S_ISREG(status.st_mode) else OSError(f"{path} is not a file")
-    return os.fdopen(descriptor, "rb")
-
-
-def _streamed(repository: HttpArtifactRepository, path: str) -> Iterator[bytes]:
-    """Blocks of an artifact from a server. Limited in size and time, whatever size the server announces."""
-    ends, size = time.monotonic() + SECONDS_TO_FETCH, 0
-    with http_request(repository._host_creds, f"/{path}", "GET", stream=True) as answer:
-        answer.raise_for_status()
-        for chunk in answer.iter_content(CHUNK):
-            size += len(chunk)
-            if size > LARGEST_ARTIFACT or time.monotonic() > ends:
-                raise _too_large(path)
-            yield chunk
-
-
-def _too_large(path: str) -> OSError:
-    return OSError(
-        f"{path} is larger than {LARGEST_ARTIFACT // 10**6} MB, or takes more than {SECONDS_TO_FETCH} s to fetch"
-    )

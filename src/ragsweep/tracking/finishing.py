@@ -83,10 +83,9 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
     if run_id := sweep.parent.run_id:
-        link = link_to_report(sweep.parent.experiment_id, run_id)
-        note_verdicts(folder, decisions, link, across, all_runs=stored is None)
+        note_verdicts(folder, decisions, across, all_runs=stored is None)
         if stored is not None:
-            tag_runs(tracking.uri, stored, decisions, link, across)
+            tag_runs(tracking.uri, stored, decisions, across)
     missing = say_what_waits(sweep)
     if run_id:
         saved = stored is not None and save_view(tracking.uri, stored, run_id, _cutoff_shown(decisions))

@@ -23,7 +23,7 @@ from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.tasks.task import Items
-from ragsweep.tracking.address import without_secret
+from ragsweep.tracking.address import check_address
 from ragsweep.tracking.client import reason
 from ragsweep.tracking.names import RUN_ID, params_of, tagged, tags_of
 from ragsweep.tracking.numbers import dataset_input
@@ -52,7 +52,8 @@ def _line(text: str) -> str:
 def _address(uri: str) -> str:
     if "://" not in _line(uri):
         raise ValueError("expected an address such as http://127.0.0.1:5000")
-    return without_secret(uri)
+    check_address(uri)
+    return uri
 
 
 def _dataset(about: dict[str, str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -11,27 +10,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from markupsafe import escape
+from mlflow import MlflowClient
 from mlflow.entities import Metric, Run, RunTag
 
 from ragsweep.core.errors import TrackingError, first_line
-from ragsweep.core.parsing import MalformedError, from_json, read_text
-from ragsweep.core.terminal import one_line
+from ragsweep.core.terminal import one_line, shortened
 from ragsweep.report.markup import markdown
 from ragsweep.report.record import write_record
-from ragsweep.tracking.client import Client
 from ragsweep.tracking.description import NOTE, Decided, describe
 from ragsweep.tracking.fetching import reading
 from ragsweep.tracking.finishing import LONGEST_NOTE
 from ragsweep.tracking.names import tagged, tags_of
-from ragsweep.tracking.run_record import open_run
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured
 from ragsweep.tracking.ui_addresses import run_address
 
-LARGEST_REPORT_MB = 100
-LONGEST_SAID = 900  # characters in a report and in a description
-BOX = '<section class="headline">'  # of a report in HTML: its first sentences
+LONGEST_SAID = 900  # characters in a description
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class LaterDecision:
     """A decision.
 
     Attributes:
-        name: How it was made, such as `judged`: names its tags, its artifacts and its part of `decision.json`.
+        name: How it was made, such as `judged`: names its tags and its artifacts.
         sentences: What is decided; the first one is the headline.
         is_decided: Whether it names a configuration.
         record: All of it, for programs.
@@ -58,12 +52,6 @@ class LaterDecision:
     runs: Mapping[str, str] = field(default_factory=dict)
     files: Sequence[Path] = ()
 
-    @property
-    def all_tags(self) -> dict[str, str]:
-        """The tags of the sweep's run."""
-        tags = {"headline": self.sentences[0], **self.tags}
-        return tags_of({f"{self.name}.{name}": value for name, value in tags.items()})
-
     def write(self, folder: Path) -> None:
         """Write the decision and its files into a new folder."""
         folder.mkdir()
@@ -73,9 +61,10 @@ class LaterDecision:
 
 
 def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
-    """Add a decision to a sweep that has ended: to its report, its `decision.json`, its description and its tags.
+    """Add a decision to a sweep that has ended: to its tags, its description and its artifacts, in a folder of its own.
 
-    What the sweep itself decided stays there. A decision that was added before under the same name is replaced.
+    What the sweep itself decided, and its report, stay as they are. A decision added before under the same name
+    is replaced.
 
     Args:
         tracking: The `tracking` group of the configuration.
@@ -88,19 +77,12 @@ def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
     Raises:
         TrackingError: The store cannot be reached or written.
     """
-    with reading(tracking, sweep_id) as client, tempfile.TemporaryDirectory() as folder:
+    with reading(tracking, sweep_id) as client:
         run = client.get_run(sweep_id)
-        later.write(Path(folder) / later.name)
-        client.log_artifacts(sweep_id, str(Path(folder) / later.name), later.name)
-        _change(client, run, Path(folder), later)
+        headline = f"{later.name}: {later.sentences[0]}"
+        _keep(client, run, later, headline, {NOTE: _in_markdown(run.data.tags.get(NOTE, ""), later)})
         for run_id, verdict in later.runs.items():
             client.log_batch(run_id, tags=[RunTag(later.name, verdict)])
-        tags = {**later.all_tags, NOTE: _in_markdown(run.data.tags.get(NOTE, ""), later)[:LONGEST_NOTE]}
-        metrics = [Metric(name, value, run.info.end_time or 0, 0) for name, value in later.numbers.items()]
-        client.log_batch(sweep_id, metrics, tags=[RunTag(*each) for each in tags.items()])
-        if later.is_decided:
-            headline = f"{later.name}: {later.sentences[0]}"
-            describe(client, run.info.experiment_id, Decided(sweep_id, run.info.run_name, headline, datetime.now()))
         return run_address(tracking, run.info.experiment_id, sweep_id)
 
 
@@ -118,64 +100,39 @@ def record_decision(job: Job, later: LaterDecision, key: str) -> str:
     Raises:
         TrackingError: The store cannot be reached or written.
     """
-    tag = f"{later.name}.key"
+    tag, headline = f"{later.name}.key", later.sentences[0]
     try:
         client, experiment_id = open_configured(job.tracking)
         found = client.search_runs([experiment_id], tagged(tag, key), max_results=1)
-        later.write(job.folder / later.name)
-        opened = open_run(job, continued=found[0] if found else None)
-        best = {HEADLINE: later.sentences[0]} if later.is_decided else {}
+        run = found[0] if found else client.create_run(experiment_id, tags=tags_of(job.tags), run_name=job.name)
+        client.update_run(run.info.run_id, name=job.name)
+        best = {HEADLINE: headline} if later.is_decided else {}
         said = "\n\n".join(map(markdown, later.sentences))
-        opened.tag({DECIDED: "true", tag: key, **best, **later.all_tags, NOTE: said[:LONGEST_NOTE]})
-        opened.log({}, {(name, 0): value for name, value in later.numbers.items()})
-        opened.add(later.name)
-        opened.close("FINISHED")
+        _keep(client, client.get_run(run.info.run_id), later, headline, {DECIDED: "true", tag: key, **best, NOTE: said})
+        client.set_terminated(run.info.run_id, "FINISHED")
     except UNREACHABLE as error:
         raise TrackingError(f"{job.tracking.uri}: cannot be written ({first_line(error)})") from error
-    if opened.trouble:
-        raise TrackingError(opened.trouble)
+    return run_address(job.tracking, experiment_id, run.info.run_id)
+
+
+def _keep(client: MlflowClient, run: Run, later: LaterDecision, headline: str, tags: Mapping[str, str]) -> None:
+    """Keep a decision in a run, and its headline in the description of the experiment."""
+    run_id, now = run.info.run_id, datetime.now()
+    with tempfile.TemporaryDirectory() as folder:
+        later.write(Path(folder) / later.name)
+        client.log_artifacts(run_id, str(Path(folder) / later.name), later.name)
+    metrics = [Metric(name, value, int(now.timestamp() * 1000), 0) for name, value in later.numbers.items()]
+    named = {f"{later.name}.{name}": value for name, value in {"headline": later.sentences[0], **later.tags}.items()}
+    shortened_tags = tags_of({**tags, NOTE: tags[NOTE][:LONGEST_NOTE], **named})
+    client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in shortened_tags.items()])
     if later.is_decided:
-        describe(client, experiment_id, Decided(str(opened.run_id), job.name, later.sentences[0], datetime.now()))
-    return run_address(job.tracking, experiment_id, str(opened.run_id))
-
-
-def _change(client: Client, run: Run, folder: Path, later: LaterDecision) -> None:
-    """Add the decision to the files in which the sweep decided, as far as it has them."""
-    for name, changed in (("decision.json", _in_record), ("report.md", _in_markdown), ("report.html", _in_html)):
-        try:
-            path = Path(client.download_artifacts(run.info.run_id, name, str(folder)))
-            text = changed(read_text(path, LARGEST_REPORT_MB), later)
-        except (FileNotFoundError, MalformedError):
-            continue  # a sweep without a report, or a file that somebody else has written
-        path.write_text(text, encoding="utf-8")
-        client.log_artifact(run.info.run_id, str(path))
-
-
-def _in_record(text: str, later: LaterDecision) -> str:
-    record = from_json(text)
-    if not isinstance(record, dict):
-        raise MalformedError("expected an object")
-    return f"{json.dumps({**record, later.name: later.record}, indent=2, ensure_ascii=False)}\n"
-
-
-def _said(later: LaterDecision) -> str:
-    said = one_line(" ".join(later.sentences))
-    return said if len(said) <= LONGEST_SAID else f"{said[:LONGEST_SAID]}..."
+        describe(client, run.info.experiment_id, Decided(run_id, run.info.run_name, headline, now))
 
 
 def _in_markdown(text: str, later: LaterDecision) -> str:
-    """A report with the decision below its heading."""
+    """The description of a sweep with the decision below its heading."""
     mark = f"**{later.name.capitalize()}:** "
     before = re.sub(rf"^{re.escape(mark)}.*\n\n?", "", text, flags=re.MULTILINE)
     heading, _, rest = before.partition("\n")
-    return f"{heading}\n\n{mark}{markdown(_said(later))}\n\n{rest.lstrip()}"
-
-
-def _in_html(text: str, later: LaterDecision) -> str:
-    """A report with the decision in the box of its headline: before it, or after it if nothing is decided."""
-    start = f'  <p class="{later.name}">'
-    before = re.sub(rf"^{re.escape(start)}.*\n", "", text, flags=re.MULTILINE)
-    said = f"{start}{later.name.capitalize()}: {escape(_said(later))}</p>\n"
-    head, box, rest = before.partition(f"{BOX}\n")
-    own, end, rest = rest.partition("</section>")
-    return f"{head}{box}{said}{own}{end}{rest}" if later.is_decided else f"{head}{box}{own}{said}{end}{rest}"
+    said = shortened(one_line(" ".join(later.sentences)), LONGEST_SAID)
+    return f"{heading}\n\n{mark}{markdown(said)}\n\n{rest.lstrip()}"

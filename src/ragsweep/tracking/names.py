@@ -21,18 +21,10 @@ LONGEST_PARAM_VALUE = 6000
 LONGEST_TAG_VALUE = 8000
 LONGEST_EXPERIMENT_NAME = 500
 LONGEST_METRIC_NAME = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
-METRIC_GROUPS = (
-    "at_k/",
-    "by_repeat/",
-    "by_type/",
-    "ci/",
-    "context/",
-    "coverage/",
-    "index/",
-    "latency/",
-)  # of metrics that every run logs
+# The groups of metrics that every run logs
+METRIC_GROUPS = tuple("at_k/ by_repeat/ by_type/ ci/ context/ coverage/ index/ latency/".split())
 STEPPED = ("at_k/", "by_repeat/")  # metrics with several values: a step per cutoff, or per repeat
-TEXT_LENGTHS = (500, 250, 120, 60, 36)  # characters of each text in a tag of JSON; the shortest has room for a run id
+BRIEF_TEXT = 36  # characters of each text in a tag of JSON that would be too long: room for a run id
 REFUSED = re.compile(r"[^/\w.\- :]")
 
 
@@ -94,12 +86,9 @@ def tags_of(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def json_tag(value: Mapping[str, Any]) -> str:
-    """An object as JSON that fits into a tag: its texts share the room, the longest are shortened first."""
-    for most in TEXT_LENGTHS:
-        text = _storable(json.dumps(_brief_texts(value, most), ensure_ascii=False))
-        if len(text) <= LONGEST_TAG_VALUE:
-            break
-    return text
+    """An object as JSON that fits into a tag: where it would not, its texts are shortened."""
+    text = _storable(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= LONGEST_TAG_VALUE else _storable(json.dumps(_brief_texts(value), ensure_ascii=False))
 
 
 def tagged(tag: str, value: object) -> str:
@@ -115,10 +104,10 @@ def tagged(tag: str, value: object) -> str:
     return f"tags.`{tag}` = '{value}'"
 
 
-def _brief_texts(value: Any, most: int) -> Any:
+def _brief_texts(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _brief_texts(each, most) for name, each in value.items()}
-    return shortened_with_digest(value, most) if isinstance(value, str) else value
+        return {name: _brief_texts(inner) for name, inner in value.items()}
+    return shortened_with_digest(value, BRIEF_TEXT) if isinstance(value, str) else value
 
 
 def _plain(name: str) -> str:

@@ -9,7 +9,7 @@ from omegaconf import DictConfig
 from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.journal import Journal
 from ragsweep.tracking.names import tagged
-from ragsweep.tracking.process import forget_ended, is_gone
+from ragsweep.tracking.process import is_gone
 from ragsweep.tracking.tracked_job import PARENT, PROCESS, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, locked_store, open_configured, search
 
@@ -23,7 +23,6 @@ def close_orphans(tracking: DictConfig) -> None:
                 with suppress(*UNREACHABLE):  # it may belong to another user, or be deleted by now
                     client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
                     client.set_terminated(run.info.run_id, "KILLED")
-    forget_ended()
 
 
 def close_open(job: Job, parent: Journal) -> None:

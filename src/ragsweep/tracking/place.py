@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -38,18 +38,17 @@ def name_unused_variables(uri: str, experiment: object = None) -> None:
     """Name the variables of MLflow's own client that say something else than the configuration."""
     named = os.environ.get(URI_VARIABLE)
     if named and absolute(named) != absolute(uri):
-        try:
+        shown = URI_VARIABLE
+        with suppress(RefusedError):  # of what is no address of a store of ours, or has a password
             check_address(named)
-        except RefusedError:  # it is no address of a store that ragsweep can use, or has a password
-            say_once(f"{URI_VARIABLE} is not used; runs go to {uri} (tracking.uri changes that)")
-        else:
-            use = f"tracking=server tracking.uri={named}" if is_server(named) else f"tracking.uri={named}"
-            say_once(f"{URI_VARIABLE}={named} is not used; runs go to {uri} ({use} changes that)")
+            shown = f"{URI_VARIABLE}={named}"
+        say_once(f"{shown} is not used; runs go to {uri} (tracking.uri changes that)")
     named = os.environ.get(EXPERIMENT_VARIABLE)
     if named and experiment and named != experiment:
-        shown = one_line(named)
-        said = f"{EXPERIMENT_VARIABLE}={shown} is not used; the experiment is {one_line(str(experiment))}"
-        say_once(f"{said} (tracking.experiment={shown} changes that)")
+        shown = f"{EXPERIMENT_VARIABLE}={one_line(named)}"
+        say_once(
+            f"{shown} is not used; the experiment is {one_line(str(experiment))} (tracking.experiment changes that)"
+        )
 
 
 def check_place(uri: str, artifacts: str | None) -> None:

@@ -2,56 +2,61 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
-import re
 import socket
-import uuid
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-from filelock import FileLock, Timeout
+from psutil import STATUS_ZOMBIE, NoSuchProcess, Process, boot_time
 
 from ragsweep.core.json_records import from_record
-from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.core.project import project
+from ragsweep.core.parsing import MalformedError
 from ragsweep.core.terminal import one_line
-
-LOCK = re.compile(r"[0-9]{1,10}_[0-9a-f]{8}\.lock")  # the name of a process's lock
-UNLOCKABLE = (OSError, NotImplementedError)  # what a file system without locks raises
 
 
 class Identity(NamedTuple):
-    """A process, and the file in `locks()` that it locks while it runs: its name, and the folder's unique name."""
+    """A process.
+
+    Attributes:
+        host: The name of its host.
+        machine: The id of that machine, of which several can have the same name.
+        boot: The id of that machine's start: a process of an earlier one has ended.
+        namespace: In which namespace its number is one, such as that of a container.
+        pid: Its number, which another process can have later.
+        age: How many seconds after the machine it started.
+        since: When it started, for people.
+    """
 
     host: str = "?"
+    machine: str = ""
+    boot: str = ""
+    namespace: str = ""
     pid: int = 0
+    age: float = 0.0
     since: str = "?"
-    lock: str | None = None
-    locks: str | None = None
-
-
-def locks() -> Path:
-    """The folder of the locks of this project's processes."""
-    return project() / "mlruns" / "processes"
 
 
 def process_identity() -> str:
-    """The identity of this process, as JSON: its host, its id, its start, and a file that it locks while it runs.
+    """The identity of this process, as JSON."""
+    return json.dumps(_own(os.getpid())._asdict())
 
-    The lock says more than the id, which another process can have after a restart or in another container. The system
-    releases the lock however the process ends. The folder of locks has a unique name, because another host may have
-    the same name and its project in the same place.
-    """
-    pid = os.getpid()
-    lock = _lock(pid)
-    since = f"{datetime.fromtimestamp(psutil.Process().create_time()):%Y-%m-%d %H:%M:%S}"
-    return json.dumps(Identity(socket.gethostname(), pid, since, lock, lock and _name(locks()))._asdict())
+
+@cache
+def _own(pid: int) -> Identity:
+    files = [Path("/etc/machine-id"), Path("/proc/sys/kernel/random/boot_id")]
+    machine, boot = (file.read_text("ascii").strip() if file.exists() else "" for file in files)
+    process = Process(pid)
+    since = f"{datetime.fromtimestamp(process.create_time()):%Y-%m-%d %H:%M:%S}"
+    namespace = str(Path("/proc/self/ns/pid").readlink())
+    return Identity(socket.gethostname(), machine, boot, namespace, pid, _age(process), since)
+
+
+def _age(process: Process) -> float:
+    return float(process.create_time() - boot_time())  # neither changes alone when somebody sets the clock
 
 
 def described(process: str | None) -> str:
@@ -64,7 +69,7 @@ def described(process: str | None) -> str:
 def is_gone(process: str | None) -> bool:
     """Whether the process with this identity has ended. False if it was on another host or nothing is known of it.
 
-    The identity comes from a store, where anybody may have written it. It can name a lock, but never another folder.
+    The identity comes from a store, where anybody may have written it.
     """
     return _has_ended(process) is True
 
@@ -75,15 +80,21 @@ def is_alive(process: str | None) -> bool:
 
 
 def _has_ended(process: str | None) -> bool | None:
-    known = _known(process)
-    lock = known.lock
-    if known.host != socket.gethostname() or lock is None:
+    known, own = _known(process), _own(os.getpid())
+    if (known.host, known.machine) != (own.host, own.machine) or not known.boot:
         return None
-    if lock == "":
-        return not psutil.pid_exists(known.pid) if 0 < known.pid < 2**31 else None
-    if known.locks is None or known.locks != _name(locks()) or not LOCK.fullmatch(lock):
+    if known.boot != own.boot:
+        return True
+    if known.namespace != own.namespace or not 0 < known.pid < 2**31:
         return None
-    return lock != _lock(os.getpid()) and _is_free(locks() / lock)
+    try:
+        os.kill(known.pid, 0)  # only asks whether it is there
+        running = Process(known.pid)
+        return running.status() == STATUS_ZOMBIE or abs(_age(running) - known.age) > 1
+    except PermissionError:  # of another user, of whose processes a system may hide all else
+        return None
+    except (ProcessLookupError, NoSuchProcess):
+        return True
 
 
 def _known(process: str | None) -> Identity:
@@ -91,54 +102,3 @@ def _known(process: str | None) -> Identity:
     with suppress(MalformedError):
         return from_record(Identity, process or "")
     return Identity()
-
-
-def forget_ended() -> None:
-    """Delete the locks of processes that have ended."""
-    for lock in locks().glob("*.lock"):
-        _is_free(lock)
-
-
-def _is_free(lock: Path) -> bool:
-    """Whether nobody holds the lock. Then deletes its file."""
-    if not lock.is_file():
-        return True
-    try:
-        with FileLock(lock, timeout=0):
-            lock.unlink(missing_ok=True)
-        return True
-    except (Timeout, *UNLOCKABLE):
-        return False
-
-
-def _name(locks: Path) -> str | None:
-    """The unique name of a folder of locks, written into it on first use. None if the folder does not exist."""
-    file = locks / "name"
-    with suppress(OSError, MalformedError):
-        if not file.exists():
-            draft = locks / f".{uuid.uuid4().hex}"
-            draft.write_text(uuid.uuid4().hex, encoding="ascii")
-            with suppress(FileExistsError):
-                os.link(draft, file)
-            draft.unlink()
-        return read_text(file, 0.001)
-    return None
-
-
-@cache
-def _lock(pid: int) -> str:
-    """The name of the file in `locks()` that this process locks until it ends. Empty if none can be written."""
-    lock = FileLock(locks() / f"{pid}_{uuid.uuid4().hex[:8]}.lock")
-    try:
-        locks().mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except UNLOCKABLE:
-        return ""
-    atexit.register(_release, lock, pid)
-    return Path(lock.lock_file).name
-
-
-def _release(lock: FileLock, pid: int) -> None:
-    if os.getpid() == pid:
-        lock.release(force=True)
-        Path(lock.lock_file).unlink(missing_ok=True)

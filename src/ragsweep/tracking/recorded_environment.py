@@ -29,10 +29,9 @@ def git_commit(folder: Path | None = None) -> str | None:
     return _git(folder, "rev-parse", "--verify", "--quiet", "HEAD").strip() or None
 
 
-@cache
 def is_dirty(folder: Path | None = None) -> bool:
     """Whether a tracked file has been changed since the commit, as in `git describe --dirty`."""
-    return bool(_git(folder, "status", "--porcelain", "--untracked-files=no"))
+    return bool(uncommitted_patch(folder))
 
 
 def code_version() -> str:

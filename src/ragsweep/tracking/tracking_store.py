@@ -16,27 +16,23 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # the default, 7,
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
-import requests
 from filelock import FileLock
 from mlflow import MlflowClient
 from mlflow.entities import Run
-from mlflow.environment_variables import (
-    MLFLOW_TRACKING_CLIENT_CERT_PATH,
-    MLFLOW_TRACKING_INSECURE_TLS,
-    MLFLOW_TRACKING_SERVER_CERT_PATH,
-)
 from mlflow.exceptions import MlflowException
-from omegaconf import DictConfig, OmegaConf
+from mlflow.utils.credentials import get_default_host_creds
+from mlflow.utils.rest_utils import http_request
+from omegaconf import DictConfig
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.progress import progress
+from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
-from ragsweep.tracking.process import UNLOCKABLE, locks
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_RECOVER, SECONDS_TO_ASK_AGAIN = 90, 3  # of a server that answers with errors, as one that is restarted
@@ -48,7 +44,6 @@ UNREACHABLE = (
     OSError,
 )  # errors of a store that does not answer; those of `requests` are OSErrors
 FINAL = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS")  # error codes of MLflow
-SERVER_ERROR = 500  # the first status of HTTP for errors of a server
 FINAL_STATUSES = (400, 405, 411, 413, 414, 415, 422)  # of HTTP, for an artifact; others may be a proxy's
 SQL = re.compile(r"sqlalche\.me/e/\w+/(\w+)")  # the code at the end of an error of SQLAlchemy
 FINAL_SQL = (DataError.code,)  # not IntegrityError: two processes that add the same at once may try again
@@ -93,9 +88,9 @@ def locked_store(uri: str) -> Iterator[None]:
     processes of this project. On a file system without locks, nobody waits.
     """
     database = sqlite_file(uri)
-    file = database.with_name(f"{database.name}.turn") if database else locks() / "turn"
+    file = database.with_name(f"{database.name}.turn") if database else project() / "mlruns" / "turn"
     with ExitStack() as stack:
-        with suppress(*UNLOCKABLE):
+        with suppress(OSError, NotImplementedError):  # of a file system without locks
             file.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_locked(file))
         yield
@@ -118,21 +113,11 @@ def _create(database: Path) -> None:
     draft.replace(database)
 
 
-def check_store(config: DictConfig) -> None:
-    """Check quickly, and without changing anything, whether the store of a configuration can be opened.
-
-    Raises:
-        TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
-    """
-    uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
-    if isinstance(uri, str):  # else `check` says what is missing
-        check_uri(uri, artifacts)
-
-
 def check_uri(uri: str, artifacts: str | None) -> None:
     """Check without changing anything whether a store can be opened; wait while a server answers with errors.
 
-    Raises as `check_store`.
+    Raises:
+        TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
     """
     ends = time.monotonic() + SECONDS_TO_RECOVER
     while True:
@@ -142,16 +127,10 @@ def check_uri(uri: str, artifacts: str | None) -> None:
                 MlflowClient(uri).search_experiments(max_results=1)
             return
         except UNREACHABLE as error:
-            if not _is_failing(error) or time.monotonic() > ends:
+            if "error responses" not in str(error) or time.monotonic() > ends:  # as urllib3 says after its attempts
                 raise _cannot_be_opened(uri, error) from error
             say_once(f"{uri} answers with an error ({reason(error)}); asking it again for {SECONDS_TO_RECOVER} s")
             time.sleep(SECONDS_TO_ASK_AGAIN)
-
-
-def _is_failing(error: Exception) -> bool:
-    """Whether a server is there, and answers with an error of its own."""
-    status = getattr(getattr(error, "response", None), "status_code", 0)
-    return status >= SERVER_ERROR or "error responses" in str(error)  # as urllib3 says after MLflow's attempts
 
 
 def _check_place(uri: str, artifacts: str | None) -> None:
@@ -222,22 +201,13 @@ def _quiet() -> None:
 def _check_answers(uri: str) -> None:
     """Raise one of `UNREACHABLE` if a server does not answer soon. MLflow itself would try for minutes."""
     if is_server(uri):
-        with _get(f"{uri.rstrip('/')}/health") as answer:
-            if answer.status_code >= SERVER_ERROR:
-                answer.raise_for_status()
+        http_request(get_default_host_creds(uri), "/health", "GET", max_retries=0, timeout=SECONDS_TO_ANSWER).close()
     elif sqlite_file(uri) is None:
         try:
             name = "timeout" if uri.startswith("mssql") else "connect_timeout"
             create_engine(uri, poolclass=NullPool, connect_args={name: SECONDS_TO_ANSWER}).connect().close()
         except (ImportError, TypeError, ValueError) as error:  # the driver is not installed or does not know a setting
             raise OSError(first_line(error)) from error
-
-
-def _get(address: str) -> requests.Response:
-    """Ask a server as MLflow's client does: with the certificates that its variables name."""
-    trusted = MLFLOW_TRACKING_SERVER_CERT_PATH.get() or not MLFLOW_TRACKING_INSECURE_TLS.get()
-    own = MLFLOW_TRACKING_CLIENT_CERT_PATH.get()
-    return requests.get(address, timeout=SECONDS_TO_ANSWER, stream=True, verify=trusted, cert=own)
 
 
 def _opened(uri: str, name: str, location: str | None, artifacts: str | None) -> tuple[Client, str]:

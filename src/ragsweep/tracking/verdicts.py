@@ -10,10 +10,8 @@ from mlflow import MlflowClient
 from mlflow.entities import RunTag
 
 from ragsweep.core.errors import TrackingError
-from ragsweep.report.markup import markdown
-from ragsweep.report.value_words import at, p_value
+from ragsweep.report.value_words import at
 from ragsweep.sweeps import SHIPPED, AcrossDatasets, Choice, Decision, Outcome, not_shipped
-from ragsweep.tracking.description import NOTE
 from ragsweep.tracking.journal import journals_below
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracking_store import UNREACHABLE
@@ -21,9 +19,7 @@ from ragsweep.tracking.tracking_store import UNREACHABLE
 DECISION, RANK = "decision", "decision.rank"
 
 
-def tag_runs(
-    uri: str, runs: Sequence[StoredRun], decisions: Sequence[Decision], report: str, across: AcrossDatasets | None
-) -> None:
+def tag_runs(uri: str, runs: Sequence[StoredRun], decisions: Sequence[Decision], across: AcrossDatasets | None) -> None:
     """Tag every run with what was decided of it: `tags.decision = 'chosen'` finds the one to ship.
 
     Of several datasets, it finds the one for all. A store that refuses loses nothing: the parent run has the decision.
@@ -32,29 +28,24 @@ def tag_runs(
         uri: The store.
         runs: All runs of the sweep.
         decisions: One for each dataset.
-        report: The address of the sweep's report within the UI.
         across: The decision over several datasets.
     """
-    stored = {each.run_id: each.tags for each in runs}
+    stored = {run.run_id for run in runs}
     with suppress(ValueError, TrackingError, *UNREACHABLE):
         for decision in decisions:
-            for outcome, tags in _verdicts(decision, report, across):
+            for outcome, tags in _verdicts(decision, across):
                 if outcome.run_id in stored:
-                    own = stored[outcome.run_id]
-                    kept = {NOTE} if NOTE in own and DECISION not in own else set()  # somebody else has written it
-                    some = [RunTag(name, value) for name, value in tags.items() if name not in kept]
-                    MlflowClient(uri).log_batch(outcome.run_id, tags=some)
+                    MlflowClient(uri).log_batch(outcome.run_id, tags=[RunTag(*tag) for tag in tags.items()])
 
 
 def note_verdicts(
-    folder: Path, decisions: Sequence[Decision], report: str, across: AcrossDatasets | None, *, all_runs: bool
+    folder: Path, decisions: Sequence[Decision], across: AcrossDatasets | None, *, all_runs: bool
 ) -> None:
     """Put what was decided of each run into its journal, so that the tags are uploaded with it.
 
     Args:
         folder: Of the sweep.
         decisions: One for each dataset.
-        report: The address of the sweep's report within the UI.
         across: The decision over several datasets.
         all_runs: Whether the store does not answer; otherwise, only runs that wait for their upload are concerned.
     """
@@ -62,7 +53,7 @@ def note_verdicts(
         verdicts = {
             outcome.run_id or outcome.name: tags
             for decision in decisions
-            for outcome, tags in _verdicts(decision, report, across)
+            for outcome, tags in _verdicts(decision, across)
         }
         for place, journal in journals_below(folder):
             tags = verdicts.get(journal.run_id or journal.name)
@@ -71,9 +62,7 @@ def note_verdicts(
                 journal.write(place)
 
 
-def _verdicts(
-    decision: Decision, report: str, across: AcrossDatasets | None
-) -> Iterator[tuple[Outcome, dict[str, str]]]:
+def _verdicts(decision: Decision, across: AcrossDatasets | None) -> Iterator[tuple[Outcome, dict[str, str]]]:
     for_all = across.runs[across.named] if across and not across.problem else ()
     unread = any(not_shipped(each) == "unread texts" for each in (across.decisions if across else ()))
     of_headline_last = sorted(decision.choices.values(), key=lambda each: each is decision.headline)
@@ -82,18 +71,14 @@ def _verdicts(
         for rank, position in enumerate(level.table["outcome"], start=1):
             outcome = level.outcomes[position]
             verdict = _verdict(decision, choice, outcome)
-            about = f"Rank {rank} of {len(level.outcomes)} by {level.metric_title}{at(level, choice)}."
-            why = f"{verdict[:1].upper()}{verdict[1:]}{_against_best(decision, choice, outcome)}."
             if outcome in for_all:
                 guessing = decision.against_guessing.get(outcome)
-                why = f"Chosen for all datasets. On this one: {why}"
                 verdict = "not shipped: guessing" if guessing and not guessing.better else "chosen"
                 verdict = "not shipped: unequal text" if not_shipped(decision) == "unequal text" else verdict
                 verdict = "not shipped: unread texts" if unread else verdict
             elif for_all and verdict == "chosen":
                 verdict = "chosen for this dataset alone"
-            note = f"{markdown(why)}  \n{markdown(about)} [The report of the sweep]({report})"
-            yield outcome, {DECISION: verdict, RANK: str(rank), NOTE: note}
+            yield outcome, {DECISION: verdict, RANK: str(rank)}
 
 
 def _verdict(decision: Decision, choice: Choice, outcome: Outcome) -> str:
@@ -107,14 +92,3 @@ def _verdict(decision: Decision, choice: Choice, outcome: Outcome) -> str:
             return f"not shipped: {why}"
         return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
     return "tied" if outcome in choice.tied else "worse"
-
-
-def _against_best(decision: Decision, choice: Choice, outcome: Outcome) -> str:
-    """Why it is left out, or how it compares with the best one, after a colon."""
-    if outcome.name in choice.excluded:
-        return f": {choice.excluded[outcome.name]}"
-    found = decision.compared[outcome]
-    if outcome is choice.best:
-        return f": the best measured {decision.sweep.metric_title}"
-    interval = f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    return f": {decision.sweep.metric_title} {interval} against the best, p {p_value(found.p)}"

@@ -24,7 +24,7 @@ def main() -> int:
 
     from ragsweep.replay.trusted_record import composed_today
     from ragsweep.tracking import print_latest_sweep
-    from ragsweep.tracking.address import is_server, sqlite_file, without_secret
+    from ragsweep.tracking.address import check_address, is_server, sqlite_file
     from ragsweep.tracking.ui_addresses import HOST
 
     try:
@@ -36,9 +36,10 @@ def main() -> int:
         raise ConfigError(f"--port: {arguments.port} cannot be used ({problem.lower()})") from error
 
     uri = arguments.uri or str(composed_today([])[0].tracking.uri)
+    setting = "--uri" if arguments.uri else "tracking.uri"
+    check_address(uri, setting)
     if is_server(uri):
-        setting = "--uri" if arguments.uri else "tracking.uri"
-        raise ConfigError(f"{setting}: {without_secret(uri)} is a server; open it in a browser")
+        raise ConfigError(f"{setting}: {uri} is a server; open it in a browser")
     if database := sqlite_file(uri):
         if arguments.uri and not database.is_file():
             raise ConfigError(f"--uri: {database}: there is no such file")
