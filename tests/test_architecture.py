@@ -29,29 +29,29 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 1728,
-    "mlflow": 200,
+    "app": 1724,
+    "mlflow": 175,
     "production": 804,
-    "replay": 1082,
-    "tracking": 4223,
-    "report": 3875,
+    "replay": 1080,
+    "tracking": 3740,
+    "report": 3871,
     "sweeps": 2490,
-    "tasks": 6957,
-    "retrieval": 5797,
+    "tasks": 6950,
+    "retrieval": 5791,
     "models": 4416,
     "datasets": 6082,
     "text": 1006,
     "statistics": 2511,
     "config": 861,
     "store": 653,
-    "core": 1958,
-    "ragsweep": 458,  # what lies beside its rooms
+    "core": 1959,
+    "ragsweep": 457,  # what lies beside its rooms
     "hydra_plugins": 187,
-    "ragsweep_answers": 6605,
-    "ragsweep_audit": 4803,
-    "ragsweep_engines": 3917,
-    "ragsweep_generate": 1735,
-    "tests": 56462,
+    "ragsweep_answers": 6604,
+    "ragsweep_audit": 4800,
+    "ragsweep_engines": 3912,
+    "ragsweep_generate": 1711,
+    "tests": 56217,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
