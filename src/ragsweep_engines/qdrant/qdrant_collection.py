@@ -12,7 +12,7 @@ from ragsweep.core.errors import ConfigError
 SEARCHED_AT_ONCE = 64  # queries searched at once
 
 # Modules that need the extra `qdrant`, and their packages
-PACKAGES = {"dotenv": "python-dotenv", "qdrant_client": "qdrant-client", "qdrant_edge": "qdrant-edge-py"}
+PACKAGES = {"qdrant_client": "qdrant-client", "qdrant_edge": "qdrant-edge-py"}
 
 Fusion = Literal["rrf", "dbsf"]
 

@@ -82,7 +82,7 @@ class QdrantRetriever:
 
     def __post_init__(self) -> None:
         expect_method(self.encoder, "encode", "encoder")
-        expect_packages(["dotenv", *(["qdrant_edge"] if self.sparse_vector else [])], "retriever=qdrant")
+        expect_packages(["qdrant_edge"] if self.sparse_vector else [], "retriever=qdrant")
         if self.server is None:  # what is used is what is logged
             object.__setattr__(self, "server", self.path is None and access.has_server())
         expect_packages(["qdrant_client" if self.server else "qdrant_edge"], "retriever=qdrant")
