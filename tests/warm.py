@@ -77,7 +77,6 @@ LOADED = (
     "ragsweep.tasks.ranking.spans.passage_metrics",
     "ragsweep.tracking.earlier",
     "ragsweep.tracking.finishing",
-    "ragsweep.tracking.orphans",
     "ragsweep.tracking.sweep_runs",
     "ragsweep.tracking.tracked_job",
     "scipy.special",

@@ -19,14 +19,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Hit", "decision", "evaluate", "load", "per_query", "plot", "runs", "sweep"]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "plot": ["plot"],
-        "production.loaded_retriever": ["Hit"],
-        "production.loading": ["load"],
-        "replay.from_python": ["decision", "sweep"],
-        "tasks.ranking.external": ["evaluate"],
-        "tracking.run_tables": ["per_query", "runs"],
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

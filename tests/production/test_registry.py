@@ -25,8 +25,8 @@ import ragsweep
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.production import serving
+from ragsweep.tracking.address import check_model_name, model_address
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.model_addresses import check_model_name, model_address
 
 QUESTIONS = ["How should vaccines be stored?", "Who may see the records?"]
 GATE = ["--metric", "recall", "--margin", "0.05"]

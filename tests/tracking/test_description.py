@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from ragsweep.tracking.description import NOTE, Decided, describe
+from ragsweep.tracking.uploads import NOTE, Decided, describe
 
 NOW = datetime(2026, 7, 18, 10, 15)
 

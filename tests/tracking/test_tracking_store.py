@@ -153,7 +153,7 @@ def test_that_a_deleted_experiment_is_back_with_its_runs_is_said(application, ca
 
 def test_the_lock_of_a_database_is_not_executable(application):
     store.open_store(application.uri, "new", str(application.home / "artifacts"))
-    assert (application.home / "mlflow.db.lock").stat().st_mode & 0o111 == 0
+    assert (application.home / ".mlflow.db.lock").stat().st_mode & 0o111 == 0
 
 
 OTHER = {"MLFLOW_TRACKING_URI": "sqlite:////nowhere/other.db", "MLFLOW_EXPERIMENT_NAME": "of a colleague"}

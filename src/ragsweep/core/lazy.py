@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from importlib import import_module
 
 
-def lazy_names(
-    package: str, homes: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def lazy_names(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The functions `__getattr__` and `__dir__` of a package, whose importer does not wait for what it does not use.
 
     Args:
-        package: Its name.
-        homes: The names that each of its modules defines; a module's own name may be among them.
+        package: Its name. It imports its names below `if TYPE_CHECKING`, which is read here.
     """
-    module_of = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+    [block] = [node for node in ast.parse(inspect.getsource(sys.modules[package])).body if isinstance(node, ast.If)]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    module_of = {name.name: str(node.module) for node in imports for name in node.names}
 
     def get(name: str) -> object:
-        if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(module_of[name])
-        return module if module_of[name] == f"{package}.{name}" else getattr(module, name)
+        if home := module_of.get(name):
+            return import_module(f"{home}.{name}") if home == package else getattr(import_module(home), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: sorted({*vars(sys.modules[package]), *module_of})

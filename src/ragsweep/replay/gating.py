@@ -23,7 +23,7 @@ from ragsweep.statistics import FEW_QUERIES, LEVEL, AgainstBaseline, Groups, aga
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Outcome, Sweep, check_margin
 from ragsweep.tracking import RegisteredRetriever
-from ragsweep.tracking.model_addresses import SCHEME
+from ragsweep.tracking.address import SCHEME
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,23 @@
-"""The address of a tracking store: which ones there are, and that none of them carries a password.
+"""Addresses: of a tracking store, none of which carries a password; of its pages in MLflow's UI; of a registered model.
 
-An address is written into journals, tags, reports and pages, and printed: it must never hold a secret.
+The address of a store is written into journals, tags, reports and pages, and printed: it must never hold a secret.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import unquote
+from typing import NamedTuple
+from urllib.parse import quote, unquote
 
-from ragsweep.core.errors import RefusedError
+from omegaconf import DictConfig
+
+from ragsweep.core.errors import ConfigError, RefusedError
+from ragsweep.core.project import project
+from ragsweep.core.terminal import one_line, shortened
 
 SQLITE = "sqlite:///"
 SERVERS = ("http://", "https://")
@@ -24,6 +30,8 @@ EXPECTED = (
 OF_SERVER = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD in the environment instead"
 OF_POSTGRES = "set PGPASSWORD in the environment or write it into ~/.pgpass instead"
 OF_DATABASE = "leave it to the database client's own configuration instead"
+HOST, PORT = "127.0.0.1", 5000  # where `ragsweep ui` serves a local store
+SCHEME = "models:"  # of a registered model
 
 # A colon before an @ begins a password, except before the number of a port.
 _PASSWORD = re.compile(r":(?!\d+(?:[/?#&]|$)).*@", re.DOTALL)
@@ -37,6 +45,8 @@ _SETTING = re.compile(
 _NEXT = re.compile(r",(?=\W*[a-zA-Z][\w+.\-]*://)")  # the comma between two addresses
 _NAMES = "(MLFLOW_TRACKING_PASSWORD|MLFLOW_TRACKING_TOKEN|PGPASSWORD)"
 _VARIABLE = re.compile(rf"oc\.env:\s*{_NAMES}|{_NAMES}['\"\\]*\s*[=:]")
+_MODEL_NAME = r"[\w\-](?:[\w.\- ]{0,98}[\w\-])?"
+_MODEL = re.compile(rf"models:/({_MODEL_NAME})(?:@([\w\-]{{1,255}})|/([0-9]{{1,9}}))")
 
 
 def check_address(uri: object, setting: str = SETTING) -> None:
@@ -118,3 +128,56 @@ def absolute(uri: str) -> str:
     if uri.startswith(SQLITE):
         return f"{SQLITE}{os.path.abspath(uri.removeprefix(SQLITE))}"  # noqa: PTH100  # resolve() would follow links
     return uri.rstrip("/")
+
+
+def ui_of(uri: str) -> str:
+    """The address of a store's UI: that of its server, or where `ragsweep ui` serves it."""
+    return uri.rstrip("/") if is_server(uri) else f"http://{HOST}:{PORT}"
+
+
+def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
+    """The address of a run in the UI."""
+    return f"{ui_of(tracking.uri)}/{_run(experiment_id, run_id)}?workflowType=machine_learning"
+
+
+def link_to_report(experiment_id: str, run_id: str) -> str:
+    """The address of a sweep's report within the UI, on whichever port it is served."""
+    return f"{_run(experiment_id, run_id)}/artifacts/report.html"
+
+
+def _run(experiment_id: str, run_id: str) -> str:
+    return f"#/experiments/{quote(experiment_id, safe='')}/runs/{quote(run_id, safe='')}"
+
+
+def how_to_open(tracking: DictConfig) -> list[str]:
+    """A line with the command after which a printed address can be opened; none for a server."""
+    if is_server(tracking.uri):
+        return []
+    own = tracking.uri == f"{SQLITE}{project() / 'mlruns' / 'mlflow.db'}"
+    return [f"to see it in MLflow: ragsweep ui{'' if own else f' --uri {shlex.quote(tracking.uri)}'}, then open"]
+
+
+class ModelAddress(NamedTuple):
+    """A version of a registered model, by an alias or by its number; the other one is None."""
+
+    name: str
+    alias: str | None
+    number: str | None
+
+
+def model_address(text: str) -> ModelAddress:
+    """The parts of `models:/NAME@ALIAS` or `models:/NAME/VERSION`. Raises `ConfigError` for anything else."""
+    found = _MODEL.fullmatch(text)
+    if found is None:
+        shown = shortened(one_line(text))
+        raise ConfigError(f"{shown}: expected models:/NAME@ALIAS or models:/NAME/VERSION")
+    return ModelAddress(*found.groups())
+
+
+def check_model_name(name: str) -> None:
+    """Raise `ConfigError` unless a registered model can have this name in an address."""
+    if not re.fullmatch(_MODEL_NAME, name):
+        shown = shortened(one_line(name))
+        raise ConfigError(
+            f"--register: found {shown!r}, expected a name: at most 100 letters, digits and _ - . or space"
+        )

@@ -33,8 +33,8 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
     """
     with locked_store(job.tracking.uri):
         client, experiment_id = open_configured(job.tracking)
-        found = client.search_runs([experiment_id], tagged(DIGEST, job.digest), order_by=[LATEST])
-        starts = [run for run in found if PARENT not in run.data.tags and _is_ours(run)]
+        measured = client.search_runs([experiment_id], tagged(DIGEST, job.digest), order_by=[LATEST])
+        starts = [run for run in measured if PARENT not in run.data.tags and _is_ours(run)]
         ids = {run.info.run_id for run in starts}
         for run in search(client, "attributes.status = 'RUNNING'"):
             has_live_worker = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))
@@ -70,9 +70,9 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
     with suppress(TrackingError, *UNREACHABLE):
         client, experiment_id = open_configured(job.tracking)
         finished = client.search_runs([experiment_id], _finished_with(str(job.digest)), order_by=[LATEST])
-        found: list[Run] = [run for run in finished if is_measured(run)]
-        own = [run for run in found if run.data.tags.get(PARENT) == job.parent_run_id]
-        others = [run for run in found if run not in own] if job.tracking.resume else []
+        measured: list[Run] = [run for run in finished if is_measured(run)]
+        own = [run for run in measured if run.data.tags.get(PARENT) == job.parent_run_id]
+        others = [run for run in measured if run not in own] if job.tracking.resume else []
         run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
         if run is None:
             return None
@@ -89,9 +89,9 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
 def _with_settings(name: str, in_sweep: str) -> str:
     """The name of a reused run with the settings of this sweep that it lacks. One by a user stays as it is."""
     own = [] if name == "defaults" else name.split()
-    more = [each for each in in_sweep.split() if each not in own]
+    more = [word for word in in_sweep.split() if word not in own]
     whole = shortened_with_digest(" ".join([*own, *more]), LONGEST_MLFLOW_NAME)
-    return whole if all("=" in each for each in own) else name
+    return whole if all("=" in word for word in own) else name
 
 
 def finished_with(tracking: DictConfig, digest: str) -> Run | None:

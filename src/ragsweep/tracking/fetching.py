@@ -26,12 +26,12 @@ def fetch(tracking: DictConfig, run_id: str) -> StoredRun:
         TrackingError: The store cannot be reached, or has no such finished run.
     """
     with reading(tracking, run_id) as client:
-        found = StoredRun.of(client, client.get_run(run_id))
-        found = replace(found, swept=swept_values(found.tags))
-        runs = finished_runs(client, run_id) or [found]
+        fetched = StoredRun.of(client, client.get_run(run_id))
+        fetched = replace(fetched, swept=swept_values(fetched.tags))
+        runs = finished_runs(client, run_id) or [fetched]
         for run in runs:
             run.check()
-        return replace(found, runs=runs)
+        return replace(fetched, runs=runs)
 
 
 def fetch_run(tracking: DictConfig, run_id: str) -> StoredRun:
@@ -41,13 +41,13 @@ def fetch_run(tracking: DictConfig, run_id: str) -> StoredRun:
         TrackingError: The store cannot be reached or has no such finished run. If it is a sweep, its best run is named.
     """
     with reading(tracking, run_id) as client:
-        found = StoredRun.of(client, client.get_run(run_id))
+        fetched = StoredRun.of(client, client.get_run(run_id))
         if finished := {run.name: run.run_id for run in finished_runs(client, run_id)}:
-            best = found.tags.get("best.configuration")
+            best = fetched.tags.get("best.configuration")
             named = f"; the best is {best}: {finished[best]}" if best in finished else ""
             raise TrackingError(f"{run_id}: this is a sweep, expected one of its {len(finished)} finished runs{named}")
-        found.check()
-        return found
+        fetched.check()
+        return fetched
 
 
 def fetch_text(tracking: DictConfig, run_id: str, path: str, most_mb: float) -> str | None:
@@ -73,7 +73,7 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
         TrackingError: The store cannot be reached; or a run is not finished, has no finished runs in it, or has results
             that cannot be read.
     """
-    found: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     lost: dict[str, str] = {}
     for run_id in run_ids:
         with reading(tracking, run_id) as client:
@@ -83,15 +83,15 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
             if not of_sweep and run.status != "FINISHED":
                 raise TrackingError(f"{run_id}: this run is {run.status}, not FINISHED")
             lost |= {_unlike(job, lost): job.status for job in jobs if job not in of_sweep}
-            for each in of_sweep or [run]:
-                if each.run_id not in found:
+            for job in of_sweep or [run]:
+                if job.run_id not in outcomes:
                     try:
-                        found[each.run_id] = each.outcome
+                        outcomes[job.run_id] = job.outcome
                     except UNREADABLE as error:
                         if not of_sweep:
                             raise
-                        lost[_unlike(each, lost)] = unreadable(error)
-    return list(found.values()), lost
+                        lost[_unlike(job, lost)] = unreadable(error)
+    return list(outcomes.values()), lost
 
 
 def _unlike(job: StoredRun, others: Collection[str]) -> str:

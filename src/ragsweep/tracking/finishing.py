@@ -19,15 +19,15 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import counted, duration
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
+from ragsweep.tracking.address import how_to_open, link_to_report, run_address, ui_of
 from ragsweep.tracking.journal import FILE, Journal
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
-from ragsweep.tracking.orphans import close_open
 from ragsweep.tracking.parent_answer import Answer, answer_across, answer_of
 from ragsweep.tracking.recorded_environment import code_version, write_environment
+from ragsweep.tracking.run_record import close_open
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import collect, stored_runs
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
-from ragsweep.tracking.ui_addresses import how_to_open, link_to_report, run_address, ui_of
 from ragsweep.tracking.uploads import describe_decision, push, push_command, waiting
 from ragsweep.tracking.verdicts import note_verdicts, tag_runs
 from ragsweep.tracking.view import save_view, sweep_address

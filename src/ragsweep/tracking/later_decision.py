@@ -17,13 +17,13 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import one_line, shortened
 from ragsweep.report.markup import markdown
 from ragsweep.report.record import write_record
-from ragsweep.tracking.description import NOTE, Decided, describe
+from ragsweep.tracking.address import run_address
 from ragsweep.tracking.fetching import reading
 from ragsweep.tracking.finishing import LONGEST_NOTE
 from ragsweep.tracking.names import tagged, tags_of
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured
-from ragsweep.tracking.ui_addresses import run_address
+from ragsweep.tracking.uploads import NOTE, Decided, describe
 
 LONGEST_SAID = 900  # characters in a description
 

@@ -24,8 +24,8 @@ from mlflow.types.schema import Array, ColSpec, DataType, Object, ParamSchema, P
 from omegaconf import DictConfig
 
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
+from ragsweep.tracking.address import model_address
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.model_addresses import model_address
 from ragsweep.tracking.names import RUN_ID, tags_of
 from ragsweep.tracking.recorded_environment import requirements
 from ragsweep.tracking.stored_run import StoredRun

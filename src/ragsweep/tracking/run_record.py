@@ -1,4 +1,4 @@
-"""Begins the run of a job, in MLflow where that answers, and closes it with the right status."""
+"""Begins the run of a job, in MLflow where that answers, and closes it with the right status, also after a kill."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from mlflow.entities import Run, RunTag
+from omegaconf import DictConfig
 
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.endings import end_if_signalled, of_signal
@@ -16,8 +17,16 @@ from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, OPEN, Journal, create_run, refused
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, tagged, tags_of
-from ragsweep.tracking.tracked_job import NUMBER, PARENT, Job
-from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_configured, open_store
+from ragsweep.tracking.process import is_gone
+from ragsweep.tracking.tracked_job import NUMBER, PARENT, PROCESS, Job
+from ragsweep.tracking.tracking_store import (
+    UNREACHABLE,
+    is_refusal,
+    locked_store,
+    open_configured,
+    open_store,
+    search,
+)
 
 LONGEST_ERROR = 5000  # characters of a tag
 
@@ -31,7 +40,7 @@ def close_all(status: str) -> None:
 
 @contextmanager
 def failures(job: Job) -> Iterator[None]:
-    """Within a sweep, record a FAILED run for an error that occurs before the job's run is opened."""
+    """Record a FAILED run for an error that occurs before the run of a sweep's job is opened."""
     try:
         yield
     except Exception as error:
@@ -147,3 +156,23 @@ def end_failed(opened: Journal, error: BaseException) -> None:
     finally:  # also after a second signal
         with suppress(Exception):
             opened.close("KILLED" if interrupted else "FAILED")
+
+
+def close_orphans(tracking: DictConfig) -> None:
+    """Close the runs that killed processes of this host have left open, as KILLED."""
+    client, _ = open_configured(tracking)
+    with locked_store(tracking.uri):  # otherwise we could close a run that another process has just resumed
+        for run in search(client, "attributes.status = 'RUNNING'"):
+            if is_gone(run.data.tags.get(PROCESS)):
+                with suppress(*UNREACHABLE):  # it may belong to another user, or be deleted by now
+                    client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
+                    client.set_terminated(run.info.run_id, "KILLED")
+
+
+def close_open(job: Job, parent: Journal) -> None:
+    """Close the runs that are still open when the sweep is over, as KILLED. Their workers have ended."""
+    with suppress(TrackingError, *UNREACHABLE):
+        client, _ = open_configured(job.tracking)
+        for run in search(client, f"{tagged(PARENT, parent.run_id)} AND attributes.status = 'RUNNING'"):
+            with suppress(*UNREACHABLE):
+                client.set_terminated(run.info.run_id, "KILLED")

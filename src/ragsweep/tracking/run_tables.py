@@ -53,29 +53,29 @@ def runs(
         TrackingError: The store cannot be read, or has no such experiment or sweep.
     """
     with _opened(uri) as client:
-        names = {found.experiment_id: found.name for found in client.search_experiments()}
+        names = {group.experiment_id: group.name for group in client.search_experiments()}
         if experiment not in (None, *names.values()):
             known = ", ".join(sorted(names.values()))
             raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {known}")
         chosen = [key for key, name in names.items() if experiment in (None, name)]
         listed = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
-    listed = [each for each in listed if each.experiment_id in chosen]
+    listed = [run for run in listed if run.experiment_id in chosen]
     if latest:
-        kept = {each.tags.get(DIGEST, each.run_id): each for each in listed}  # the last one stays
-        listed = [each for each in listed if each in kept.values()]
+        kept = {run.tags.get(DIGEST, run.run_id): run for run in listed}  # the last one stays
+        listed = [run for run in listed if run in kept.values()]
     fixed = pd.DataFrame(
         {
-            "run_id": [each.run_id for each in listed],
-            "name": [each.name for each in listed],
-            "experiment": [names[each.experiment_id] for each in listed],
-            "sweep": [sweep or each.tags.get(PARENT) for each in listed],
-            "status": [each.status for each in listed],
-            "start_time": pd.to_datetime([each.started or 0 for each in listed], unit="ms", utc=True, errors="coerce"),
+            "run_id": [run.run_id for run in listed],
+            "name": [run.name for run in listed],
+            "experiment": [names[run.experiment_id] for run in listed],
+            "sweep": [sweep or run.tags.get(PARENT) for run in listed],
+            "status": [run.status for run in listed],
+            "start_time": pd.to_datetime([run.started or 0 for run in listed], unit="ms", utc=True, errors="coerce"),
         }
     )
-    params = _table([{name: _typed(text) for name, text in each.params.items()} for each in listed])
+    params = _table([{name: _typed(text) for name, text in run.params.items()} for run in listed])
     metrics = _table(
-        [{name: value for name, value in each.values.items() if not name.startswith(STEPPED)} for each in listed]
+        [{name: value for name, value in run.values.items() if not name.startswith(STEPPED)} for run in listed]
     )
     columns = setting_columns(map(str, params), {*map(str, fixed), *map(str, metrics)})
     return pd.concat([fixed, params.rename(columns=columns), metrics], axis="columns")
@@ -133,8 +133,8 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
 
 def _made_in(client: Client, experiments: list[str]) -> list[StoredRun]:
     """The measured runs of these experiments, the earliest first. Runs of other programs are left out."""
-    found = [run for run in search(client, FINISHED, experiments) if is_measured(run) and DIGEST in run.data.tags]
-    return [StoredRun.of(client, run) for run in sorted(found, key=lambda run: int(run.info.start_time))]
+    measured = [run for run in search(client, FINISHED, experiments) if is_measured(run) and DIGEST in run.data.tags]
+    return [StoredRun.of(client, run) for run in sorted(measured, key=lambda run: int(run.info.start_time))]
 
 
 def _of_sweep(client: Client, sweep: str) -> list[StoredRun]:

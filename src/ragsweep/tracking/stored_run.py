@@ -91,7 +91,7 @@ class StoredRun:
             values=data.metrics,
             experiment_id=str(about.experiment_id),
             started=about.start_time,
-            datasets=[each.dataset.digest for each in inputs],
+            datasets=[logged.dataset.digest for logged in inputs],
         )
 
     @cached_property

@@ -47,8 +47,8 @@ def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[Stor
                     yield replace(run, number=number, name=joined.name, swept=joined.swept)
                 except MalformedError as error:
                     _leave_out(f"run {parent_run_id}: its tag {tag!r}", error)
-    for found in search(client, tagged(PARENT, parent_run_id)):
-        run = StoredRun.of(client, found)
+    for stored in search(client, tagged(PARENT, parent_run_id)):
+        run = StoredRun.of(client, stored)
         if NUMBER in run.tags:
             try:
                 yield _of_job(run)
@@ -63,11 +63,11 @@ def runs_of_jobs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
 
 def finished_runs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
     """The finished runs of a sweep, as `runs_of_jobs` returns them."""
-    return [each for each in runs_of_jobs(client, parent_run_id) if each.status == "FINISHED"]
+    return [run for run in runs_of_jobs(client, parent_run_id) if run.status == "FINISHED"]
 
 
 def _one_per_job(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    jobs = {each.number: each for each in sorted(runs, key=lambda each: each.status == "FINISHED")}
+    jobs = {run.number: run for run in sorted(runs, key=lambda run: run.status == "FINISHED")}
     return [jobs[number] for number in sorted(jobs)]
 
 

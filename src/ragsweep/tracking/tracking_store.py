@@ -16,7 +16,6 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # the default, 7,
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
-from filelock import FileLock
 from mlflow import MlflowClient
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
@@ -30,6 +29,7 @@ from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.progress import progress
 from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
+from ragsweep.core.whole_files import locked
 from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
@@ -72,7 +72,7 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
         if database is None:
             return _opened(uri, experiment, location, artifacts)
         database.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(database.with_name(f"{database.name}.lock")):
+        with locked(database, SECONDS_TO_MIGRATE):
             if not is_database(database):
                 _create(database)
             return _opened(uri, experiment, location, artifacts)
@@ -92,15 +92,7 @@ def locked_store(uri: str) -> Iterator[None]:
     with ExitStack() as stack:
         with suppress(OSError, NotImplementedError):  # of a file system without locks
             file.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(_locked(file))
-        yield
-
-
-@contextmanager
-def _locked(lock: Path) -> Iterator[None]:
-    """Keep other processes out by a lock file beside a database, whose name no file of a user has."""
-    os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666))  # FileLock would try for ever if this fails
-    with FileLock(lock, timeout=SECONDS_TO_MIGRATE):
+            stack.enter_context(locked(file, SECONDS_TO_MIGRATE))
         yield
 
 

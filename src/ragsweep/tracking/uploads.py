@@ -1,7 +1,8 @@
-"""Counts and uploads runs that are not in the tracking store."""
+"""Counts and uploads runs that are not in the tracking store, and describes an experiment by its latest decision."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,15 +14,21 @@ from mlflow import MlflowClient
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import one_line
+from ragsweep.report.markup import markdown
 from ragsweep.tracking.address import absolute, is_server
 from ragsweep.tracking.client import absolute_artifacts
-from ragsweep.tracking.description import Decided, describe
 from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload
 from ragsweep.tracking.process import is_gone
 from ragsweep.tracking.sweep_runs import sweep_runs
 from ragsweep.tracking.tracked_job import HEADLINE, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import save_view
+
+NOTE = "mlflow.note.content"
+LATEST = "Latest decision: "
+LONGEST_DESCRIPTION_LINE = 600  # characters
+DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+LINE = re.compile(rf"{LATEST}\[(?:\\.|[^\]\\])*\]\(#/experiments/\d+/runs/(\w+)\), ({DATE}): .*")
 
 
 class Pushed(NamedTuple):
@@ -114,6 +121,34 @@ def describe_decision(journal: Journal) -> None:
             run = client.get_run(str(journal.run_id)).info
             ended = datetime.fromtimestamp(journal.ended / 1000)
             describe(client, run.experiment_id, Decided(run.run_id, one_line(run.run_name), one_line(said), ended))
+
+
+class Decided(NamedTuple):
+    """The decision of a sweep.
+
+    Attributes:
+        run_id: Its parent run.
+        name: What was swept, and after a colon what was chosen.
+        headline: The first sentence.
+        start: When it was decided, or began.
+    """
+
+    run_id: str
+    name: str
+    headline: str
+    start: datetime
+
+
+def describe(client: MlflowClient, experiment_id: str, decided: Decided) -> None:
+    """Make a decision the experiment's description, unless that has a later one, or a user has written it."""
+    link = f"[{markdown(decided.name)}](#/experiments/{experiment_id}/runs/{decided.run_id})"
+    date = f"{decided.start:%Y-%m-%d %H:%M}"
+    with suppress(*UNREACHABLE):  # the decision is in the run, too
+        known = client.get_experiment(experiment_id).tags.get(NOTE, "")
+        latest = LINE.fullmatch(known)
+        if not known or (latest and (latest[1] == decided.run_id or latest[2] <= date)):
+            said = f"{LATEST}{link}, {date}: {markdown(decided.headline)}"
+            client.set_experiment_tag(experiment_id, NOTE, said[: LONGEST_DESCRIPTION_LINE + len(LATEST)])
 
 
 def _has(uri: str, experiment: str) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 from ragsweep.app.commands import add_allow, check_ids, parser_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import FAILED, counted, one_line
-from ragsweep.tracking.model_addresses import check_model_name
+from ragsweep.tracking.address import check_model_name
 
 
 def main() -> int:

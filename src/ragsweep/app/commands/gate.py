@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from ragsweep.app.commands import check_ids, parser_of
 from ragsweep.core.errors import ConfigError
-from ragsweep.tracking.model_addresses import SCHEME, model_address
+from ragsweep.tracking.address import SCHEME, model_address
 
 
 def main() -> int:

@@ -24,8 +24,7 @@ def main() -> int:
 
     from ragsweep.replay.trusted_record import composed_today
     from ragsweep.tracking import print_latest_sweep
-    from ragsweep.tracking.address import check_address, is_server, sqlite_file
-    from ragsweep.tracking.ui_addresses import HOST
+    from ragsweep.tracking.address import HOST, check_address, is_server, sqlite_file
 
     try:
         with socket.socket() as probe:
