@@ -29,11 +29,11 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 1724,
+    "app": 1723,
     "mlflow": 175,
     "production": 804,
     "replay": 1080,
-    "tracking": 3740,
+    "tracking": 3624,
     "report": 3871,
     "sweeps": 2490,
     "tasks": 6950,
@@ -45,13 +45,13 @@ BUDGETS = {
     "config": 861,
     "store": 653,
     "core": 1959,
-    "ragsweep": 457,  # what lies beside its rooms
+    "ragsweep": 447,  # what lies beside its rooms
     "hydra_plugins": 187,
     "ragsweep_answers": 6604,
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3912,
     "ragsweep_generate": 1711,
-    "tests": 56217,
+    "tests": 56215,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -17,12 +17,12 @@ class Groups(SearchPathPlugin):
         from ragsweep.core.project import CONF, conf_folders
 
         if not any(
-            each.provider == "main" and each.path.removeprefix("file://") == str(CONF)
-            for each in search_path.get_path()
+            place.provider == "main" and place.path.removeprefix("file://") == str(CONF)
+            for place in search_path.get_path()
         ):
             return
         refuse_hidden(conf_folders())
         for folder in conf_folders()[1:]:
             search_path.append("project", f"file://{folder}")
-        defaults = [{f"/{name}": option} for each in plugins().values() for name, option in each.defaults.items()]
+        defaults = [{f"/{name}": option} for plugin in plugins().values() for name, option in plugin.defaults.items()]
         ConfigStore.instance().store("installed", {"defaults": defaults}, group="plugins", package="_global_")

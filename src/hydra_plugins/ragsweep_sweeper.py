@@ -49,6 +49,6 @@ class CheckedSweeper(Sweeper):
         folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(self.config, folder / "multirun.yaml")
         results = self.launcher.launch(jobs, initial_job_idx=0)
-        for each in results:
-            _ = each.return_value  # raises what the job raised
+        for result in results:
+            _ = result.return_value  # raises what the job raised
         return [results]

@@ -78,9 +78,9 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
         experiment.log(measurement, job, record)
     notices = measurement.notices
     if not job.parent_run_id:
-        notices = [_with_whole_paths(each, job.folder, measurement.files) for each in notices]
-    for each in notices:
-        say_once(each)
+        notices = [_with_whole_paths(notice, job.folder, measurement.files) for notice in notices]
+    for notice in notices:
+        say_once(notice)
     return Result(measurement.values, record, measurement.summary)
 
 
@@ -136,7 +136,7 @@ class Experiment:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         measures = measures_of(task)
         some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
-        check_names(config, *([each.name for each in those] for those in (task.metrics, [*some, *measures])))
+        check_names(config, *([metric.name for metric in measured] for measured in (task.metrics, [*some, *measures])))
         check_decision(decision, [*task.metrics, *some], measures, cutoff_of(task), config.get("budget"))
         settings, parts = walk.settings, walk.parts
         check_limits(settings, parts)
@@ -194,8 +194,8 @@ class Experiment:
 
     def check_keys(self) -> None:
         """Raise `ModelError` if an endpoint will be asked whose key is missing: before any work, not hours after."""
-        for each in self.endpoints:
-            each.check_keys(Walk(self.config).build("store"))
+        for endpoint in self.endpoints:
+            endpoint.check_keys(Walk(self.config).build("store"))
 
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if a metric that takes part in the decision was not."""
@@ -208,8 +208,8 @@ class Experiment:
         for metric in self.task.metrics_of_some if isinstance(self.task, MeasuresSome) else ():
             if why := measurement.not_measured.get(metric.name):
                 check_measured(decision_of(self.config), [metric], why)
-        for each in self.checks:
-            measurement = examined(each, self.task, self.items).added_to(measurement)
+        for check in self.checks:
+            measurement = examined(check, self.task, self.items).added_to(measurement)
         return measurement
 
     def _measured_as_often_as_asked(self) -> Measurement:
@@ -219,12 +219,12 @@ class Experiment:
             resamples, seed = self._resampling
             repeats = [(self.task, self.items), *others]
             return measure_repeats(repeats, self.decide_by, resamples=resamples, seed=seed)
-        found = self.task.measure(self.items)
+        measurement = self.task.measure(self.items)
         if self.varying:
-            return asked_once(found)
+            return asked_once(measurement)
         if isinstance(self.task, HasRepeats) and self.task.repeats > 1:
             say_once(f"{SETTING}={self.task.repeats}: measured once, as nothing here varies: another time is the same")
-        return found
+        return measurement
 
     def _repeat(self, number: int) -> tuple[Task, Items]:
         """The task of another repeat, with its items."""

@@ -88,7 +88,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         raise ConfigError(f"hydra.sweep.dir: {config.hydra.sweep.dir} cannot be made ({error.strerror})") from error
     store = first.tracking
     OmegaConf.resolve(store)
-    if len(experiments := list(dict.fromkeys(each.experiment for each in planned))) > 1:
+    if len(experiments := list(dict.fromkeys(job.experiment for job in planned))) > 1:
         store.experiment = shortened_with_digest(" + ".join(experiments), LONGEST_EXPERIMENT_NAME)
     job = tracking.Job(
         name=f"sweep {' '.join(short_names(swept)) or sweep_id()}",
@@ -99,7 +99,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         sweep_id=sweep_id(),
         parent_run_id=None,
         tracking=store,
-        digest=digest([[each.name, each.digest] for each in planned]) if planned else None,
+        digest=digest([[job.name, job.digest] for job in planned]) if planned else None,
     )
     tracking.close_orphans(store)
     if store.resume:
@@ -111,7 +111,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
             job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
         parent = tracking.open_run(job, continued=earlier)
         parent.log({name: _values(planned, name) for name in swept if planned}, {})
-        names = [each.name for each in planned]
+        names = [job.name for job in planned]
         sweep = tracking.OpenSweep(job, parent, names, decision_of(first), VERBOSE in os.environ)
     sweep.stop.unlink(missing_ok=True)
     return sweep

@@ -56,7 +56,7 @@ def end_workers() -> None:
 
 @cache
 def begin_worker(driver: int, identity: str) -> None:
-    """In a worker that a driver has started: leave Ctrl-C to the driver, and end soon after it is gone, even if killed.
+    """Prepare a worker of a launcher: leave Ctrl-C to its driver, and end soon after that is gone, even if killed.
 
     Args:
         driver: The process that started the sweep.

@@ -83,9 +83,9 @@ def signature_of(target: Callable[..., Any] | None) -> Signature:
         annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
     hints = _hints_of(annotated)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    named = [each for each in parameters if each.kind not in variadic]
-    by_name = {each.name: Parameter(hints.get(each.name), each.default) for each in named}
-    return Signature(by_name, any(each.kind is each.VAR_KEYWORD for each in parameters))
+    named = [parameter for parameter in parameters if parameter.kind not in variadic]
+    by_name = {parameter.name: Parameter(hints.get(parameter.name), parameter.default) for parameter in named}
+    return Signature(by_name, any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters))
 
 
 def _hints_of(annotated: Any) -> Mapping[str, object]:
@@ -120,7 +120,7 @@ def settings_class(hint: Any) -> Any:
 
 def inner_hint(hint: Any) -> Any:
     """The annotation of the items of a list, or of the values of a mapping."""
-    arguments = [each for each in get_args(optional(hint)) if each is not ...]
+    arguments = [argument for argument in get_args(optional(hint)) if argument is not ...]
     return arguments[-1] if get_origin(optional(hint)) in (Mapping, Sequence, dict, list, tuple) else None
 
 
@@ -131,7 +131,7 @@ def expected(hint: Any, value: object) -> str:
     try:
         _adapter(hint).validate_python(value)
     except ValidationError as error:
-        said = dict.fromkeys(each["msg"] for each in error.errors(include_url=False, include_context=False))
+        said = dict.fromkeys(fault["msg"] for fault in error.errors(include_url=False, include_context=False))
         texts = [re.sub("^(?:Input should be|Value error,) ", "", text) for text in said if not text.endswith(" None")]
         words = " or ".join([*texts, *(["null"] if type(None) in get_args(hint) else [])])
         return re.sub(r"Predicate '(?:\w+\.)*(\w+)' failed", lambda name: f"what {name[1].replace('_', ' ')}", words)
@@ -177,7 +177,7 @@ def _checked(hint: Any) -> Any:
 
 def _one_of(options: Sequence[object]) -> Callable[[object], object]:
     exact = [(type(option), option) for option in options]
-    words = " or ".join(LITERALS[each] if isinstance(each, bool | None) else str(each) for each in options)
+    words = " or ".join(LITERALS[option] if isinstance(option, bool | None) else str(option) for option in options)
 
     def check(value: object) -> object:
         if (type(value), value) not in exact:
@@ -211,11 +211,11 @@ def as_configured(value: object) -> str:
 def nearest(name: str, known: Sequence[str]) -> str:
     """' (did you mean ...?)' for the known name most like another one, or the names of its group, or both."""
     group, _, last = name.rpartition(".")
-    known = [each for each in known if not each.endswith("_")]  # not _target_ and its like
-    beside = [each for each in known if each.rpartition(".")[0] == group]
-    has = f"{group} has {', '.join(each.rpartition('.')[2] for each in beside)}" if group and beside else ""
+    known = [name for name in known if not name.endswith("_")]  # not _target_ and its like
+    beside = [name for name in known if name.rpartition(".")[0] == group]
+    has = f"{group} has {', '.join(name.rpartition('.')[2] for name in beside)}" if group and beside else ""
     for names, cutoff, before in ((beside, 0.7, ""), (known, 0.75, has)):  # of other groups must be more alike
-        by_last = {each.rpartition(".")[2].casefold(): each for each in names}
+        by_last = {name.rpartition(".")[2].casefold(): name for name in names}
         if close := difflib.get_close_matches(last.casefold(), list(by_last), n=1, cutoff=cutoff):
             return f" ({before}{'; ' if before else ''}did you mean {by_last[close[0]]}?)"
     return has and f" ({has})"

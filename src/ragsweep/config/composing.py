@@ -35,7 +35,7 @@ class SharingLoader:
         """The configuration of a job, as Hydra composes it."""
         parsed = self._parser.parse_overrides(sweep_overrides)
         values = self._values(parsed)
-        chosen = [str(each.input_line) for each in parsed if each not in values]
+        chosen = [str(override.input_line) for override in parsed if override not in values]
         key = (*master_config.hydra.overrides.hydra, *chosen)
         if key not in self._composed:
             if len(self._composed) >= MOST_COMPOSED_KEPT:
@@ -47,9 +47,9 @@ class SharingLoader:
                 OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
         except OmegaConfBaseException:  # Hydra's own error says which setting there is not
             return self._loader.load_sweep_config(master_config, sweep_overrides)
-        of_task = [each for each in parsed if not each.is_hydra_override()]
+        of_task = [override for override in parsed if not override.is_hydra_override()]
         with flag_override(config, ["struct", "readonly"], False):
-            config.hydra.overrides.task = [each.input_line for each in of_task]
+            config.hydra.overrides.task = [override.input_line for override in of_task]
             config.hydra.job.override_dirname = _dirname(of_task, config.hydra.job.config.override_dirname)
         OmegaConf.copy_cache(from_config=master_config, to_config=config)
         return config
@@ -65,11 +65,11 @@ class SharingLoader:
         return bool(is_group) and not isinstance(override.value(), dict)
 
     def __getattr__(self, name: str) -> Any:
-        """As Hydra's loader."""
+        """What Hydra's loader has under this name."""
         return getattr(self._loader, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In the process of a launcher, the one that this process has of it already, as every job brings it anew."""
+        """Pickle it as the loader that the process of a launcher has already: every job brings a copy."""
         return _in_worker, (self._loader, self._key)
 
 

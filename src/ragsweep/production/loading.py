@@ -73,7 +73,7 @@ def load_with(
     *,
     known: Sequence[str] | None = None,
 ) -> LoadedRetriever:
-    """As `load`.
+    """Load an exported retriever for `load` and for the check of an export.
 
     Args:
         folder: The folder.

@@ -38,10 +38,10 @@ def main() -> int:
     for sentence in written.lost:
         print(f"lost: {sentence}", file=sys.stderr)
     parts = [("document", collection.documents), ("query", collection.queries), ("judgment", collection.judgments)]
-    print(f"{arguments.out}: {', '.join(counted(len(found), noun) for noun, found in parts)}")
-    settings = (each.partition("=") for each in written.settings.split())
+    print(f"{arguments.out}: {', '.join(counted(len(items), noun) for noun, items in parts)}")
+    settings = (setting.partition("=") for setting in written.settings.split())
     shown = [typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings]
-    given = [shlex.quote(each) for each in arguments.overrides if each.startswith("chunker.")]
+    given = [shlex.quote(override) for override in arguments.overrides if override.startswith("chunker.")]
     chunker = f"chunker={config.hydra.runtime.choices.chunker}"  # each format has a default of its own
     print(f"read it with: ragsweep run {' '.join([*shown, chunker, *given])}")
     return 0
