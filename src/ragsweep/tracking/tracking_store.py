@@ -26,10 +26,10 @@ from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
+from ragsweep.core.locks import locked
 from ragsweep.core.progress import progress
 from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
-from ragsweep.core.whole_files import locked
 from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database

@@ -13,7 +13,7 @@ from typing import Any
 from filelock import Timeout
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.whole_files import locked
+from ragsweep.core.locks import locked
 
 
 @dataclass(eq=False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragsweep.core.whole_files import locked
+from ragsweep.core.locks import locked
 
 
 @pytest.fixture
