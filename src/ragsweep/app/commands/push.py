@@ -34,7 +34,7 @@ def main() -> int:
 
     from ragsweep import tracking
 
-    own, own_artifacts = own_store()
+    own, own_artifacts = configured_store()
     uri = given.uri or own
     artifacts = given.artifacts or (own_artifacts if uri == own else None)
     uploaded, refused, elsewhere = tracking.push(folder, uri, artifacts)
@@ -49,7 +49,7 @@ def main() -> int:
     return BAD_INPUT if refused or elsewhere else 0
 
 
-def own_store() -> tuple[str | None, str | None]:
+def configured_store() -> tuple[str | None, str | None]:
     """The store that the configuration names, and where it keeps artifacts; None where it names no store."""
     from ragsweep.replay.trusted_record import composed_today
 
