@@ -32,7 +32,7 @@ from ragsweep.config.annotations import (
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
 from ragsweep.core.project import option_file, options_of, portable
 from ragsweep.store.code import kind_of, name_of
-from ragsweep.store.identity import PLAIN, kept
+from ragsweep.store.identity import PLAIN, Made, kept
 from ragsweep.store.key_capabilities import HasFingerprint, LimitsSettings
 from ragsweep.store.stage_store import Store
 
@@ -110,10 +110,17 @@ class Walk:
         return {node.path: part for node, part in used if _has_parts(node) and not isinstance(node.value, list)}
 
     @property
-    def given(self) -> dict[int, dict[str, Any]]:
-        """What each component was built with, by the id of the component."""
-        made = [node for node in self.nodes.values() if not isinstance(node.value, (*PLAIN, list, dict, partial))]
-        return {id(node.value): {key: child.value for key, child in node.children.items()} for node in made}
+    def given(self) -> dict[int, Made]:
+        """What made each component, by the id of the component."""
+        given: dict[int, Made] = {}
+        for node in self.nodes.values():
+            if not isinstance(node.value, (*PLAIN, list, dict, partial)):
+                made = given.get(id(node.value), Made((), {}))
+                own = {key: child.value for key, child in node.children.items() if child.value is not node.value}
+                if made.makers:  # a function has returned what it was given
+                    own = {f"{node.path}.{key}": value for key, value in own.items()}
+                given[id(node.value)] = Made((*made.makers, node.target), {**made.settings, **own})
+        return given
 
     def _at(self, parent: Any, place: str, key: Any, hint: Any) -> Node:
         """The node of a key in a mapping or list; `hint` is the annotation of what takes it."""

@@ -17,7 +17,8 @@ from typing import Any
 from ragsweep.core.digest import digest, digest_file, version
 from ragsweep.core.plugins import KERNEL, is_ours, our_folders
 
-ROOMS = ("tasks", "retrieval", "models", "datasets", "text", "statistics")  # compute; each imports only those after it
+# they compute; each imports only those after it
+ROOMS = ("tasks", "retrieval", "models", "datasets", "text", "statistics", "core")
 LIBRARIES = (  # with which they compute, of the packages that ragsweep requires
     *("faiss-cpu", "markdown-it-py", "numpy", "nupunkt", "pandas", "pypdfium2", "PyStemmer", "rank-bm25", "rapidfuzz"),
     *("scikit-learn", "scipy", "sentence-transformers", "tokenizers", "torch", "transformers", "wordllama"),

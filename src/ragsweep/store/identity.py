@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cached_property, partial
-from typing import Any
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
 
 from ragsweep.core.digest import version
 from ragsweep.core.hardware import cpu_abilities
+from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import portable
 from ragsweep.store.code import code_of, digest_of_module
 from ragsweep.store.key_capabilities import CountsBesideFingerprint, HasFingerprint, IgnoresSettings, UsesLibraries
@@ -20,7 +22,21 @@ from ragsweep.store.stage_store import Store
 # a component that is no dataclass has one of these
 STAGE_METHODS = ("rank", "rewrite", "fuse", "rerank", "encode", "open", "offsets", "index_texts")
 PLAIN = (bool, int, float, str, type(None))
-Given = Mapping[int, Mapping[str, Any]]  # by the ids of components, what each was built with
+
+
+class Made(NamedTuple):
+    """How a component was made.
+
+    Attributes:
+        makers: The names of the classes and functions that made it, or returned it; empty ones do not count.
+        settings: What they were given, by name.
+    """
+
+    makers: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+Given = Mapping[int, Made]  # by the ids of components
 
 
 def identity(component: object, given: Given | None = None, without: frozenset[str] = frozenset()) -> list[object]:
@@ -39,7 +55,7 @@ def identity(component: object, given: Given | None = None, without: frozenset[s
 
     Args:
         component: The component.
-        given: What the components of a run were built with, for the digest of the run; None for the key of a result.
+        given: How the components of a run were made, for the digest of the run; None for the key of a result.
         without: Settings that whoever holds the component says to have no effect; `controls.names` is one of a part.
 
     Returns:
@@ -52,12 +68,21 @@ def identity(component: object, given: Given | None = None, without: frozenset[s
     ignored = {*without, *(component.without_effect if isinstance(component, IgnoresSettings) else ())}
     fingerprint = component.fingerprint if isinstance(component, HasFingerprint) else None
     if fingerprint is None or given is not None:
-        return [code_of(component), fingerprint, _identities(settings, given, frozenset(ignored)), libraries]
+        own = _identities(settings, given, frozenset(ignored))
+        return [code_of(component), _makers(component, given), fingerprint, own, libraries]
     by = _first_with("fingerprint", type(component)) or _first_with("__init__", type(component)) or type(component)
     named = component.beside_fingerprint if isinstance(component, CountsBesideFingerprint) else ()
     besides = {name: value for name, value in settings.items() if name in named}
     own = [own_settings(component, by), _identities(besides, None, frozenset(ignored))]
     return [code_of(component), fingerprint, *own, libraries, cpu_abilities()]
+
+
+def _makers(component: object, given: Given | None) -> list[list[str]]:
+    """The names of the functions that made a component, and the digests of their code."""
+    names = given[id(component)].makers if given and id(component) in given else ()
+    makers = {name: resolve_name(name) for name in names if name}
+    functions = {name: maker for name, maker in makers.items() if maker is not type(component)}
+    return [[name, digest_of_module(getattr(maker, "__module__", name))] for name, maker in functions.items()]
 
 
 def own_settings(thing: object, base: type) -> object:
@@ -83,7 +108,8 @@ def kept(part: object, key: str, given: Any) -> Any:
         return part[int(key)] if int(key) < len(part) else given
     in_class = inspect.getattr_static(type(part), key, None)
     computed = inspect.isdatadescriptor(in_class) or isinstance(in_class, cached_property)
-    return getattr(part, key, given) if computed or key in getattr(part, "__dict__", ()) else given
+    value = getattr(part, key, given) if computed or key in getattr(part, "__dict__", ()) else given
+    return given if value is None and not is_ours(type(part).__module__) else value  # it may load that later
 
 
 def _first_with(name: str, kind: type) -> type | None:
@@ -93,8 +119,10 @@ def _first_with(name: str, kind: type) -> type | None:
 
 def _settings(thing: object, given: Given | None) -> dict[str, Any]:
     """What an object was built with, or else its fields, slots and attributes, but not what it computes."""
-    if (built_with := (given or {}).get(id(thing))) is not None:
-        return {name: _counted(kept(thing, name, value), value) for name, value in built_with.items()}
+    if given and id(thing) in given:
+        built_with = given[id(thing)].settings
+        values = {name: _counted(kept(thing, name, value), value) for name, value in built_with.items()}
+        return values if is_ours(type(thing).__module__) else {"as given": dict(built_with), **values}
     names = {field.name for field in fields(thing)} if is_dataclass(thing) else set()
     for base in type(thing).__mro__:
         slots = vars(base).get("__slots__", ())
