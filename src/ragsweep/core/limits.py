@@ -35,10 +35,10 @@ class Mark:
     Attributes:
         names: `code` that Python imports and calls; `data` that is read with the user's own login, so that whoever can
             write a record could have it read, and get it back with the results; a `model` or a `tokenizer` that is
-            downloaded; a `server`, or what is sent to one, such as a key.
+            downloaded; a `hosted` model, which a server has; a `server`, or what is sent to one, such as a key.
     """
 
-    names: Literal["code", "data", "model", "tokenizer", "server"]
+    names: Literal["code", "data", "model", "hosted", "tokenizer", "server"]
 
 
 NOT_EMPTY = Predicate(is_not_empty)
@@ -46,6 +46,7 @@ Text = Annotated[str, NOT_EMPTY]
 Code = Annotated[str, NOT_EMPTY, Mark("code")]
 OwnData = Annotated[str, NOT_EMPTY, Mark("data")]
 ModelName = Annotated[str, NOT_EMPTY, Mark("model")]
+HostedModel = Annotated[str, NOT_EMPTY, Mark("hosted")]
 TokenizerName = Annotated[str, NOT_EMPTY, Mark("tokenizer")]
 Address = Annotated[str, NOT_EMPTY, Mark("server")]
 KeyName = Annotated[str, NOT_EMPTY, Mark("server")]  # of the environment variable that has a key

@@ -33,7 +33,7 @@ from ragsweep.store.stage_store import Store
 
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
-BUNDLED = {"model": (MINILM, BY_WORDS), "tokenizer": (MINILM, BY_WORDS, WORDLLAMA)}  # by the name of a mark
+BUNDLED = {"model": (MINILM, BY_WORDS), "hosted": (), "tokenizer": (MINILM, BY_WORDS, WORDLLAMA)}  # by a mark
 MOST_NODES = 100_000  # settings of a record, with each group as often as others refer to it
 MOST_NAMED = 10  # settings in a message
 OUTSIDE, ALLOW = "outside the project", "--allow MODULE permits a module of yours"

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
 from ragsweep.core.errors import ConfigError, ModelError, UnusableError
-from ragsweep.core.limits import Address, Between, Header, KeyName, ModelName, Text
+from ragsweep.core.limits import Address, Between, Header, HostedModel, KeyName, Text
 from ragsweep.core.progress import advance
 from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
@@ -55,7 +55,7 @@ class EndpointUser:
 
     group: ClassVar[str]
 
-    model: ModelName
+    model: HostedModel
     base_url: Address | None = None
     api_key_env: KeyName | None = "OPENAI_API_KEY"
     headers: Mapping[str, Header] = field(default_factory=dict)
