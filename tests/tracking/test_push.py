@@ -108,6 +108,19 @@ def test_a_run_of_another_one_s_number_does_not_overwrite_it(home, application):
     assert "is another one" in refused[folder]
 
 
+def test_the_results_of_a_run_that_the_store_has_whole_stay(home, application):
+    folder = waiting_run(home / "outputs" / "0", application.uri)
+    push(home / "outputs", application.uri, None)
+    record = json.loads((folder / "tracking.json").read_text())
+    forged = {"metrics": [["f1", 0, 0.9]], "uploaded": False, "tags": {**record["tags"], "decision": "tied"}}
+    (folder / "tracking.json").write_text(json.dumps({**record, **forged}))
+    (folder / "results" / "numbers.csv").write_text("f1\n0.9\n")
+    assert push(home / "outputs", application.uri, None).uploaded == 1
+    [run] = application.runs()
+    assert (run.data.metrics["f1"], run.data.tags["decision"]) == (0.5, "tied")
+    assert uploaded(application) == "f1\n0.5\n"
+
+
 def test_a_store_that_only_a_journal_names_gets_nothing_until_the_user_says_so(home, application):
     folder = waiting_run(home / "outputs" / "0", application.uri, artifacts=str(home / "elsewhere"))
     process = application.start_script("push", str(home / "outputs"))

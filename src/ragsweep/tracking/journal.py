@@ -9,7 +9,7 @@ import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -27,6 +27,7 @@ from ragsweep.tasks.task import Items, Measurement
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.client import reason
 from ragsweep.tracking.names import RUN_ID, params_of, tagged, tags_of, type_names
+from ragsweep.tracking.tracked_job import is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
@@ -289,9 +290,11 @@ def upload(journal: Journal, folder: Path) -> None:
     check_parts(folder, journal.parts)
     client, journal.experiment_id = open_store(journal.uri, journal.experiment, journal.artifacts)
     run = _run_of(client, journal)
+    is_whole = run.info.status == "FINISHED" and is_measured(run)  # it only gets tags of a decision
     try:
-        _send_numbers(client, journal)
-        _send_files(client, journal, folder)
+        _send_numbers(client, replace(journal, metrics=[], params={}, dataset=None) if is_whole else journal)
+        if not is_whole:
+            _send_files(client, journal, folder)
     except (RefusedError, *UNREACHABLE) as error:
         if is_refusal(error):  # otherwise the run would stay open for ever
             client.set_tag(run.info.run_id, "error", f"the tracking store refuses the run ({first_line(error)})")
