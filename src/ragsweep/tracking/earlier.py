@@ -16,7 +16,7 @@ from ragsweep.tracking.journal import LAST, note_uploaded
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, tagged
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.sweep_runs import JOINED
-from ragsweep.tracking.tracked_job import DIGEST, NUMBER, PARENT, PROCESS, Job, is_measured
+from ragsweep.tracking.tracked_job import DIGEST, NUMBER, PARENT, PROCESS, RUN_SCHEMA, SCHEMA, Job, is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, locked_store, open_configured, search
 
 LATEST = "attributes.start_time DESC"
@@ -103,4 +103,4 @@ def finished_with(tracking: DictConfig, digest: str) -> Run | None:
 
 
 def _finished_with(digest: str) -> str:
-    return f"{tagged(DIGEST, digest)} AND attributes.status = 'FINISHED'"
+    return f"{tagged(DIGEST, digest)} AND {tagged(SCHEMA, RUN_SCHEMA)} AND attributes.status = 'FINISHED'"
