@@ -36,7 +36,8 @@ class JoinedTag(NamedTuple):
 def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[StoredRun]:
     """All runs of a sweep: its own, and finished runs of other sweeps that it reuses.
 
-    Anybody may have written their tags. Runs of which these cannot be read are left out with a warning.
+    Anybody may have written their tags. A finished run of which these cannot be read gets a negative number, and the
+    reason as its status. Other runs that cannot be read are left out with a warning.
     """
     for tag, value in client.get_run(parent_run_id).data.tags.items():
         if tag.startswith(JOINED):
@@ -47,13 +48,16 @@ def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[Stor
                     yield replace(run, number=number, name=joined.name, swept=joined.swept)
                 except MalformedError as error:
                     _leave_out(f"run {parent_run_id}: its tag {tag!r}", error)
-    for stored in search(client, tagged(PARENT, parent_run_id)):
+    for count, stored in enumerate(search(client, tagged(PARENT, parent_run_id)), start=1):
         run = StoredRun.of(client, stored)
         if NUMBER in run.tags:
             try:
                 yield _of_job(run)
             except MalformedError as error:
-                _leave_out(f"run {run.run_id}", error)
+                if run.status == "FINISHED":
+                    yield replace(run, number=-count, status=unreadable(error))
+                else:
+                    _leave_out(f"run {run.run_id}", error)
 
 
 def runs_of_jobs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
@@ -97,8 +101,12 @@ def collect(
     """
     absent = "UNKNOWN, the tracking store being out of reach" if stored is None else "NOT STARTED"
     jobs = {run.number: run for run in _one_per_job([*(stored or ()), *_here(sweep, parent)])}
+    lost = [run.name for run in jobs.values() if run.number < 0]  # their numbers cannot be read
     for number, name in enumerate(planned):
-        jobs.setdefault(number, StoredRun(name, "", absent, sweep.folder, number))
+        if number not in jobs and name in lost:
+            lost.remove(name)
+        else:
+            jobs.setdefault(number, StoredRun(name, "", absent, sweep.folder, number))
     outcomes = []
     unfinished = {}
     for job in told_apart([jobs[number] for number in sorted(jobs)]):
@@ -113,13 +121,15 @@ def collect(
 
 
 def told_apart(jobs: Sequence[StoredRun]) -> list[StoredRun]:
-    """The jobs of a sweep. If several have the same name, their numbers, counted from 1, are added to it."""
+    """The jobs of a sweep. If several have the same name, their numbers are added to it, or an id without a number."""
     numbers: dict[str, set[int]] = {}
     for job in jobs:
         numbers.setdefault(job.name, set()).add(job.number)
-    return [
-        replace(job, name=f"{job.name} (job {job.number + 1})") if len(numbers[job.name]) > 1 else job for job in jobs
-    ]
+    return [replace(job, name=_numbered(job)) if len(numbers[job.name]) > 1 else job for job in jobs]
+
+
+def _numbered(job: StoredRun) -> str:
+    return f"{job.name} (job {job.number + 1})" if job.number >= 0 else f"{job.name} (run {job.run_id[:8]})"
 
 
 def finished_here(sweep: Job) -> int:
