@@ -345,6 +345,13 @@ def test_a_report_that_cannot_be_written_loses_nothing_else(application, dataset
     assert [run.info.status for run in application.children()] == ["FINISHED"] * 2
 
 
+def test_the_jobs_of_a_sweep_have_the_environment_that_hydra_sets(application, dataset):
+    options = ["+hydra.job.env_set.K_ONE=1.5", "retriever.k1='${oc.decode:${oc.env:K_ONE,0.5}}'"]
+    process = application.run("-m", "retriever=sparse", "k=1,2", *options, *dataset)
+    assert process.returncode == 0, process.stderr
+    assert {run.data.params["retriever.k1"] for run in application.children()} == {"1.5"}
+
+
 def test_fail_fast_starts_no_job_after_a_failed_one_also_where_both_have_one_name(application, dataset, tmp_path):
     (tmp_path / "failing.py").write_text(FAILING.replace("self.fails", "self.b > 0.5"))
     failing = ["retriever=sparse", "retriever._target_=failing.Failing", "retriever.b=0.4,0.50000000000001,0.5"]

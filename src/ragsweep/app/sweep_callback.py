@@ -43,6 +43,7 @@ class SweepCallback(Callback):
             here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
             check_places(config)
             check_launcher(config.hydra.launcher._target_)
+            os.environ.update({name: str(value) for name, value in config.hydra.job.env_set.items()})  # as in each job
             jobs, swept = list_jobs(config)
             first, planned = check_all(config, jobs, swept)
             if here:
