@@ -121,6 +121,13 @@ def test_a_single_run_has_no_decision_and_its_index_only_if_asked(sweep, shared_
     assert (again.returncode, len(again.stderr.splitlines())) == (2, 1)
 
 
+def test_what_was_not_measured_is_not_exported(sweep, shared_application, tmp_path):
+    for override in ("k=2", "returns=page", "chunker.size=200"):
+        done = shared_application.script("export", sweep.info.run_id, "--out", str(tmp_path / "new"), override)
+        assert done.returncode == 2
+        assert not (tmp_path / "new").exists()
+
+
 def test_a_run_that_cannot_be_made_again_is_not_exported(sweep, shared_application, tmp_path):
     run = chosen_run(sweep, shared_application)
     file = shared_application.artifacts(run) / "results/ranking.trec"

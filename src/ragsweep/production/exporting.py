@@ -109,6 +109,7 @@ def export(
     outcomes, _ = tracking.fetch_outcomes(today.tracking, [run_id])
     with chdir(project()):  # paths in a record are relative to the project
         experiment = Experiment.of(trusted(run.config, today, settings, modules))
+        _refuse_changed(experiment, run.params, settings)
         task, items = _exportable(experiment, run_id, with_index=with_index)
         ranking = _ranking_as_recorded(today, run_id, task, items)
         nodes = _nodes(experiment, task, run_id)
@@ -158,6 +159,17 @@ def _chosen(today: DictConfig, run_id: str) -> tuple[str, Mapping[str, Any] | No
     if not isinstance(chosen, str) or not RUN_ID.fullmatch(chosen):
         raise TrackingError(f"{run_id}: its {DECISION} names no run; name one of its runs instead")
     return chosen, decision
+
+
+def _refuse_changed(experiment: Experiment, recorded: Mapping[str, str], overrides: Mapping[str, Any]) -> None:
+    """Raise `ConfigError` if an override changes what was measured; the place of a file or a server may be another."""
+    for name, value in overrides.items():
+        is_place = isinstance(value, str) and ("://" in value or Path(value).exists())
+        own = {path: str(now) for path, now in experiment.settings.items() if f"{path}.".startswith(f"{name}.")}
+        if not is_place and any(recorded.get(path, now) != now for path, now in own.items()):
+            raise ConfigError(
+                f"{name}: the run has another value; export takes places, and the id of the run that has it"
+            )
 
 
 def _exportable(experiment: Experiment, run_id: str, *, with_index: bool) -> tuple[RankingTask, Dataset]:
