@@ -29,11 +29,11 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 1723,
+    "app": 1724,
     "mlflow": 175,
-    "production": 804,
+    "production": 816,
     "replay": 1080,
-    "tracking": 3624,
+    "tracking": 3637,
     "report": 3871,
     "sweeps": 2490,
     "tasks": 6950,
@@ -42,16 +42,16 @@ BUDGETS = {
     "datasets": 6082,
     "text": 1006,
     "statistics": 2511,
-    "config": 861,
-    "store": 653,
-    "core": 1959,
+    "config": 868,
+    "store": 682,
+    "core": 1960,
     "ragsweep": 447,  # what lies beside its rooms
     "hydra_plugins": 187,
     "ragsweep_answers": 6604,
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3912,
     "ragsweep_generate": 1711,
-    "tests": 56215,
+    "tests": 56265,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
@@ -264,7 +264,7 @@ OF_OTHERS = {
     "__dict__": {"copies", "identity", "reading"},
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
-    "__module__": {"trusted_record"},
+    "__module__": {"identity", "trusted_record"},
     "__file__": {"code"},
     "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf

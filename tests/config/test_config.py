@@ -22,6 +22,8 @@ from ragsweep.retrieval import Ranker, SparseRetriever
 from ragsweep.store.stage_store import Store
 
 NEEDS_MORE = ("encoder=openai", "evaluation=spans", "query=abbreviations", "reranker=cross_encoder")  # files, extras
+ASKING = ("ingest=questions", "ingest=summary", "query=hyde", "query=multi")  # a language model
+LOCAL = pytest.mark.extra("local")
 NEEDS_MORE += ("retriever=returned", "retriever=run_file")
 
 
@@ -369,7 +371,7 @@ def test_parts_in_a_list_are_named_by_their_places():
 
 
 OPTIONS = [
-    f"{group}={option}"
+    pytest.param(f"{group}={option}", marks=[LOCAL] if f"{group}={option}" in ASKING else [])
     for group in "chunker dynamic_k encoder evaluation fusion index ingest query reranker retriever returns".split()
     for option in options_of(group)
     if (CONF / group / f"{option}.yaml").is_file() and f"{group}={option}" not in NEEDS_MORE
@@ -417,7 +419,12 @@ def test_without_a_near_name_the_neighbours_are_listed():
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
-    "overrides", [[], ["retriever=three_way", "reranker=mmr"], ["retriever=routed", "query=multi"]]
+    "overrides",
+    [
+        [],
+        ["retriever=three_way", "reranker=mmr"],
+        pytest.param(["retriever=routed", "query=multi"], marks=LOCAL),
+    ],
 )
 def test_every_part_of_a_configuration_is_visited_once(composed, overrides):
     config = composed(*overrides)

@@ -7,6 +7,7 @@ from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 
+LOCAL = pytest.mark.extra("local")
 GROUPS = ["encoder", "fusion", "index", "language_model", "reasoning"]
 
 
@@ -16,11 +17,11 @@ GROUPS = ["encoder", "fusion", "index", "language_model", "reasoning"]
     [
         ([], {"language_model"}),
         (["retriever=sparse"], {"encoder", "fusion", "index", "language_model"}),
-        (["query=hyde"], set()),
+        pytest.param(["query=hyde"], set(), marks=LOCAL),
         (["retriever=sparse", "reranker=encoder"], {"encoder", "fusion", "index", "language_model"}),  # it has its own
-        (["retriever=sparse", "query=hyde"], {"encoder", "fusion", "index"}),
+        pytest.param(["retriever=sparse", "query=hyde"], {"encoder", "fusion", "index"}, marks=LOCAL),
         (["task=answers"], {"language_model", "reasoning"}),
-        (["task=answers", "answerer=llm"], set()),
+        pytest.param(["task=answers", "answerer=llm"], set(), marks=LOCAL),
     ],
 )
 def test_a_group_is_used_where_the_task_takes_it_or_something_that_is_used_refers_to_it(overrides, unused):

@@ -18,6 +18,7 @@ from ragsweep.config.walk import as_recorded
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, portable, register_resolvers
 from ragsweep.experiment import Experiment
+from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.replay.trusted_record import keys_of, targets, trusted
 from ragsweep.retrieval import SparseRetriever
 
@@ -192,11 +193,22 @@ def test_all_that_has_to_be_named_is_named_at_once(today):
     trusted(recorded, today, {**named, "dataset.documents": "/here"}, ())
 
 
+@pytest.mark.parametrize("name", ["words", MINILM])
+def test_a_server_is_not_asked_for_a_model_that_is_called_like_one_here(today, name):
+    """Without an address in the record, the queries would go to a service, with the user's own key."""
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        asks = compose("config", ["query=hyde", "language_model=openai", f"language_model.model={name}"])
+    recorded = yaml.safe_dump(portable(as_recorded(asks)))
+    with pytest.raises(ConfigError, match=r"language_model\.model=MODEL"):
+        trusted(recorded, today, {}, ())
+    trusted(recorded, today, {"language_model.model": name}, ())
+
+
 STAGES_OF_OURS = [
     ["retriever=three_way", "encoder=wordllama", "chunker.unit=tokens"],
     ["retriever=routed", "reranker=encoder", "dynamic_k=gap"],
-    ["query=hyde", "dynamic_k=confidence"],
-    ["query=multi", "fusion=rrf"],
+    pytest.param(["query=hyde", "dynamic_k=confidence"], marks=pytest.mark.extra("local")),
+    pytest.param(["query=multi", "fusion=rrf"], marks=pytest.mark.extra("local")),
     ["query=spellcheck", "reranker=mmr"],
     ["retriever=pipeline", "+query@retriever.rewriter=spellcheck", "+reranker@retriever.reranker=mmr"],
 ]
