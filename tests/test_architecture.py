@@ -32,7 +32,7 @@ BUDGETS = {
     "app": 1724,
     "mlflow": 175,
     "production": 816,
-    "replay": 1080,
+    "replay": 1084,
     "tracking": 3637,
     "report": 3871,
     "sweeps": 2490,
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3912,
     "ragsweep_generate": 1711,
-    "tests": 56334,
+    "tests": 56333,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

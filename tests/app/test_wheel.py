@@ -164,7 +164,6 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("ragsweep re", ["reproduce"]),
         (
             "ragsweep run retriever=",
             [
@@ -174,7 +173,7 @@ def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
         ),
     ],
 )
-def test_bash_completes_commands_groups_and_options(swept, folder, environment, line, expected):
+def test_bash_completes_groups_and_options(swept, folder, environment, line, expected):
     (folder / "conf/retriever").mkdir(exist_ok=True)
     (folder / "conf/retriever/mine.yaml").touch()
     script = f"""

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import takewhile
 from os import getpid
 
 from ragsweep.core.errors import ConfigError, RagsweepError
@@ -18,6 +19,7 @@ from ragsweep.report.notebook import SweepDecision
 from ragsweep.sweeps import DecisionSettings
 
 LARGEST_SUMMARY_MB = 100
+SUMMARY = "the sweep took"  # begins what is printed of the decision, which is returned
 
 
 def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDecision:
@@ -41,7 +43,7 @@ def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDec
 
 
 def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
-    """Run a sweep in a process of its own, which prints what `ragsweep run -m` does, and decide it.
+    """Run a sweep in a process of its own, show its jobs as they end, and decide it.
 
         >>> ragsweep.sweep(["retriever.alpha=0,0.5,1", "k=3,5"])
 
@@ -56,9 +58,11 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
     folder = project() / "outputs" / f"{datetime.now():%Y%m%d_%H%M%S}_{getpid()}_python"
     arguments = [*overrides, *([f"tracking.uri={uri}"] if uri else [])]
     command = [sys.executable, "-m", "ragsweep", "run", "-m", *arguments, f"hydra.sweep.dir={folder}"]
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            process.wait()
+            for line in takewhile(lambda line: not line.startswith(SUMMARY), process.stdout or ()):
+                print(line, end="", flush=True)
+            process.communicate()
         except BaseException:  # interrupted: the sweep closes its runs before it ends
             process.terminate()
             process.wait()
