@@ -31,7 +31,7 @@ BUDGETS = {
     "testing": 1266,
     "app": 1724,
     "mlflow": 175,
-    "production": 816,
+    "production": 814,
     "replay": 1084,
     "tracking": 3637,
     "report": 3871,
@@ -45,13 +45,13 @@ BUDGETS = {
     "config": 868,
     "store": 682,
     "core": 1960,
-    "ragsweep": 447,  # what lies beside its rooms
+    "ragsweep": 467,  # what lies beside its rooms
     "hydra_plugins": 187,
     "ragsweep_answers": 6604,
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3912,
     "ragsweep_generate": 1711,
-    "tests": 56333,
+    "tests": 56339,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -4,6 +4,28 @@ Those of the package `annotated-types`, such as `Gt` and `MinLen`, work as well.
 may choose the value: `model: ModelName`.
 """
 
-from ragsweep.core.limits import Address, Between, Code, Header, KeyName, ModelName, OwnData, Text, TokenizerName
+from ragsweep.core.limits import (
+    Address,
+    Between,
+    Code,
+    Header,
+    HostedModel,
+    KeyName,
+    ModelName,
+    OwnData,
+    Text,
+    TokenizerName,
+)
 
-__all__ = ["Address", "Between", "Code", "Header", "KeyName", "ModelName", "OwnData", "Text", "TokenizerName"]
+__all__ = [
+    "Address",
+    "Between",
+    "Code",
+    "Header",
+    "HostedModel",
+    "KeyName",
+    "ModelName",
+    "OwnData",
+    "Text",
+    "TokenizerName",
+]

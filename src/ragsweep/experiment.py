@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ragsweep import tracking
 
 MOST_ITEMS_KEPT = 4
-MOST_EXPERIMENTS_KEPT = 100
 
 _loaded: dict[str, Items] = {}
 _planned: dict[tuple[str, ...], Experiment] = {}  # by sweep and overrides; each is run once
@@ -161,8 +160,7 @@ class Experiment:
 
     def keep(self, overrides: Sequence[str], sweep_id: str) -> None:
         """Keep it for the job with these overrides, if this process runs that."""
-        if len(_planned) < MOST_EXPERIMENTS_KEPT:
-            _planned[sweep_id, *overrides] = self
+        _planned[sweep_id, *overrides] = self
 
     @cached_property
     def params(self) -> dict[str, Any]:

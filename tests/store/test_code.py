@@ -293,3 +293,9 @@ def test_settings_that_a_subclass_adds_to_a_fingerprint_count_in_any_class():
 
 def test_nothing_is_found_again_of_a_component_that_does_not_keep_a_setting():
     assert identity(Forgetful("a", "x")) != identity(Forgetful("a", "x"))
+
+
+def test_every_room_that_computes_counts():
+    """The rooms that a computing room imports decide its numbers, too, but for the store and the form of settings."""
+    lines = "".join(file.read_text() for room in code.ROOMS for file in (PROJECT / "src/ragsweep" / room).rglob("*.py"))
+    assert {*re.findall(r"(?m)^ *from ragsweep\.(\w+)", lines)} - {*code.ROOMS} == {"store", "config"}

@@ -167,9 +167,7 @@ def _refuse_changed(experiment: Experiment, recorded: Mapping[str, str], overrid
         is_place = isinstance(value, str) and ("://" in value or Path(value).exists())
         own = {path: str(now) for path, now in experiment.settings.items() if f"{path}.".startswith(f"{name}.")}
         if not is_place and any(recorded.get(path, now) != now for path, now in own.items()):
-            raise ConfigError(
-                f"{name}: the run has another value; export takes places, and the id of the run that has it"
-            )
+            raise ConfigError(f"{name}: the run measured another value; name the run that measured this one by its id")
 
 
 def _exportable(experiment: Experiment, run_id: str, *, with_index: bool) -> tuple[RankingTask, Dataset]:
