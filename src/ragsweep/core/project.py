@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,13 @@ DATA = "data"  # the folder of datasets, in a project and in what is shipped
 def project() -> Path:
     """The folder of store, outputs and tracking database: the current one, unless `PROJECT` names another."""
     return Path(os.environ.get(PROJECT) or Path.cwd()).resolve()
+
+
+def command(*arguments: object) -> str:
+    """The shell text of a command of ragsweep that runs from any folder: it starts in the current one."""
+    here = Path.cwd()
+    variable = "" if project() == here.resolve() else f"{PROJECT}={shlex.quote(str(project()))} "
+    return f"cd {shlex.quote(str(here))} && {variable}{shlex.join(['ragsweep', *map(str, arguments)])}"
 
 
 def own_conf() -> Path | None:
