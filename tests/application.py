@@ -67,6 +67,9 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
             patch.setattr(*changed, getattr(*changed))  # to be put back
         for variable, value in ({"RAGSWEEP_PROJECT": str(folder)} | environment).items():  # else it sets this one
             patch.setenv(variable, value)
+        for variable in ("HYDRA_FULL_ERROR", "RAGSWEEP_VERBOSE", "RAGSWEEP_COMMAND"):  # that main sets
+            patch.setenv(variable, "")
+            del os.environ[variable]
         patch.chdir(folder)
         with pytest.raises(SystemExit) as ended:
             main()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
@@ -16,20 +15,20 @@ from omegaconf import DictConfig, OmegaConf
 
 
 class CheckedSweeper(Sweeper):
-    """Runs the combinations of the listed values that `jobs_of` lists; `SweepCallback` has composed and built them.
+    """Runs the jobs that `SweepCallback` has planned.
 
     All jobs are one batch: between two, Hydra would stop at a job that failed.
     """
 
-    def __init__(self, params: Mapping[str, str] | None = None) -> None:
-        self.params = params or {}
+    def __init__(self, params: Mapping[str, str] | None = None, zip: Sequence[str] = ()) -> None:
+        """Take what Hydra passes on; the plan has read it from the configuration."""
         self.launcher: Launcher | None = None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Let the jobs of a process share what Hydra composes."""
         from ragsweep.config.composing import sharing
 
-        hydra_context = replace(hydra_context, config_loader=sharing(hydra_context.config_loader))
+        hydra_context = replace(hydra_context, config_loader=sharing(hydra_context.config_loader))  # type: ignore[arg-type]
         self.hydra_context, self.config = hydra_context, config
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
@@ -37,18 +36,14 @@ class CheckedSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """Run the jobs, and raise the error of the first one that failed."""
-        from ragsweep.app.plan import jobs_of
+        from ragsweep.app.sweep_callback import SweepCallback
 
-        assert self.hydra_context is not None
         assert self.config is not None
         assert self.launcher is not None
-        parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
-        given = [*(f"{key}={value}" for key, value in self.params.items()), *arguments]
-        jobs = jobs_of(parser.parse_overrides(given))
         folder = Path(self.config.hydra.sweep.dir)
         folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(self.config, folder / "multirun.yaml")
-        results = self.launcher.launch(jobs, initial_job_idx=0)
+        results = self.launcher.launch([job.overrides for job in SweepCallback.plan.jobs], initial_job_idx=0)
         for result in results:
             _ = result.return_value  # raises what the job raised
         return [results]

@@ -43,38 +43,31 @@ def test_a_value_may_be_deleted_and_set_anew():
     refuse_repeated(["~evaluation.metrics", "+evaluation.metrics={}", "k=3", "k.x=3"])
 
 
-def test_a_configuration_in_whose_place_ours_is_read_is_named(project):
-    written(project, {"conf/config.yaml": "k: 1\n"})
-    with pytest.raises(ConfigError, match=f"^{project}/conf/config.yaml: .*{project}/conf/experiment/"):
-        refuse_unread([])
+@pytest.mark.parametrize("name", ["config.yaml", "defaults.yaml", "hydra/default.yaml", "retriever/mine.yml"])
+def test_a_file_that_hydra_does_not_read_is_named(project, name):
+    written(project, {f"conf/{name}": "k: 1\n"})
+    with pytest.raises(ConfigError, match=f"^{project}/conf/{name}: is not read; "):
+        refuse_unread()
 
 
-def test_files_that_a_defaults_list_can_name_are_left_alone(project):
+def test_files_that_are_read_are_left_alone(project):
+    files = ("retriever/mine.yaml", "hydra/launcher/mine.yaml", "experiment/deep/mine.yaml")
+    written(project, {f"conf/{name}": "k1: 1\n" for name in files})
     written(project, {"conf/base.yaml": "k: 1\n", "conf/experiment/mine.yaml": "defaults: [/base@_global_]\n"})
-    refuse_unread([])
-
-
-def test_the_name_of_a_primary_configuration_reads_it(project):
-    written(project, {"conf/mine.yaml": "k: 1\n", "conf/config.yaml": "k: 1\n"})
-    refuse_unread([], "mine.yaml")
-    with pytest.raises(ConfigError, match=r"conf/config\.yaml"):
-        refuse_unread([], "config")
+    refuse_unread()
 
 
 def test_another_folder_is_read_like_the_projects_own(project):
     written(project, {"extra/retriever/mine.yaml": "k1: 1\n", "conf/retriever/mine.yaml": "k1: 1\n"})
-    refuse_unread([], added="extra")
-    refuse_unread([], added="conf")
-    with pytest.raises(ConfigError, match=r"extra/config\.yaml"):
-        refuse_unread([], "config", added="extra")
+    refuse_unread(added="extra")
+    refuse_unread(added="conf")
     written(project, {"extra/retriever/sparse.yaml": "k1: 1\n"})
-    with pytest.raises(ConfigError, match=r"extra/retriever/sparse\.yaml: .*rename"):
-        refuse_unread([], added="extra")
+    with pytest.raises(ConfigError, match=r"extra/retriever/sparse\.yaml: .*rename.*RAGSWEEP_PROJECT"):
+        refuse_unread(added="extra")
 
 
 def test_the_configuration_of_a_run_gets_the_command_that_reads_it(project):
     written(project, {"a run/config.yaml": RECORD, "a run/overrides.yaml": "[]"})
     with pytest.raises(ConfigError) as refused:
         refuse_unread(["-m", "k=1,3"], added="a run")
-    assert str(refused.value).endswith(f"ragsweep run --config-path '{project}/a run' --config-name config -m k=1,3")
-    refuse_unread([], "config", path=f"{project}/a run")
+    assert f"ragsweep run --from '{project}/a run/config.yaml' -m k=1,3;" in str(refused.value)

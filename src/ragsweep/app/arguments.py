@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from string import Template
+from typing import NamedTuple
 
 from omegaconf import OmegaConf
 
@@ -14,42 +15,69 @@ from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import options_of
 
-HELP = ("--help", "-h")
-WITH_VALUE = ("--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd", "--cfg", "-c")
+HELP = {"--help", "-h"}
+OF_HYDRA = {"--multirun": "-m", "--config-dir": "-cd", "--cfg": "-c", "--package": "-p"}
+NOT_READ = {"--config-path": "-cp", "--config-name": "-cn", "--experimental-rerun": "--experimental-rerun"}
+PARAMS = "hydra.sweeper.params."
+INSTEAD = (
+    "ragsweep run --from RUN_ID, or --from FILE, measures the recorded configuration of a run; settings of your own "
+    "go into conf/experiment/NAME.yaml, for experiment=NAME"
+)
 
 
-def options_first(arguments: Sequence[str]) -> list[str]:
-    """The arguments with overrides last: argparse does not find overrides on both sides of an option."""
-    options: list[str] = []
-    overrides: list[str] = []
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        is_option = argument.startswith("-") or before in WITH_VALUE or not ("=" in argument or argument[:1] == "~")
-        (options if is_option else overrides).append(argument)
-    return [*options, *overrides]
+class Arguments(NamedTuple):
+    """What was typed.
+
+    Attributes:
+        options: Options that Hydra reads.
+        overrides: `name=value`.
+        kept: Options that belong to the command of each job.
+        multirun: Whether it is a sweep.
+        record: The run, or the file, whose configuration is measured; or None.
+        modules: Modules of the user's whose classes the record may name.
+    """
+
+    options: list[str]
+    overrides: list[str]
+    kept: list[str]
+    multirun: bool
+    record: str | None
+    modules: list[str]
 
 
-def check_arguments(arguments: Sequence[str]) -> None:
-    """Raise `ConfigError` for what Hydra would ignore."""
-    parser = ArgumentParser(add_help=False, allow_abbrev=False)
-    for names in zip(WITH_VALUE[::2], WITH_VALUE[1::2], strict=True):
-        parser.add_argument(*names)
-    parser.add_argument("--multirun", "-m", action="store_true")
-    given, others = parser.parse_known_args(arguments)
-    if any(argument.startswith("--exp") for argument in others):
-        raise ConfigError("--experimental-rerun: unpickles what it is given; give a record by --config-path")
+def read_arguments(typed: Sequence[str]) -> Arguments:
+    """Read what was typed, in any order. Raises `ConfigError` for what Hydra would ignore."""
+    parser = ArgumentParser("ragsweep run", add_help=False, allow_abbrev=False)
+    for name, short in (OF_HYDRA | NOT_READ).items():
+        parser.add_argument(name, short, action="store_true" if name == "--multirun" else "store")
+    parser.add_argument("--from", dest="record", metavar="RUN_ID")
+    parser.add_argument("--allow", action="append", default=[], metavar="MODULE")
+    given, others = parser.parse_known_args(typed)
+    for name in NOT_READ:
+        if vars(given)[name[2:].replace("-", "_")] is not None:
+            raise ConfigError(f"{name}: is not read; {INSTEAD}")
+    record = ["--from", given.record] if given.record else []
+    kept = [*record, *(text for module in given.allow for text in ("--allow", module))]
+    folder = ["--config-dir", given.config_dir] if given.config_dir else []
+    options = [argument for argument in others if argument.startswith("-") and argument != "-v"]
+    options += [*folder, *(["--multirun"] if given.multirun else [])]
+    for name in ("cfg", "package"):
+        options += [f"--{name}", value] if (value := vars(given)[name]) else []
     overrides = [argument for argument in others if not argument.startswith("-")]
     refuse_repeated(overrides)
-    if not {*HELP, "--shell-completion", "-sc"} & {*others}:
-        settings = ["-m", *overrides] if given.multirun else overrides
-        refuse_unread(settings, given.config_name, given.config_path, given.config_dir)
+    for override in overrides:
+        if override.startswith(PARAMS) and not any(other.startswith("hydra/sweeper=") for other in overrides):
+            raise ConfigError(f"{override}: is for files; write {override.removeprefix(PARAMS)}")
+    if not HELP & {*others}:
+        refuse_unread(["-m", *overrides] if given.multirun else overrides, given.config_dir)
+    return Arguments(options, overrides, [*folder, *kept], given.multirun, given.record, given.allow)
 
 
-def help_of(arguments: Sequence[str]) -> str | None:
-    """What `--help` prints beside overrides, the same as Hydra in a third of its time; None for other arguments."""
-    options = {argument for argument in arguments if argument.startswith("-")}
-    if not options or not options <= {*HELP, "-m", "--multirun"} or not options & {*HELP}:
+def help_of(given: Arguments) -> str | None:
+    """What `--help` prints, the same as Hydra in a third of its time; None without it."""
+    if not HELP & {*given.options} or {*given.options} - {*HELP, "--multirun"}:
         return None
-    config = composed([argument for argument in arguments if argument not in options], with_hydra=True)
+    config = composed(given.overrides, with_hydra=True)
     template = Template(config.hydra.help.template)
     settings = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     listed = [f"{group}: {', '.join(options_of(group))}\n" for group in sorted({*groups()} - {"hydra"})]

@@ -9,17 +9,20 @@ from contextlib import suppress
 from typing import NoReturn
 
 import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import ConfigCompositionException
 
 from ragsweep import tracking
-from ragsweep.app.arguments import check_arguments, help_of, options_first
+from ragsweep.app.arguments import Arguments, help_of, read_arguments
 from ragsweep.app.job import job
-from ragsweep.app.messages import VERBOSE, explained
-from ragsweep.app.naming import SWEEP
+from ragsweep.app.messages import VERBOSE, explained, unknown_name
+from ragsweep.app.naming import COMMAND, SWEEP
 from ragsweep.app.sweep_callback import SweepCallback, end_killed
 from ragsweep.app.workers import end_workers
+from ragsweep.config.ignored_input import PRIMARY
 from ragsweep.core.endings import end_if_signalled, ignore_signals, of_signal
 from ragsweep.core.errors import JobFailed
-from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, sweep_id
+from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, command, sweep_id
 from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
 from ragsweep.tracking.address import check_arguments as check_addresses
 
@@ -31,7 +34,6 @@ def main() -> NoReturn:
     """Run Hydra on the arguments of this process; exit with 0, 1 where a job failed, or 2 for bad input."""
     if "-v" in sys.argv or os.environ.get(FULL_ERROR) == "1":
         os.environ[VERBOSE] = "1"
-    sys.argv = [sys.argv[0], *options_first([argument for argument in sys.argv[1:] if argument != "-v"])]
     guard()
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # else its threads spin where charts are being drawn
     gc.set_threshold(50_000, 10, 10)  # else it walks through all modules again and again while more are imported
@@ -42,11 +44,12 @@ def main() -> NoReturn:
     status = OK
     try:
         check_addresses(sys.argv[1:])  # first: an error of Hydra's would repeat them
-        check_arguments(sys.argv[1:])
-        if shown := help_of(sys.argv[1:]):
+        given = read_arguments(sys.argv[1:])
+        if shown := help_of(given):
             print(shown)
             raise SystemExit(OK)
-        hydra.main(config_path=str(CONF), config_name="config", version_base=VERSION_BASE)(job)()
+        os.environ[COMMAND] = command("run", *given.kept)
+        _run_hydra(given)
         end_if_signalled()
         ignore_signals()
     except BaseException as error:  # the status of the process tells them apart
@@ -55,6 +58,29 @@ def main() -> NoReturn:
         if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
             end_workers()
     sys.exit(with_lost_output(_close_sweep(status)))
+
+
+def _run_hydra(given: Arguments) -> None:
+    """Run the jobs. In a sweep, a setting that the defaults do not have is left to the options of the sweep."""
+    primary = PRIMARY
+    if given.record:
+        from ragsweep.replay.from_record import register
+
+        primary = register(given.record, given.overrides, given.modules)
+    overrides = [*given.overrides]
+    while True:
+        sys.argv = [sys.argv[0], *given.options, *overrides]
+        try:
+            hydra.main(config_path=str(CONF), config_name=primary, version_base=VERSION_BASE)(job)()
+            return
+        except ConfigCompositionException as error:
+            name = unknown_name(error)
+            places = [place for place, override in enumerate(overrides) if override.partition("=")[0] == name]
+            if not places or name.startswith("hydra.") or not given.multirun or SweepCallback.sweep:
+                raise
+            value = overrides[places[0]].partition("=")[2] or "''"
+            overrides[places[0]] = f"{name}=choice({value})"  # the defaults do not get what is swept
+            GlobalHydra.instance().clear()
 
 
 def _close_sweep(status: int) -> int:

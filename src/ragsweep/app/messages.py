@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,8 @@ def explained(error: BaseException) -> int:
 
 def _is_from_hydra(error: BaseException) -> bool:
     """Whether Hydra raised it before it called our code: then an argument is wrong."""
-    files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
+    files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    files = [file for file in files if file != Path(__file__).with_name("cli.py")]
     about_arguments = isinstance(error, OSError | TypeError | ValueError) and len(files) > 0
     ours = any(file.is_relative_to(folder) for file in files for folder in our_folders())
     return about_arguments and not ours and not any(LAUNCHER_PACKAGES & {*file.parts} for file in files)
@@ -61,21 +62,25 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         error: The error.
         config: Name of the primary configuration, whose settings are suggested for unknown ones.
     """
-    text = " ".join(str(error).split())
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+    text = " ".join(str(error).split()) or (in_one_line(error.__cause__) if error.__cause__ else type(error).__name__)
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = error.missing_cfg_file.partition("/")  # an option may be meant as a path
         if group not in groups() or group == "hydra":  # which has groups of its own
             group, _, option = error.missing_cfg_file.rpartition("/")
-        return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, error.options)}"
+        if error.options:
+            return f"{group}={option}: expected one of {', '.join(error.options)}{nearest(option, error.options)}"
+        file = re.match("In '(.+?)'", text)
+        return f"{f'conf/{file[1]}.yaml: ' if file else ''}{group}={option}: there is no group {group}"
     if isinstance(error, OverrideParseException):
         return f"{error.override}: cannot be read as name=value; quote special characters, \"name='value'\""
     if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
         return f"{several.group(1)}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"
     if text.startswith("Config group override"):
         return f"{' '.join(each for each in sys.argv[1:] if options_of(each.partition('=')[0]))}: {text}"
-    unknown = re.search(r"Could not (?:override|append) '([^']+)'", text)
-    if isinstance(error, HydraException) and unknown:
-        return _unknown_setting(getattr(error.__cause__, "full_key", None) or unknown.group(1), config)
+    if unknown := unknown_name(error):
+        return _unknown_in(unknown, config)
+    if several := re.search("Multiple values for (.+?)\\.", text):
+        return f"{several[1]}: is chosen already; leave out the +, or give it once"
     if isinstance(error, OmegaConfBaseException):
         return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)
     if isinstance(error, RagsweepError | HydraException):
@@ -87,31 +92,38 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
     return f"{type(error).__name__}: {text}{''.join(where)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
 
 
-def _unknown_setting(name: str, primary: str) -> str:
-    """The message for a setting that there is not, with the most similar one of the configuration."""
-    known = _known_settings(name, primary)
-    if name in groups() and not any(each.startswith(f"{name}.") for each in known):
+def unknown_name(error: BaseException) -> str:
+    """The setting that an error of Hydra's does not know; empty for another error."""
+    named = re.search(r"Could not (?:override|append) '([^']+)'", str(error))
+    if named is None or not isinstance(error, HydraException):
+        return ""
+    return str(getattr(error.__cause__, "full_key", None) or named[1])
+
+
+def unknown_setting(name: str, settings: Sequence[str], listed: str = "ragsweep run --help") -> str:
+    """The message for a setting that there is not, with the most similar one of those that there are."""
+    if name in groups() and not any(setting.startswith(f"{name}.") for setting in settings):
         return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
-    listed = "ragsweep run --help" if primary == "config" else f"{primary}.yaml"
-    return f"{name}: no such setting{nearest(name, known)}; {listed} lists them"
+    return f"{name}: no such setting{nearest(name, [*groups(), *settings])}; {listed} lists them"
 
 
-def _known_settings(unknown: str, primary: str) -> list[str]:
-    """The groups, and the settings of the configuration that the other arguments choose."""
-    others = [each for each in sys.argv[1:] if "=" in each and "," not in each and unknown not in each]
+def _unknown_in(name: str, primary: str) -> str:
+    """The message for a setting that the configuration which the other arguments choose does not have."""
+    others = [each for each in sys.argv[1:] if "=" in each and "," not in each and name not in each]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
         try:
             config = hydra.compose(primary, others)
         except HydraException:
             config = hydra.compose(primary)
-    return [*groups(), *_paths(OmegaConf.to_container(config))]
+    listed = "ragsweep run --help" if primary == "config" else f"{primary}.yaml"
+    return unknown_setting(name, [*settings_in(OmegaConf.to_container(config))], listed)
 
 
-def _paths(node: Any, prefix: str = "") -> Iterator[str]:
+def settings_in(node: Any, prefix: str = "") -> Iterator[str]:
     """The names of the settings; their values are not read, since one that must be given may be missing."""
     for name, value in node.items():
         if isinstance(value, dict):
-            yield from _paths(value, f"{prefix}{name}.")
+            yield from settings_in(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking import Job
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
+COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command of every job
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
 
@@ -71,14 +72,14 @@ def start_no_more_jobs() -> None:
 
 
 def command_of(arguments: Sequence[str]) -> str:
-    """The command that runs this again."""
+    """The command that runs this again, from any folder."""
     names = [each.lstrip("+").partition("=")[0] for each in arguments]
     kept = [
         each
         for each, name in zip(arguments, names, strict=True)
         if name not in ABOUT_THIS_START and not name.startswith("hydra.job.env_set")  # where people put passwords
     ]
-    return shlex.join(["ragsweep", "run", *kept])
+    return " ".join([os.environ[COMMAND], *map(shlex.quote, kept)])
 
 
 def name_and_settings(
@@ -98,7 +99,8 @@ def name_and_settings(
     for name, short in zip(shown, short_names(shown), strict=True):
         value = _text(by_name[name])
         words.append(_word(short, told_apart([value])[value]))
-    return shortened_with_digest(" ".join(words) or "defaults", LONGEST_MLFLOW_NAME), {
+    unchanged = "as recorded" if " --from " in os.environ.get(COMMAND, "") else "defaults"
+    return shortened_with_digest(" ".join(words) or unchanged, LONGEST_MLFLOW_NAME), {
         name: _plain(by_name[name]) for name in shown
     }
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.app.messages import VERBOSE, explained
-from ragsweep.app.naming import SWEEP, as_given, command_of
-from ragsweep.app.plan import Planned, check_all, list_jobs, say_what_has_no_effect, say_what_would_run
+from ragsweep.app.naming import COMMAND, SWEEP, as_given, command_of
+from ragsweep.app.plan import Plan, Planned, plan, say_what_would_run
 from ragsweep.app.workers import check_launcher, end_workers, tell_workers
 from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.drawing import start_drawing
@@ -36,38 +37,38 @@ class SweepCallback(Callback):
     """Checks a whole sweep before its first job, then opens its parent run."""
 
     sweep: OpenSweep | None = None
+    plan: Plan
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Check and open the sweep, and tell its jobs what they need, whichever launcher starts them."""
         try:
             here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
             check_places(config)
+            _check_folder(config)
             check_launcher(config.hydra.launcher._target_)
             os.environ.update({name: str(value) for name, value in config.hydra.job.env_set.items()})  # as in each job
-            jobs, swept = list_jobs(config)
-            first, planned = check_all(config, jobs, swept)
-            if here:
+            planned = SweepCallback.plan = plan(config)
+            if here and not config.get("dry_run"):
                 start_drawing()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
                 from ragsweep.tracking.process import process_identity
 
             if config.get("dry_run"):
-                say_what_would_run(first, planned)
+                say_what_would_run(planned)
                 raise SystemExit(0)
-            say_what_has_no_effect(planned)
-            SweepCallback.sweep = _open_sweep(config, first, planned, swept)
+            SweepCallback.sweep = _open_sweep(config, *planned)
             about = {
                 "parent_run_id": SweepCallback.sweep.parent.run_id,
-                "total": len(jobs) or None,
-                "swept": swept,
-                "may_resume": first.tracking.resume or not here,
+                "total": len(planned.jobs) or None,
+                "swept": planned.swept,
+                "may_resume": planned.first.tracking.resume or not here,
                 "stop": str(SweepCallback.sweep.stop),
                 "driver": os.getpid(),
                 "identity": process_identity(),
             }
             os.environ[SWEEP] = json.dumps(about)
             if not here:
-                tell_workers(config, SWEEP, SWEEP_ID, PROJECT)
+                tell_workers(config, SWEEP, COMMAND, SWEEP_ID, PROJECT)
             gc.freeze()  # modules and configuration stay in memory: no garbage collection has to visit them again
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
             raise SystemExit(explained(error)) from error
@@ -75,6 +76,13 @@ class SweepCallback(Callback):
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
         """Free a job's configuration, which Hydra would keep until the sweep ends."""
         job_return.cfg = job_return.hydra_cfg = None
+
+
+def _check_folder(config: DictConfig) -> None:
+    try:
+        str(config.hydra.sweep.dir)
+    except OmegaConfBaseException as error:
+        raise ConfigError("hydra.sweep.dir: found what is not known before a sweep starts, expected a path") from error
 
 
 def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
@@ -95,7 +103,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         name=f"sweep {' '.join(short_names(swept)) or sweep_id()}",
         folder=Path(config.hydra.sweep.dir) / "summary",
         overrides=as_given(config.hydra.overrides.task),
-        command=command_of(sys.argv[1:]),
+        command=command_of(["-m", *(argument for argument in sys.argv[1:] if "=" in argument)]),
         swept={},
         sweep_id=sweep_id(),
         parent_run_id=None,

@@ -14,6 +14,7 @@ from typing import Any
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
+from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf, flag_override
 from omegaconf.errors import OmegaConfBaseException
 
@@ -27,21 +28,15 @@ class SharingLoader:
 
     def __init__(self, loader: ConfigLoader, key: str = "") -> None:
         self._loader, self._key = loader, key or uuid.uuid4().hex
-        self._parser = OverridesParser.create(config_loader=loader)
+        self._parse = cache(OverridesParser.create(config_loader=loader).parse_override)
         self._options_of = cache(loader.get_group_options)
         self._composed: dict[tuple[str, ...], DictConfig] = {}
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """The configuration of a job, as Hydra composes it."""
-        parsed = self._parser.parse_overrides(sweep_overrides)
+        parsed = self.parsed(sweep_overrides)
         values = self._values(parsed)
-        chosen = [str(override.input_line) for override in parsed if override not in values]
-        key = (*master_config.hydra.overrides.hydra, *chosen)
-        if key not in self._composed:
-            if len(self._composed) >= MOST_COMPOSED_KEPT:
-                self._composed.pop(next(iter(self._composed)))
-            self._composed[key] = self._loader.load_sweep_config(master_config, chosen)
-        config = copy.deepcopy(self._composed[key])
+        config = copy.deepcopy(self.chosen(master_config, [each for each in parsed if each not in values]))
         try:
             for override in values:
                 OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
@@ -54,13 +49,32 @@ class SharingLoader:
         OmegaConf.copy_cache(from_config=master_config, to_config=config)
         return config
 
+    def parsed(self, overrides: Sequence[str]) -> list[Override]:
+        """The overrides, each parsed once."""
+        return [*map(self._parse, overrides)]
+
+    def chosen(self, master_config: DictConfig, overrides: Sequence[Override]) -> DictConfig:
+        """What Hydra composes for overrides that choose options. All jobs share it: do not change it."""
+        lines = [str(override.input_line) for override in overrides]
+        given: Any = OmegaConf.to_container(master_config.hydra.overrides.hydra, resolve=False)
+        key = (*given, *lines)
+        if key not in self._composed:
+            if len(self._composed) >= MOST_COMPOSED_KEPT:
+                self._composed.pop(next(iter(self._composed)))
+            try:
+                self._composed[key] = self._loader.load_sweep_config(master_config, lines)
+            except ValueError as error:  # of a group that is set to null
+                raise ConfigCompositionException(str(error)) from error
+        return self._composed[key]
+
     def _values(self, parsed: Sequence[Override]) -> list[Override]:
         """The overrides that set a value, and neither choose an option nor meet what another one adds or deletes."""
         others = [each for each in parsed if each.type is not OverrideType.CHANGE or each.is_hydra_override()]
-        settings = [each for each in parsed if each not in others and not self._is_choice(each)]
+        settings = [each for each in parsed if each not in others and not self.is_choice(each)]
         return [each for each in settings if not any(_meet(each.key_or_group, other.key_or_group) for other in others)]
 
-    def _is_choice(self, override: Override) -> bool:
+    def is_choice(self, override: Override) -> bool:
+        """Whether an override chooses an option, or several in turn, rather than set a value."""
         is_group = override.package or self._options_of(override.key_or_group)
         return bool(is_group) and not isinstance(override.value(), dict)
 
@@ -91,6 +105,6 @@ def _dirname(overrides: Sequence[Override], options: DictConfig) -> str:
 
 
 @lru_cache(maxsize=1)
-def sharing(loader: ConfigLoader) -> Any:
+def sharing(loader: ConfigLoader) -> SharingLoader:
     """The loader that shares what this one composes; the same one for the check of a sweep and for its jobs."""
     return SharingLoader(loader)

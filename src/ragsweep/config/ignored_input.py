@@ -8,9 +8,10 @@ from itertools import accumulate
 from pathlib import Path
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import conf_folders, own_conf, project, shipped_conf
+from ragsweep.core.project import conf_folders, own_conf, project
 
 PRIMARY = "config"  # the primary configuration of `ragsweep run`
+OF_ANOTHER = "; if the folder belongs to another program, set RAGSWEEP_PROJECT to a folder for ragsweep"
 
 
 def refuse_repeated(overrides: Iterable[str]) -> None:
@@ -35,37 +36,35 @@ def refuse_hidden(folders: Sequence[Path]) -> None:
         for file in sorted(folder.glob("*/**/*.yaml")):
             there = known.setdefault(file.relative_to(folder), file)
             if there != file and there.read_bytes() != file.read_bytes():
-                raise ConfigError(f"{file}: {there} is an option of this name; rename the file")
+                raise ConfigError(f"{file}: {there} is an option of this name; rename the file{OF_ANOTHER}")
 
 
-def refuse_unread(
-    given: Sequence[str], primary: str | None = None, path: str | None = None, added: str | None = None
-) -> None:
-    """Raise `ConfigError` for a primary configuration of the user's in whose place Hydra reads ragsweep's own.
+def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
+    """Raise `ConfigError` for a file that Hydra would not read, where everybody who knows Hydra puts settings.
 
     Args:
         given: The settings that were given, and `-m` before those of a sweep.
-        primary: Name of the primary configuration, if one was given.
-        path: Folder of the primary configuration, if it is not ragsweep's own.
-        added: Another folder of groups.
+        added: A folder of groups besides the project's own.
     """
-    name = f"{(primary or PRIMARY).removesuffix('.yaml')}.yaml"
-    if path or not any((folder / name).is_file() for folder in shipped_conf()):
-        return  # then the user's file of this name is read
     for folder in filter(None, (own_conf(), Path(added) if added else None)):
-        if (folder / name).is_file():
-            raise ConfigError(f"{folder / name}: is not read; {_instead(folder / name, given)}")
-    if added and primary:
-        raise ConfigError(f"{Path(added) / name}: no such file; --config-name {primary} would be ragsweep's own")
+        files = sorted(folder.rglob("*.y*ml"))
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+        for file in files:
+            place = file.relative_to(folder)
+            if file.suffix == ".yml":
+                raise ConfigError(f"{file}: is not read; rename it to {file.stem}.yaml{OF_ANOTHER}")
+            is_named = file.stem != PRIMARY and any(f"/{file.stem}" in text for text in texts)
+            if place.parent in (Path(), Path("hydra")) and not is_named:
+                raise ConfigError(f"{file}: is not read; {_instead(file, given)}{OF_ANOTHER}")
     if added:
         refuse_hidden([*conf_folders(), Path(added)])
 
 
 def _instead(file: Path, given: Sequence[str]) -> str:
     """What to do with a file that is not read: it has some settings, or the whole configuration of a run."""
-    command = ["ragsweep", "run", "--config-path", str(file.parent.resolve()), "--config-name", file.stem, *given]
+    command = ["ragsweep", "run", "--from", str(file.resolve()), *given]
     place = project() / "conf/experiment/mine.yaml"
     return (
         f"put its settings into {place} after a first line '# @package _global_', and add experiment=mine; "
-        f"the configuration of a run is measured by {shlex.join(command)}"
+        f"the recorded configuration of a run is measured by {shlex.join(command)}"
     )

@@ -39,7 +39,7 @@ def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: b
 
     register_resolvers()
     refuse_repeated(overrides)
-    refuse_unread(overrides, primary)
+    refuse_unread(overrides)
     try:
         with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
             return hydra.compose(primary, list(overrides), return_hydra_config=with_hydra)
