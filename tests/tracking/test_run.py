@@ -84,7 +84,7 @@ def test_the_dataset_is_an_input_of_the_run(finished):
 
 def test_the_tags_say_how_to_make_the_run_again(finished):
     _, run, _ = finished
-    assert run.data.tags["reproduce"].startswith("ragsweep run retriever.alpha=0.5 k=25")
+    assert " ragsweep run retriever.alpha=0.5 k=25" in run.data.tags["reproduce"]
     assert {"git.dirty", "sweep.id", "config.digest"} <= set(run.data.tags)
 
 

@@ -40,8 +40,6 @@ def job(config: DictConfig) -> float:
     end_if_signalled()
     in_sweep = sweep_of_job()
     unused = set() if in_sweep else _checked_start(config)
-    if unused is None:
-        return float("nan")
     with progress("loading MLflow") if in_sweep is None else nullcontext():
         from ragsweep import experiment, tracking
         from ragsweep.tracking import run_record  # noqa: F401 - loads MLflow
@@ -79,12 +77,8 @@ def job(config: DictConfig) -> float:
     return metrics[decides]
 
 
-def _checked_start(config: DictConfig) -> set[str] | None:
-    """Check the input of a single run before anything is recorded.
-
-    Returns:
-        The groups that are set and that nothing uses; None where `dry_run` asks for no more.
-    """
+def _checked_start(config: DictConfig) -> set[str]:
+    """Check the input of a single run before anything is recorded. Returns the groups that are set and not used."""
     from ragsweep.experiment import Experiment
 
     try:
@@ -101,8 +95,8 @@ def _checked_start(config: DictConfig) -> set[str] | None:
         experiment.keep(overrides, sweep_id())
         if config.get("dry_run"):
             print(f"would run: {name_and_settings(parsed, [], unused)[0]}")
-            return None
-    except Exception as error:
+            raise SystemExit(0)
+    except (Exception, SystemExit) as error:
         raise _end(error) from error
     return unused
 
@@ -122,7 +116,7 @@ def check_tracking(config: DictConfig) -> None:
         tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
 
 
-def _end(error: Exception) -> SystemExit:
+def _end(error: BaseException) -> SystemExit:
     """Say what went wrong with a single run, and leave no empty folder; Hydra would add a line to another exception."""
     with suppress(OSError):  # a folder that is not empty stays
         Path(HydraConfig.get().runtime.output_dir).rmdir()
