@@ -27,7 +27,7 @@ PARAMS, ZIP = "hydra.sweeper.params", "hydra.sweeper.zip"
 
 
 class Planned(NamedTuple):
-    """A job before it starts: its overrides, name, swept settings, digest of all that decides its results, and where."""
+    """A job before it starts: its overrides, name, swept settings, digest of what decides its results, and where."""
 
     overrides: list[str]
     name: str
