@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -53,6 +54,11 @@ def _composed_once(name: str, overrides: Sequence[str], with_hydra: bool, *_: ob
 def _wait_for(process: Process) -> subprocess.CompletedProcess[str]:
     out, err = process.communicate(timeout=300)
     return subprocess.CompletedProcess([], process.returncode, out, err)
+
+
+def printed_arguments(command: str) -> list[str]:
+    """The arguments of a printed command of ragsweep, from its subcommand on."""
+    return shlex.split(command.partition(" ragsweep ")[2])
 
 
 def in_this_process(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import composed, parser_of
 from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.project import command
 from ragsweep.core.quoting import typed
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def main() -> int:
     chosen = spread(sources, plan.count, plan.most_drafts, encoder=encoder, store=store, seed=plan.seed)
     outcome = make(generator, chosen, Checker(CorpusSearch(sources, encoder, store)), plan)
     questions, name = typed("questions.path", str(folder / QUESTIONS)), typed("dataset.name", folder.name)
-    sweep = f"ragsweep run -m {corpus_settings} questions=spans {questions} {name} k=3,5"
-    command = shlex.join(["ragsweep", "generate", *sys.argv[1:]])
-    recipe = Recipe(documents, len(sources), generator, _shown(walk), plan, command, sweep)
+    sweep = f"{command('run', '-m')} {corpus_settings} questions=spans {questions} {name} k=3,5"
+    again = command("generate", *sys.argv[1:])
+    recipe = Recipe(documents, len(sources), generator, _shown(walk), plan, again, sweep)
     write(folder, recipe, outcome)
 
     passed = f"{share(len(outcome.accepted), outcome.drafts)} of {counted(outcome.drafts, 'draft')} passed the checks"

@@ -72,7 +72,7 @@ def test_results_wait_on_disk_while_the_server_is_gone(client, server, dataset):
     out, err = process.communicate(timeout=300)
     assert process.returncode == 1, err
     assert "4/4 b=0.5 k=2 ndcg=" in out
-    assert f"ragsweep push {client.home}/outputs --uri {client.uri} uploads them" in err
+    assert f" ragsweep push {client.home}/outputs --uri {client.uri} uploads them" in err
     assert client.push().returncode == 2
     server.start()
     assert int(client.push().stdout.removesuffix(" runs uploaded\n")) > 1

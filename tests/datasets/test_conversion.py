@@ -1,9 +1,7 @@
 """Datasets written in the layout of BEIR and read back: the same texts, queries, grades, and numbers."""
 
-import shlex
-
 import pytest
-from application import Application, in_this_process
+from application import Application, in_this_process, printed_arguments
 from conversions import converted, metrics
 from hypothesis import given
 from hypothesis import strategies as st
@@ -229,8 +227,8 @@ def test_the_command_writes_what_it_says(tmp_path, cache):
 def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path, dataset):
     process = in_this_process(tmp_path, "convert", *dataset, "--to", "beir", "--out", "it's {a}, $b")
     assert process.returncode == 0, process.stderr
-    shown = process.stdout.splitlines()[-1].removeprefix("read it with: ragsweep run ")
-    again = in_this_process(tmp_path, "convert", *shlex.split(shown), "--to", "beir", "--out", "again")
+    _, *shown = printed_arguments(process.stdout.splitlines()[-1])
+    again = in_this_process(tmp_path, "convert", *shown, "--to", "beir", "--out", "again")
     assert again.stdout.splitlines()[0].startswith("again: 7 documents, 5 queries, "), again.stderr
 
 

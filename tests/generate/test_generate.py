@@ -8,7 +8,7 @@ import shlex
 import pandas as pd
 import pytest
 import small
-from application import PROJECT
+from application import PROJECT, printed_arguments
 from question_server import Generate, assert_spans, lines, write_documents
 
 from ragsweep.datasets import PdfDocuments, TextCorpus
@@ -66,10 +66,10 @@ def test_it_writes_questions_rejected_drafts_and_a_data_sheet(made):
 
 def test_the_printed_command_runs_a_sweep_on_it(made, application):
     _, (_, out, _), folder = made
-    command = shlex.split(out.splitlines()[-1])
-    assert command[:3] == ["ragsweep", "run", "-m"]
-    assert command[3:] in [
-        shlex.split(line)[3:] for line in (folder / "data_sheet.md").read_text().splitlines() if " -m " in line
+    command = printed_arguments(out.splitlines()[-1])
+    assert command[:2] == ["run", "-m"]
+    assert command in [
+        printed_arguments(line) for line in (folder / "data_sheet.md").read_text().splitlines() if " -m " in line
     ]
     rows = lines(folder / "questions.jsonl")
     out_of_scope = {**rows[0], "question": "Who paid for the pumps?", "references": [], "answerable": False}
@@ -98,10 +98,10 @@ def test_the_pdf_files_of_a_dataset_can_be_used(tmp_path, application):
     status, out, err = generate.here(*dataset, *QUICK, "--count", "3", "--out", "out")
     assert status == 0, err
     assert {each["corpus_id"] for each in lines(tmp_path / "out/questions.jsonl")} == {"fever.pdf", "anaemia.pdf"}
-    command = shlex.split(out.splitlines()[-1])
+    command = printed_arguments(out.splitlines()[-1])
     assert "corpus=pdf" in command
     assert "corpus.path=small/pdfs" in command
-    process = application.run("+dry_run=true", *command[3:-1])
+    process = application.run("+dry_run=true", *command[2:-1])
     assert "small/pdfs does not exist" in process.stderr  # it is relative to the folder in which it was printed
 
 
@@ -189,7 +189,7 @@ def test_the_documents_of_a_beir_dataset_can_be_used(tmp_path, zipped):
     for each in questions:
         [reference] = each["references"]
         assert text[each["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
-    assert shlex.split(out.splitlines()[-1])[3:5] == ["corpus=beir", f"corpus.path=beir/{name}"]
+    assert printed_arguments(out.splitlines()[-1])[2:4] == ["corpus=beir", f"corpus.path=beir/{name}"]
 
 
 @pytest.mark.usefixtures("processes")
@@ -198,7 +198,7 @@ def test_the_settings_of_the_documents_are_in_the_printed_command(tmp_path):
     settings = ["dataset.page_numbers=label", "dataset.skip=[fever.pdf]"]
     _, out, _ = Generate(tmp_path).here(*dataset, *settings, *QUICK, "--count", "1", "--out", "out")
     expected = ["corpus=pdf", "corpus.path=small/pdfs", "corpus.page_numbers=label", "corpus.skip=[fever.pdf]"]
-    assert shlex.split(out.splitlines()[-1])[3:7] == expected
+    assert printed_arguments(out.splitlines()[-1])[2:6] == expected
 
 
 @pytest.mark.usefixtures("processes")
@@ -269,7 +269,7 @@ def test_the_bundled_manual_gives_a_test_set_that_runs_in_a_sweep(tmp_path, appl
         [reference] = each["references"]
         assert text[each["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
     path = f"questions.path={tmp_path / 'out/questions.jsonl'}"
-    command = [each for each in shlex.split(out.splitlines()[-1])[2:] if not each.startswith("questions.path=")]
+    command = [each for each in printed_arguments(out.splitlines()[-1])[1:] if not each.startswith("questions.path=")]
     process = application.run(*command, path, "retriever=sparse")
     assert process.returncode == 0, process.stderr
     assert [run.info.status for run in application.children()] == ["FINISHED"] * 2

@@ -191,7 +191,7 @@ def other(exported, runs, shared_application):
 @pytest.mark.parametrize(
     ("candidate", "baseline", "message"),
     [
-        ("BAD", "models:/other@stable", "is no version of models:/other; register it: ragsweep export"),
+        ("BAD", "models:/other@stable", "is no version of models:/other; register it: cd /"),
         ("models:/manual/1", "models:/other@stable", "models:/manual/1 is no version of the model 'other'"),
         ("BAD", "GOOD", "expected models:/NAME@ALIAS"),
         ("BAD", "models:/manual/1", "expected models:/NAME@ALIAS"),
@@ -226,7 +226,7 @@ def test_what_the_registry_lacks_is_named(store, runs):
     client.create_model_version("foreign", source, deleted, ours)
     client.delete_run(deleted)
     for address, message in {
-        "models:/nosuch@production": "no model 'nosuch'; ragsweep export RUN_ID --register 'nosuch'",
+        "models:/nosuch@production": "ragsweep export RUN_ID --register nosuch tracking.uri=sqlite:///",
         "models:/foreign@production": "no version has this alias (the model has none)",
         "models:/foreign/9": "no such version",
         "models:/foreign/1": "version 1 was not registered by ragsweep",
@@ -269,7 +269,7 @@ def test_a_sweep_that_ships_nothing_is_not_registered(dataset, shared_applicatio
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert "(requirements)" in line
-    run_id = re.search("ragsweep export ([0-9a-f]{32}) --register hopeless", line)[1]
+    run_id = re.search("ragsweep export ([0-9a-f]{32}) .*--register hopeless", line)[1]
     assert shared_application.client().get_run(run_id).info.run_name == "k1=1.5"
     assert shared_application.client().search_registered_models("name = 'hopeless'") == []
     done = shared_application.script_here("export", sweep, "--out", str(tmp_path / "folder"), *dataset[2:])

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -10,7 +9,7 @@ import sys
 from contextlib import closing, contextmanager
 
 import pytest
-from application import said
+from application import printed_arguments, said
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
@@ -126,10 +125,11 @@ def test_a_store_that_only_a_journal_names_gets_nothing_until_the_user_says_so(h
     process = application.start_script("push", str(home / "outputs"))
     assert (process.returncode, process.stdout) == (2, "0 runs uploaded\n")
     [line] = process.stderr.splitlines()
-    command = f"ragsweep push {folder} --uri {application.uri} --artifacts {home}/elsewhere"
-    assert line == f"push: {folder}: was made for another store; if you trust that one: {command}"
+    said, _, command = line.rpartition(": ")
+    assert said == f"push: {folder}: was made for another store; if you trust that one"
+    assert command.endswith(f" ragsweep push {folder} --uri {application.uri} --artifacts {home}/elsewhere")
     assert application.runs() == []
-    process = application.start_script_here("push", *shlex.split(command)[2:])
+    process = application.start_script_here(*printed_arguments(command))
     assert (process.returncode, process.stdout) == (0, "1 run uploaded\n")
     assert not (home / "elsewhere").exists()  # the experiment was there
 
@@ -231,9 +231,9 @@ def test_whatever_a_journal_holds_it_is_uploaded_or_refused_and_nothing_else_is_
 def test_the_command_names_the_store_and_where_a_local_one_keeps_artifacts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     there = push_command(tmp_path, "http://there:5000/", "/a b")
-    assert there == f"ragsweep push {tmp_path} --uri http://there:5000"
+    assert there == f"cd {tmp_path} && ragsweep push {tmp_path} --uri http://there:5000"
     here = push_command(tmp_path, "sqlite:///m.db", "a b")
-    assert shlex.split(here)[3:] == ["--uri", f"sqlite:///{tmp_path}/m.db", "--artifacts", f"{tmp_path}/a b"]
+    assert printed_arguments(here)[2:] == ["--uri", f"sqlite:///{tmp_path}/m.db", "--artifacts", f"{tmp_path}/a b"]
     assert push_command(tmp_path, "sqlite:////m.db", "s3://bucket/a").endswith(" --artifacts s3://bucket/a")
 
 
@@ -314,10 +314,10 @@ def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(applica
         store.execute("CREATE TRIGGER full BEFORE INSERT ON metrics BEGIN SELECT out_of_order(); END")
     process = application.run(*sweep, *dataset, "retriever=sparse")
     assert process.returncode == 1
-    [command] = re.findall(r"(ragsweep push .*) uploads (?:it|them)$", process.stderr, re.MULTILINE)
+    [command] = re.findall(r"(cd .* ragsweep push .*) uploads (?:it|them)$", process.stderr, re.MULTILINE)
     with closing(sqlite3.connect(database)) as store:
         store.execute("DROP TRIGGER full")
-    pushed = application.start_script_here("push", *shlex.split(command)[2:])
+    pushed = application.start_script_here(*printed_arguments(command))
     assert pushed.returncode == 0, pushed.stderr
     measured = [run for run in application.runs() if not run.info.run_name.startswith("sweep")]
     assert measured
@@ -377,8 +377,7 @@ def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, da
     [line] = said(process.stderr)
     assert "not in the tracking store: " in line
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
-    command = line.removesuffix(" uploads them").partition(": ragsweep push ")[2]
-    pushed = application.start_script_here("push", *shlex.split(command))
+    pushed = application.start_script_here(*printed_arguments(line.removesuffix(" uploads them")))
     assert (pushed.returncode, pushed.stderr) == (0, "")
     client = MlflowClient(f"sqlite:///{small_disk}/mlflow.db")
     [experiment] = [each.experiment_id for each in client.search_experiments() if each.name == "small"]

@@ -203,7 +203,7 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-3]).groups()
     assert Path(path).read_text().startswith("<!doctype html>")
     assert sweep == parent.info.run_id
-    assert lines[-2].startswith("to see it in MLflow: ragsweep ui")
+    assert lines[-2].startswith("to see it in MLflow: cd /")
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
     assert parent.info.run_id in lines[-1]
     assert said(process.stderr) == []

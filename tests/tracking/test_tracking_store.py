@@ -12,17 +12,17 @@ from types import SimpleNamespace
 import pytest
 import requests
 import sqlalchemy.exc
-from application import said
+from application import in_this_process, said
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
 
-from ragsweep import per_query, runs
+from ragsweep import decision, per_query, runs
 from ragsweep.app.commands import ui
 from ragsweep.core.errors import RefusedError, TrackingError
+from ragsweep.core.terminal import say_once
 from ragsweep.tracking import tracking_store as store
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.place import name_unused_variables
 
 
 def test_a_server_that_cannot_be_reached_is_said_before_any_work(application):
@@ -156,23 +156,46 @@ def test_the_lock_of_a_database_is_not_executable(application):
     assert (application.home / ".mlflow.db.lock").stat().st_mode & 0o111 == 0
 
 
-OTHER = {"MLFLOW_TRACKING_URI": "sqlite:////nowhere/other.db", "MLFLOW_EXPERIMENT_NAME": "of a colleague"}
+VARIABLE = "MLFLOW_TRACKING_URI"
 
 
-def test_variables_of_mlflow_that_name_another_place_are_named(application, dataset):
-    process = application.run(*dataset, "retriever=sparse", "+dry_run=true", **OTHER)
+def test_every_command_uses_the_store_of_the_variable_where_nothing_names_one(
+    copied_sweep, tmp_path, monkeypatch, capsys
+):
+    sweep = next(run.info.run_id for run in copied_sweep.runs() if "sweep.decided" in run.data.tags)
+    said = f"the tracking store is {copied_sweep.uri} ({VARIABLE})"
+    for command in (["compare", sweep], ["push"]):
+        (tmp_path / "project/outputs").mkdir(parents=True, exist_ok=True)
+        say_once.cache_clear()
+        done = in_this_process(tmp_path / "project", *command, **{VARIABLE: copied_sweep.uri})
+        assert (done.returncode, done.stderr.count(said)) == (0, 1), done.stderr
+    monkeypatch.setenv(VARIABLE, copied_sweep.uri)
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    say_once.cache_clear()
+    assert len(runs(sweep=sweep)) == len(decision(sweep).decision.sweep.outcomes) == 2
+    assert capsys.readouterr().err.count(said) == 1
+    assert not (tmp_path / "mlruns").exists()
+
+
+def test_a_setting_wins_over_the_variable_and_another_experiment_is_named(application, dataset):
+    other = {VARIABLE: "sqlite:////nowhere/other.db", "MLFLOW_EXPERIMENT_NAME": "of a colleague"}
+    process = application.run(*dataset, "retriever=sparse", "+dry_run=true", **other)
     assert process.returncode == 0, process.stderr
-    for name, value in OTHER.items():
-        assert f"{name}={value} is not used" in process.stderr
+    assert "MLFLOW_EXPERIMENT_NAME=of a colleague is not used" in process.stderr
+    assert "nowhere" not in process.stderr
 
 
 @pytest.mark.parametrize("address", ["databricks", "https://user:secret@mlflow.example.org", "file:///data/mlruns"])
-def test_a_variable_that_names_no_store_of_ours_is_named_without_its_value(monkeypatch, capsys, tmp_path, address):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-    name_unused_variables(f"sqlite:///{tmp_path}/mlflow.db")
-    said = capsys.readouterr().err
-    assert f"MLFLOW_TRACKING_URI is not used; runs go to sqlite:///{tmp_path}/mlflow.db" in said
-    assert address not in said
+@pytest.mark.parametrize("command", ["run retriever=sparse", "-m k=1,2", "compare " + "0" * 32, "push"])
+def test_a_variable_that_names_no_store_of_ours_is_refused_in_a_line(tmp_path, address, command):
+    (tmp_path / "outputs").mkdir()
+    arguments = command.replace("-m", "run -m").split()
+    refused = in_this_process(tmp_path, *arguments, **{VARIABLE: address})
+    assert refused.returncode == 2, refused.stdout
+    [line] = refused.stderr.splitlines()
+    assert f"{VARIABLE}: " in line
+    assert "unset it, or set tracking.uri=URI" in line
+    assert "secret" not in line
 
 
 def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, dataset, monkeypatch):

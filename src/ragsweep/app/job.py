@@ -23,7 +23,7 @@ from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
 from ragsweep.tracking.address import sqlite_file
-from ragsweep.tracking.place import check_places, name_unused_variables
+from ragsweep.tracking.place import check_places, name_variables
 
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
@@ -107,7 +107,7 @@ def check_tracking(config: DictConfig) -> None:
     Raises:
         TrackingError: It cannot be opened.
     """
-    name_unused_variables(config.tracking.uri, config.tracking.experiment)
+    name_variables(config.tracking.uri, config.tracking.experiment)
     if sqlite_file(config.tracking.uri):
         check_places(config)
     else:

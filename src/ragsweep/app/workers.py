@@ -12,12 +12,13 @@ from functools import cache
 from importlib.util import find_spec
 
 import psutil
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ragsweep.core.endings import end
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import TERMINATED
+from ragsweep.tracking.address import SETTING, VARIABLE
 
 SECONDS_TO_END = 0.5  # for a worker that the sweep ends, before it is killed
 SECONDS_TO_END_ALONE = 5  # for a worker whose driver is gone
@@ -38,6 +39,8 @@ def check_launcher(target: str) -> None:
 def tell_workers(config: DictConfig, *variables: str) -> None:
     """Set these environment variables in every job, by overrides that Hydra itself carries to its workers."""
     overrides = [f"hydra.sweep.dir={for_hydra(config.hydra.sweep.dir)}"]
+    if os.environ.get(VARIABLE) == OmegaConf.select(config, SETTING):  # which has been checked
+        variables = (*variables, VARIABLE)
     overrides += [f"+hydra.job.env_set.{name}={for_hydra(os.environ[name])}" for name in variables]
     with open_dict(config):
         config.hydra.overrides.hydra = [*config.hydra.overrides.hydra, *overrides]

@@ -63,12 +63,13 @@ def option_file(group: str, option: str) -> Path | None:
 
 
 def register_resolvers() -> None:
-    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${sweep_id:}` and `${folder_name:PATH}`."""
+    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${folder_name:PATH}`, `${sweep_id:}`, `${variable:NAME}`."""
     register = partial(OmegaConf.register_new_resolver, replace=True)
     register("project", lambda path: str(project() / path))
     register("data", lambda path: str(placed(f"{DATA}/{path}")))
     register("folder_name", lambda path: Path(path).resolve().name)
     register("sweep_id", sweep_id)
+    register("variable", lambda name, otherwise: os.environ.get(name) or otherwise)
 
 
 def sweep_id() -> str:

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-PLAIN = re.compile(r"[\w./-]+", re.ASCII)
+PLAIN = re.compile(r"[\w./:-]+", re.ASCII)
 
 
 def typed(name: str, value: str | Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.plugins import is_ours
-from ragsweep.core.project import portable, project
+from ragsweep.core.project import command, portable, project
 from ragsweep.core.timing import sample
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import BeirDataset, Dataset, PdfDataset, PdfDocuments, TableCorpus
@@ -97,6 +97,7 @@ def export(
         raise ConfigError(f"--out: {out} is there already; expected a new or an empty folder")
     today, settings = composed_today(overrides)
     sweep, (run_id, decision) = run_id, _chosen(today, run_id)
+    store = tracking.store_overrides(today.tracking, overrides)
     run = tracking.fetch_run(today.tracking, run_id)
     refuse_if_not_alone(_classes_named(run.config), run_id)  # before anything is asked for that this needs
     why = (decision or {}).get("not_shipped")
@@ -104,14 +105,14 @@ def export(
     if model and not_shipped:
         raise ConfigError(
             f"--register: sweep {sweep} does not show that its choice should be shipped ({not_shipped}); "
-            f"ragsweep export {run_id} --register {model} registers the run all the same"
+            f"this registers the run all the same: {command('export', run_id, *overrides, '--register', model, *store)}"
         )
     outcomes, _ = tracking.fetch_outcomes(today.tracking, [run_id])
     with chdir(project()):  # paths in a record are relative to the project
         experiment = Experiment.of(trusted(run.config, today, settings, modules))
         _refuse_changed(experiment, run.params, settings)
         task, items = _exportable(experiment, run_id, with_index=with_index)
-        ranking = _ranking_as_recorded(today, run_id, task, items)
+        ranking = _ranking_as_recorded(today, run_id, task, items, command("reproduce", run_id, *overrides, *store))
         nodes = _nodes(experiment, task, run_id)
         documents = built("corpus", nodes["corpus"], NO_STORE).read()
     origin = Origin(run_id, run.name, items.name, len(documents), digest_of_documents(documents))
@@ -191,7 +192,9 @@ def _classes_named(config: str) -> list[object]:
     return [target_of(target) for target in targets if is_ours(target)]
 
 
-def _ranking_as_recorded(today: DictConfig, run_id: str, task: RankingTask, items: Dataset) -> Ranking:
+def _ranking_as_recorded(
+    today: DictConfig, run_id: str, task: RankingTask, items: Dataset, reproducing: str
+) -> Ranking:
     """The ranking without rules of a benchmark. Raises `TrackingError` unless with them, it is the recorded one."""
     text = tracking.fetch_text(today.tracking, run_id, RANKING, LARGEST_RANKING_MB)
     if text is None:
@@ -205,7 +208,7 @@ def _ranking_as_recorded(today: DictConfig, run_id: str, task: RankingTask, item
         raise TrackingError(
             f"{run_id}: {different:,} of {len(was):,} recorded ranks "
             f"{'is another' if different == 1 else 'are others'} now, so that the export would not "
-            f"retrieve what was measured; ragsweep reproduce {run_id} says what has changed"
+            f"retrieve what was measured; what has changed is said by: {reproducing}"
         )
     search, ranker = search_of(items), task.retrieval.ranker
     if not len(search.unranked) or ranker is None:

@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 
 from ragsweep import tracking
-from ragsweep.core.project import project, sweep_id
+from ragsweep.core.project import command, project, sweep_id
 from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment
 from ragsweep.replay.returned_record import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.store.code import digest_of_code
 from ragsweep.sweeps.decision_settings import decision_of
+from ragsweep.tracking.address import VARIABLE, absolute
 
 SHOWN_DIFFERENCES = 20
 
@@ -44,6 +45,7 @@ def reproduce(
         Whether all is identical.
     """
     today, settings = composed_today(overrides)
+    options = [*overrides, *(f"--allow={module}" for module in modules)]
     history = tracking.fetch(today.tracking, run_id)
     with chdir(project()), _empty_folder(today.store.path) as empty:  # paths in a record are relative to the project
         if not stored:  # the runs of a sweep still share one store
@@ -60,13 +62,13 @@ def reproduce(
         folder = project() / "outputs" / sweep_id() if log else None
         if history.runs[0].run_id == run_id:
             [(run, experiment)] = pairs
-            job = _job(run, experiment, folder, run_id) if folder else None
+            job = _job(run, experiment, folder, run_id, options) if folder else None
             return _again(run, experiment, job, tolerance)
         if history.status != "FINISHED":
             _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
         if folder:
-            sweep = _job(history, pairs[0][1], folder / "summary", run_id)
-            identical = _recorded_again(pairs, sweep, tolerance)
+            sweep = _job(history, pairs[0][1], folder / "summary", run_id, options)
+            identical = _recorded_again(pairs, sweep, options, tolerance)
         else:
             alike = [_again(run, experiment, None, tolerance) for run, experiment in pairs]
             identical = all(alike)
@@ -85,13 +87,16 @@ def _empty_folder(store: str) -> Iterator[str]:
 
 
 def _recorded_again(
-    pairs: Sequence[tuple[tracking.StoredRun, Experiment]], sweep: tracking.Job, tolerance: float
+    pairs: Sequence[tuple[tracking.StoredRun, Experiment]],
+    sweep: tracking.Job,
+    options: Sequence[str],
+    tolerance: float,
 ) -> bool:
     """Measure all runs of a sweep again and record them as a sweep. Returns whether all is identical."""
     alike = []
     with tracking.record(sweep, keep=True) as parent:
         for number, (run, experiment) in enumerate(pairs):
-            job = _job(run, experiment, sweep.folder.parent / str(number), run.run_id)
+            job = _job(run, experiment, sweep.folder.parent / str(number), run.run_id, options)
             job = replace(job, parent_run_id=parent.run_id, number=number)
             alike.append(_again(run, experiment, job, tolerance))
         decided = decision_of(pairs[0][1].config)
@@ -130,15 +135,17 @@ def _say(text: str) -> None:
     print(text.replace("\n", " "))
 
 
-def _job(made: tracking.StoredRun, experiment: Experiment, folder: Path, reproduces: str) -> tracking.Job:
-    """The job that records a reproduced run or sweep."""
+def _job(
+    made: tracking.StoredRun, experiment: Experiment, folder: Path, reproduces: str, options: Sequence[str]
+) -> tracking.Job:
+    """The job that records a reproduced run or sweep, made with these options of the command."""
     store = experiment.config.tracking.copy()
     store.experiment = experiment.items.name
     return tracking.Job(
         name=made.name,
         folder=folder,
-        overrides=[],
-        command=shlex.join(["ragsweep", "reproduce", reproduces]),
+        overrides=[option for option in options if not option.startswith("--")],
+        command=command("reproduce", reproduces, *options, *tracking.store_overrides(store, options)),
         swept=made.swept,
         sweep_id=sweep_id(),
         parent_run_id=None,
@@ -167,12 +174,10 @@ def differences_of_origin(run: tracking.StoredRun, experiment: Experiment) -> It
         commit = run.tags.get("git.commit")
         yield f"code: recorded at {commit or 'an unknown commit'}, here something else"
         if commit and re.fullmatch("[0-9a-f]{7,64}", commit):  # the user may paste it into a shell
-            store = f"MLFLOW_TRACKING_URI={shlex.quote(experiment.config.tracking.uri)}"
-            fetched = (
-                f"$({store} mlflow artifacts download -r {shlex.quote(run.run_id)} -a environment/uncommitted.patch)"
-            )
-            patch = f" && git apply {fetched}"
-            yield f"    git checkout {commit}{patch if run.tags.get('git.dirty') == 'true' else ''}"
+            store, run_id = shlex.quote(absolute(experiment.config.tracking.uri)), shlex.quote(run.run_id)
+            fetched = f"mlflow artifacts download -r {run_id} -a environment/uncommitted.patch"
+            patch = f" && git apply $({VARIABLE}={store} {fetched})" if run.tags.get("git.dirty") == "true" else ""
+            yield f"    cd {shlex.quote(str(project()))} && git checkout {commit}{patch}"
         if run.tags.get("git.untracked") == "true":
             yield "    it may have used files that git did not have: the run's environment/untracked.txt names them"
 

@@ -69,8 +69,6 @@ def composed_today(overrides: Sequence[str], *, only: Sequence[str] = ()) -> tup
     try:
         with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
             today = hydra.compose("config", added)
-        if OmegaConf.is_missing(today.tracking, "uri"):
-            raise ConfigError("tracking.uri: expected the address of the tracking store")
         today.store.path = str(Path(today.store.path).resolve())
         others = [override for override in parsed if override not in here]
         return today, {override.key_or_group: resolved_path(override.value()) for override in others}

@@ -62,16 +62,15 @@ def write_across(folder: Path, across: AcrossDatasets, folders: Sequence[Path], 
     return write_across_page(folder, across, folders, origin)
 
 
-def write_comparison(path: Path, decision: Decision, command: str, started: str) -> None:
+def write_comparison(path: Path, decision: Decision, origin: Origin) -> None:
     """Write a comparison of runs as an HTML page.
 
     Args:
         path: Path of the page.
         decision: The decision between them.
-        command: The command that repeats the comparison.
-        started: Start time, YYYYMMDD_HHMMSS.
+        origin: How the comparison was started.
     """
     with tempfile.TemporaryDirectory() as folder:
         charts = save_charts(Path(folder) / "charts", report_charts.report_charts, decision)
-        write_report(Path(folder), decision, Origin(command, "", "", started), charts)
+        write_report(Path(folder), decision, origin, charts)
         shutil.copyfile(Path(folder) / "report.html", path)

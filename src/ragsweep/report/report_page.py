@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import shlex
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from markupsafe import Markup
 
 from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.drawing import Chart
+from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report import query_lists as queries
 from ragsweep.report.captions import captions_of
@@ -56,6 +56,8 @@ class Origin:
         started: Start time, YYYYMMDD_HHMMSS.
         addresses: The page of each run in MLflow by run id, where a browser can open it.
         across: The first sentence of the decision over all datasets of the sweep; empty if it has only one.
+        store: The overrides with which a command finds the runs.
+        places: The overrides with which a command finds the files that were measured.
     """
 
     command: str
@@ -64,10 +66,16 @@ class Origin:
     started: str
     addresses: Mapping[str, str] = field(default_factory=dict)
     across: str = ""
+    store: Sequence[str] = ()
+    places: Sequence[str] = ()
 
     def address_of(self, run_id: str) -> str:
         """The page of a run in MLflow; empty if there is none that a browser can open."""
         return self.addresses.get(run_id, "")
+
+    def explaining(self, run_id: str, query_id: object) -> str:
+        """The command that shows what a run retrieved for a query."""
+        return command("explain", run_id or "RUN_ID", query_id, *self.places, *self.store)
 
 
 class Row(NamedTuple):
@@ -126,17 +134,13 @@ def environment(escape: Callable[[object], str]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"command": _command, "code": code}
+    environment.filters["code"] = code
     return environment
 
 
 def as_html(value: object) -> str:
     """Escape a value for a page. `Markup` comes from our own code and stays as it is."""
     return str(value) if isinstance(value, Markup) else html.escape(printable(str(value)))
-
-
-def _command(arguments: Sequence[object]) -> str:
-    return shlex.join(map(str, arguments))
 
 
 def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
@@ -185,6 +189,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "about_disputed": f"The configurations{where} disagree most on these queries:",
         "dataset_findings": decision.named.facts.findings,
         "commands": _commands(origin),
+        "explaining": origin.explaining,
         "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
@@ -271,11 +276,11 @@ def _commands(origin: Origin) -> list[dict[str, str]]:
         lines += [
             {
                 "what": "Run it again and compare every number with the recorded one",
-                "command": _command(["ragsweep", "reproduce", origin.run_id]),
+                "command": command("reproduce", origin.run_id, *origin.places, *origin.store),
             },
         ]
     if origin.run_id and not origin.across:  # runs of several datasets cannot be compared
-        compare = _command(["ragsweep", "compare", origin.run_id, "RUN_ID"])
+        compare = command("compare", origin.run_id, "RUN_ID", *origin.store)
         lines.append({"what": "Compare it with other runs", "command": compare})
     return lines
 

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ragsweep.tracking.address import how_to_open, run_address
+    from ragsweep.tracking.address import how_to_open, run_address, store_overrides
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
     from ragsweep.tracking.fetching import fetch, fetch_outcomes, fetch_run, fetch_text
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
     from ragsweep.tracking.journal import Journal, metrics_of
     from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
     from ragsweep.tracking.names import params_of
+    from ragsweep.tracking.place import own_store
     from ragsweep.tracking.recorded_environment import requirements, write_environment
     from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
@@ -27,6 +28,7 @@ __all__ = ["Job", "Journal", "LaterDecision", "ListedTraces", "OpenSweep", "Regi
 __all__ += ["add_decision", "check_uri", "close_all", "close_open", "close_orphans", "earlier_start", "failures"]
 __all__ += ["fetch", "fetch_outcomes", "fetch_run", "fetch_spans", "fetch_text", "finish", "finished_before"]
 __all__ += ["finished_here", "finished_with", "how_to_open", "list_traces", "metrics_of", "move_alias", "open_run"]
+__all__ += ["own_store", "store_overrides"]
 __all__ += ["params_of", "print_latest_sweep", "push", "push_command", "record", "record_decision", "register"]
 __all__ += ["registered", "requirements", "run_address", "say_what_waits", "version_of_run", "write_environment"]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +15,14 @@ from urllib.parse import quote, unquote
 from omegaconf import DictConfig
 
 from ragsweep.core.errors import ConfigError, RefusedError
-from ragsweep.core.project import project
-from ragsweep.core.terminal import one_line, shortened
+from ragsweep.core.project import command, project
+from ragsweep.core.quoting import for_hydra
+from ragsweep.core.terminal import one_line, say_once, shortened
 
 SQLITE = "sqlite:///"
 SERVERS = ("http://", "https://")
 DATABASES = ("postgresql", "mysql", "mssql")
-SETTING = "tracking.uri"
+SETTING, VARIABLE = "tracking.uri", "MLFLOW_TRACKING_URI"  # the variable is that of MLflow's own clients
 EXPECTED = (
     "an address such as http://127.0.0.1:5000, or sqlite:///mlflow.db for a file in this folder; "
     "ragsweep records to an MLflow server, SQLite, PostgreSQL, MySQL or SQL Server"
@@ -52,7 +52,7 @@ _MODEL = re.compile(rf"models:/({_MODEL_NAME})(?:@([\w\-]{{1,255}})|/([0-9]{{1,9
 def check_address(uri: object, setting: str = SETTING) -> None:
     """Refuse an address with a password in it, without repeating it, or one that no tracking store can have.
 
-    The message names the setting that it comes from.
+    The message names the setting, or the variable, that it comes from.
 
     Raises:
         RefusedError: It is such an address.
@@ -60,7 +60,11 @@ def check_address(uri: object, setting: str = SETTING) -> None:
     if uri is None:  # another check says so
         return
     uri = str(uri)
-    _check_no_secret(uri, setting)
+    if uri == "???":
+        raise RefusedError(f"{setting}: no value; set it with {setting}=URI, or in {VARIABLE}")
+    from_variable = setting == SETTING and uri == os.environ.get(VARIABLE)
+    setting, instead = (VARIABLE, f"; or unset it, or set {SETTING}=URI") if from_variable else (setting, "")
+    _check_no_secret(uri, setting, instead)
     place = uri.removeprefix(SQLITE)
     if uri.startswith(SERVERS):
         known = re.fullmatch(r"https?://[^/?#\\\s]+[^?#\\\s]*", uri)
@@ -70,7 +74,7 @@ def check_address(uri: object, setting: str = SETTING) -> None:
         known = re.match(rf"({'|'.join(DATABASES)})(\+\w+)?://", uri)
     if not known or not uri.isprintable():
         shown = "something else" if "@" in uri else repr(uri)  # a mistyped address may still have a password in it
-        raise RefusedError(f"{setting}: found {shown}, expected {EXPECTED}")
+        raise RefusedError(f"{setting}: found {shown}, expected {EXPECTED}{instead}")
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
@@ -88,7 +92,7 @@ def check_arguments(arguments: Sequence[str]) -> None:
             raise RefusedError(f"{variable[1] or variable[2]}: expected in the environment, not among the arguments")
 
 
-def _check_no_secret(uri: str, setting: str) -> None:
+def _check_no_secret(uri: str, setting: str, instead: str = "") -> None:
     is_database = uri.startswith(DATABASES)
     for text in (uri, unquote(uri)):
         rest = "" if uri.startswith(SQLITE) else text.partition("://")[2] or text  # a path may have anything in it
@@ -98,7 +102,9 @@ def _check_no_secret(uri: str, setting: str) -> None:
         if not is_database or not _has_password(uri, setting):
             return
     remedy = OF_POSTGRES if uri.startswith("postgresql") else OF_DATABASE if is_database else OF_SERVER
-    raise RefusedError(f"{setting}: the address has a user or password in it, which would be recorded; {remedy}")
+    raise RefusedError(
+        f"{setting}: the address has a user or password in it, which would be recorded; {remedy}{instead}"
+    )
 
 
 def _has_password(uri: str, setting: str) -> bool:
@@ -111,6 +117,12 @@ def _has_password(uri: str, setting: str) -> bool:
     except (ArgumentError, ValueError):  # of a port that is not a number, and may be a password
         what = f"expected {uri.partition('://')[0]}://USER@HOST:PORT/NAME, with a number as PORT"
         raise RefusedError(f"{setting}: found an address that SQLAlchemy cannot read, {what}") from None
+
+
+def say_variable(uri: str) -> None:
+    """Say once that a checked address is the one in the variable of MLflow's own clients."""
+    if uri == os.environ.get(VARIABLE):
+        say_once(f"the tracking store is {uri} ({VARIABLE})")
 
 
 def is_server(uri: str) -> bool:
@@ -153,8 +165,30 @@ def how_to_open(tracking: DictConfig) -> list[str]:
     """A line with the command after which a printed address can be opened; none for a server."""
     if is_server(tracking.uri):
         return []
-    own = tracking.uri == f"{SQLITE}{project() / 'mlruns' / 'mlflow.db'}"
-    return [f"to see it in MLflow: ragsweep ui{'' if own else f' --uri {shlex.quote(tracking.uri)}'}, then open"]
+    named = [] if _is_own(tracking.uri) else ["--uri", absolute(tracking.uri)]
+    return [f"to see it in MLflow: {command('ui', *named)}"]
+
+
+def _is_own(uri: str) -> bool:
+    """Whether every command uses this store by itself."""
+    return not os.environ.get(VARIABLE) and absolute(uri) == f"{SQLITE}{project() / 'mlruns' / 'mlflow.db'}"
+
+
+def store_overrides(tracking: DictConfig, given: Sequence[str] = ()) -> list[str]:
+    """The overrides that a command needs to use a store, in any environment; none for the project's own store.
+
+    Args:
+        tracking: The `tracking` group of the configuration.
+        given: Overrides that the command has already, which are not repeated.
+    """
+    own = str(project() / "mlruns" / "artifacts")
+    artifacts = str(tracking.artifacts or own)
+    artifacts = artifacts if "://" in artifacts else os.path.abspath(artifacts)  # noqa: PTH100  # as in `absolute`
+    needed = {} if _is_own(tracking.uri) else {SETTING: absolute(tracking.uri)}
+    if artifacts != own and ("://" in artifacts or not is_server(tracking.uri)):
+        needed["tracking.artifacts"] = artifacts
+    names = {override.lstrip("+").partition("=")[0] for override in given}
+    return [f"{name}={for_hydra(value)}" for name, value in needed.items() if name not in names]
 
 
 class ModelAddress(NamedTuple):

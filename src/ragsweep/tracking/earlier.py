@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import TrackingError
+from ragsweep.tracking.address import absolute
 from ragsweep.tracking.journal import LAST, note_uploaded
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, tagged
 from ragsweep.tracking.process import described, is_alive
@@ -49,7 +50,7 @@ def _is_being_run(run: Run, uri: str) -> TrackingError:
     if is_alive(process):
         text += ", or end that process"
     else:  # its end cannot be known
-        end = f"from mlflow import MlflowClient; MlflowClient({uri!r}).set_terminated({run_id!r}, 'KILLED')"
+        end = f"from mlflow import MlflowClient; MlflowClient({absolute(uri)!r}).set_terminated({run_id!r}, 'KILLED')"
         text += f", or where you know that it is gone, close its run: {shlex.join(['python', '-c', end])}"
     return TrackingError(text)
 

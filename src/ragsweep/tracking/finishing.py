@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from psutil import Process
 
 from ragsweep import report
@@ -19,7 +20,7 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import counted, duration
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
-from ragsweep.tracking.address import how_to_open, link_to_report, run_address, ui_of
+from ragsweep.tracking.address import how_to_open, link_to_report, run_address, store_overrides, ui_of
 from ragsweep.tracking.journal import FILE, Journal
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 from ragsweep.tracking.parent_answer import Answer, answer_across, answer_of
@@ -170,7 +171,17 @@ def _origin(sweep: OpenSweep, results: Sweep, stored: Sequence[StoredRun] | None
     known = _experiment_of_each(stored)
     ids = [run.run_id for run in results.outcomes if run.run_id]
     addresses = {run: run_address(tracking, known.get(run, sweep.parent.experiment_id), run) for run in ids}
-    return report.Origin(sweep.job.command, sweep.parent.run_id or "", code_version(), started, addresses)
+    run_id, store, places = sweep.parent.run_id or "", store_overrides(tracking), _places(sweep.job.overrides)
+    return report.Origin(sweep.job.command, run_id, code_version(), started, addresses, store=store, places=places)
+
+
+def _places(overrides: Sequence[str]) -> list[str]:
+    """The overrides that name files and servers of the user, which a record alone may not open."""
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    own = [each for each in parsed if "." in each.key_or_group and not each.is_sweep_override()]
+    named = [each for each in own if isinstance(each.value(), str) and "/" in str(each.value())]
+    others = [each for each in named if each.key_or_group.partition(".")[0] not in ("tracking", "store", "hydra")]
+    return [f"{each.key_or_group}={each.get_value_element_as_str()}" for each in others]
 
 
 def _experiment_of_each(stored: Sequence[StoredRun] | None) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -13,17 +13,23 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.core.terminal import one_line, say_once
-from ragsweep.tracking.address import absolute, check_address, is_server, sqlite_file
+from ragsweep.tracking.address import check_address, is_server, say_variable, sqlite_file
 
 CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
-URI_VARIABLE, EXPERIMENT_VARIABLE = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME"  # of MLflow's own client
+EXPERIMENT_VARIABLE = "MLFLOW_EXPERIMENT_NAME"  # of MLflow's own client
 
 
 def own_store() -> tuple[str, str]:
-    """The address of the project's own store, and the folder of its artifacts, as `conf/tracking/local.yaml` says."""
+    """The store where nothing names another one, and the folder of its artifacts, as `conf/tracking/local.yaml` says.
+
+    Raises:
+        RefusedError: The variable of MLflow's own clients names what is no store of ours.
+    """
     register_resolvers()
     local = OmegaConf.load(CONF / "tracking" / "local.yaml")
+    check_address(local.uri)
+    say_variable(local.uri)
     return str(local.uri), str(local.artifacts)
 
 
@@ -34,17 +40,12 @@ def check_places(config: DictConfig) -> None:
         check_place(uri, artifacts)
 
 
-def name_unused_variables(uri: str, experiment: object = None) -> None:
-    """Name the variables of MLflow's own client that say something else than the configuration."""
-    named = os.environ.get(URI_VARIABLE)
-    if named and absolute(named) != absolute(uri):
-        shown = URI_VARIABLE
-        with suppress(RefusedError):  # of what is no address of a store of ours, or has a password
-            check_address(named)
-            shown = f"{URI_VARIABLE}={named}"
-        say_once(f"{shown} is not used; runs go to {uri} (tracking.uri changes that)")
+def name_variables(uri: str, experiment: object) -> None:
+    """Say which variables of MLflow's own client are used, and which say something else than the configuration."""
+    check_address(uri)
+    say_variable(uri)
     named = os.environ.get(EXPERIMENT_VARIABLE)
-    if named and experiment and named != experiment:
+    if named and named != experiment:
         shown = f"{EXPERIMENT_VARIABLE}={one_line(named)}"
         say_once(
             f"{shown} is not used; the experiment is {one_line(str(experiment))} (tracking.experiment changes that)"

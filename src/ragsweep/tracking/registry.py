@@ -24,7 +24,8 @@ from mlflow.types.schema import Array, ColSpec, DataType, Object, ParamSchema, P
 from omegaconf import DictConfig
 
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
-from ragsweep.tracking.address import model_address
+from ragsweep.core.project import command
+from ragsweep.tracking.address import model_address, store_overrides
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.names import RUN_ID, tags_of
 from ragsweep.tracking.recorded_environment import requirements
@@ -130,7 +131,7 @@ def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
     name, alias, number = model_address(address)
     with _registry(tracking, address) as client:
         if alias:
-            aliases = _aliases(client, name, address)
+            aliases = _aliases(client, name, address, tracking)
             if alias not in aliases:
                 raise _no_alias(address, aliases, tracking.uri)
             number = aliases[alias]
@@ -146,9 +147,8 @@ def version_of_run(tracking: DictConfig, name: str, run_id: str) -> RegisteredRe
         of_run = client.search_model_versions(f"run_id = '{run_id}'")
         found = [each for each in of_run if each.name == name and REGISTERED_BY in each.tags]
         if not found:
-            raise RefusedError(
-                f"{run_id}: is no version of {address}; register it: ragsweep export {run_id} --register {name!r}"
-            )
+            made = command("export", run_id, "--register", name, *store_overrides(tracking))
+            raise RefusedError(f"{run_id}: is no version of {address}; register it: {made}")
         return _measured(client, max(found, key=lambda each: int(each.version)), address)
 
 
@@ -161,7 +161,7 @@ def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRet
     assert was.alias is not None
     address = f"models:/{was.name}@{was.alias}"
     with _registry(tracking, address) as client:
-        now = _aliases(client, was.name, address).get(was.alias)
+        now = _aliases(client, was.name, address, tracking).get(was.alias)
         if now != was.number:
             raise RefusedError(
                 f"{address}: was version {was.number}, and is {now or 'no version'} now: compare with what is there"
@@ -169,11 +169,10 @@ def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRet
         client.set_registered_model_alias(was.name, was.alias, to.number)
 
 
-def _aliases(client: Client, name: str, address: str) -> dict[str, str]:
+def _aliases(client: Client, name: str, address: str, tracking: DictConfig) -> dict[str, str]:
     """The aliases of a model, with the numbers of their versions."""
-    with _expected(
-        f"{address}: the registry has no model {name!r}; ragsweep export RUN_ID --register {name!r} makes it"
-    ):
+    made = command("export", "RUN_ID", "--register", name, *store_overrides(tracking))
+    with _expected(f"{address}: the registry has no model {name!r}; this makes it: {made}"):
         return {alias: str(number) for alias, number in client.get_registered_model(name).aliases.items()}
 
 

@@ -13,7 +13,7 @@ from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.names import STEPPED
-from ragsweep.tracking.place import name_unused_variables, own_store
+from ragsweep.tracking.place import own_store
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
@@ -40,7 +40,7 @@ def runs(
             other sweeps that it reused are included, with its id and the names that they have in it.
         latest: Whether of several runs of one configuration, on the same data and with the same code, only the latest
             is listed.
-        uri: The tracking store; None for the project's own, which `conf/tracking/local.yaml` names.
+        uri: The tracking store; None for that of MLFLOW_TRACKING_URI, or else the project's own.
 
     Returns:
         Columns `run_id`; `name`; `experiment`; `sweep`, the run id of its sweep, missing for a single run;
@@ -124,7 +124,6 @@ def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
     if uri is None:
         uri, own_artifacts = own_store()
         artifacts = artifacts or own_artifacts
-        name_unused_variables(uri)
     try:
         yield existing_store(uri, artifacts)
     except UNREACHABLE as error:

@@ -30,7 +30,7 @@ from ragsweep.core.locks import locked
 from ragsweep.core.progress import progress
 from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
-from ragsweep.tracking.address import SQLITE, check_address, is_server, sqlite_file
+from ragsweep.tracking.address import SQLITE, absolute, check_address, is_server, say_variable, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 from ragsweep.tracking.place import check_place, is_cloud, is_database
 
@@ -162,6 +162,7 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
         RefusedError: `uri` is not the address of a store, or its tables are of another version of MLflow.
     """
     check_address(uri)
+    say_variable(uri)
     _quiet()
     _check_answers(uri)
     if (database := sqlite_file(uri)) and not is_database(database):
@@ -176,7 +177,7 @@ def _client(uri: str, artifacts: str | None) -> Client:
     except MlflowException as error:
         if OUT_OF_DATE not in str(error):
             raise
-        found, what_to_do = first_line(error).partition(". ")[0], f"mlflow db upgrade {shlex.quote(uri)}"
+        found, what_to_do = first_line(error).partition(". ")[0], f"mlflow db upgrade {shlex.quote(absolute(uri))}"
         raise RefusedError(
             f"tracking.uri: {uri} cannot be opened ({found}). Copy the database and run: {what_to_do}; "
             "or install the MLflow that wrote it"

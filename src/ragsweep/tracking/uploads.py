@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from mlflow import MlflowClient
 
 from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.project import command
 from ragsweep.core.terminal import one_line
 from ragsweep.report.markup import markdown
 from ragsweep.tracking.address import absolute, is_server
@@ -52,10 +52,8 @@ def waiting(folder: Path) -> int:
 
 def push_command(folder: Path, uri: str, artifacts: str | None) -> str:
     """The command that uploads the runs of a folder."""
-    command = ["ragsweep", "push", str(folder), "--uri", absolute(uri)]
-    if artifacts and not is_server(uri):
-        command += ["--artifacts", str(absolute_artifacts(artifacts))]
-    return shlex.join(command)
+    place = ["--artifacts", absolute_artifacts(artifacts)] if artifacts and not is_server(uri) else []
+    return command("push", folder, "--uri", absolute(uri), *place)
 
 
 def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from ragsweep import tracking
 from ragsweep.app.commands import composed
 from ragsweep.app.plan import jobs_of
 from ragsweep.core.errors import ConfigError, RagsweepError, first_line
-from ragsweep.core.project import sweep_id
+from ragsweep.core.project import command, sweep_id
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.report.record import VERSION, write_record
 from ragsweep_audit.judging.journal import Journal
@@ -89,15 +88,16 @@ class Keeping:
         parsed = OverridesParser.create().parse_overrides(list(self.overrides))
         swept = [each.key_or_group.rpartition(".")[2] for each in parsed if each.is_sweep_override()]
         name = f"{NAME} {' x '.join(swept)}" + (f": {record['choice']}" if decided else "")
+        store = composed(jobs_of(parsed)[0]).tracking
         with tempfile.TemporaryDirectory() as folder:
             job = tracking.Job(
                 name=name,
                 folder=Path(folder),
                 overrides=self.overrides,
-                command=shlex.join(["ragsweep", "judge", *self.overrides]),
+                command=command("judge", *self.overrides, *tracking.store_overrides(store, self.overrides)),
                 swept={},
                 sweep_id=sweep_id(),
                 parent_run_id=None,
-                tracking=composed(jobs_of(parsed)[0]).tracking,
+                tracking=store,
             )
             return tracking.record_decision(job, later, self.journal.key)

@@ -15,7 +15,6 @@ Exit status: 2 where a run cannot be read, or was measured on other data than th
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -51,16 +50,21 @@ def main() -> int:
         parser.error("expected the id of a run or of a sweep")
     check_ids([*run_ids, *filter(None, [arguments.baseline])])
 
-    from ragsweep import report
+    from ragsweep import report, tracking
+    from ragsweep.core.project import command
     from ragsweep.replay.comparing import compare_runs
+    from ragsweep.replay.trusted_record import composed_today
 
     if arguments.metric:
         overrides.append(f"decision.metric={arguments.metric}")
     decision = compare_runs(run_ids, overrides, baseline=arguments.baseline)
     print("\n".join(report.comparison(decision)))
     if arguments.html:
-        command = shlex.join(["ragsweep", "compare", *sys.argv[1:]])
-        report.write_comparison(arguments.html, decision, command, f"{datetime.now():%Y%m%d_%H%M%S}")
+        store = composed_today(overrides)[0].tracking
+        again = command("compare", *sys.argv[1:], *tracking.store_overrides(store, overrides))
+        started = f"{datetime.now():%Y%m%d_%H%M%S}"
+        origin = report.Origin(again, "", "", started, store=tracking.store_overrides(store))
+        report.write_comparison(arguments.html, decision, origin)
         print(f"page: {arguments.html}")
     files = {ending: getattr(arguments, ending) for ending in PAIR_FILES}
     shown = arguments.pairs or named or arguments.test or arguments.correction or arguments.markdown or arguments.latex

@@ -26,6 +26,7 @@ def main() -> int:
     arguments = parser.parse_intermixed_args()
 
     from ragsweep.config.walk import Walk
+    from ragsweep.core.project import command
     from ragsweep.core.quoting import typed
     from ragsweep.core.terminal import counted
     from ragsweep.datasets.formats.conversion import convert
@@ -43,5 +44,5 @@ def main() -> int:
     shown = [typed(name, value.replace("{}", str(arguments.out))) for name, _, value in settings]
     given = [shlex.quote(override) for override in arguments.overrides if override.startswith("chunker.")]
     chunker = f"chunker={config.hydra.runtime.choices.chunker}"  # each format has a default of its own
-    print(f"read it with: ragsweep run {' '.join([*shown, chunker, *given])}")
+    print(f"read it with: {command('run')} {' '.join([*shown, chunker, *given])}")
     return 0

@@ -5,6 +5,8 @@ ragsweep init
 
 from __future__ import annotations
 
+import shlex
+
 from ragsweep.app.commands import parser_of
 from ragsweep.core.project import project
 
@@ -28,6 +30,7 @@ queries: ${project:questions.json}
 FILES = {"questions.json": QUESTIONS, "conf/dataset/mine.yaml": DATASET}
 NEXT = """
 Try it on the bundled manual:
+  cd {folder}
   ragsweep run -m retriever.alpha=0,0.5,1 k=3,5
   ragsweep ui
 
@@ -56,5 +59,5 @@ def main() -> int:
         else:
             file.write_text(text, encoding="utf-8")
             print(f"written: {name}")
-    print(NEXT)
+    print(NEXT.format(folder=shlex.quote(str(folder))))
     return 0

@@ -16,7 +16,6 @@ import sys
 from pathlib import Path
 
 from ragsweep.app.commands import parser_of
-from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
 from ragsweep.core.terminal import BAD_INPUT, counted, one_line
 
@@ -34,9 +33,8 @@ def main() -> int:
 
     from ragsweep import tracking
 
-    own, own_artifacts = configured_store()
-    uri = given.uri or own
-    artifacts = given.artifacts or (own_artifacts if uri == own else None)
+    uri, artifacts = (given.uri, given.artifacts) if given.uri else tracking.own_store()
+    artifacts = given.artifacts or artifacts
     uploaded, refused, elsewhere = tracking.push(folder, uri, artifacts)
     print(f"{counted(uploaded, 'run')} uploaded")
     for reason in refused.values():
@@ -47,17 +45,6 @@ def main() -> int:
         command = tracking.push_command(place, journal.uri, journal.artifacts)
         _say(f"{place}: was made for another store; if you trust that one: {command}")
     return BAD_INPUT if refused or elsewhere else 0
-
-
-def configured_store() -> tuple[str | None, str | None]:
-    """The store that the configuration names, and where it keeps artifacts; None where it names no store."""
-    from ragsweep.replay.trusted_record import composed_today
-
-    try:
-        own = composed_today([])[0].tracking
-    except ConfigError:
-        return None, None
-    return own.uri, own.artifacts
 
 
 def _say(text: str) -> None:

@@ -22,8 +22,7 @@ def main() -> int:
     parser.add_argument("--uri", help="the tracking store; default: tracking.uri of the configuration")
     arguments = parser.parse_args()
 
-    from ragsweep.replay.trusted_record import composed_today
-    from ragsweep.tracking import print_latest_sweep
+    from ragsweep.tracking import own_store, print_latest_sweep
     from ragsweep.tracking.address import HOST, check_address, is_server, sqlite_file
 
     try:
@@ -34,7 +33,7 @@ def main() -> int:
         problem = (isinstance(error, OSError) and error.strerror) or "expected a number up to 65535"
         raise ConfigError(f"--port: {arguments.port} cannot be used ({problem.lower()})") from error
 
-    uri = arguments.uri or str(composed_today([])[0].tracking.uri)
+    uri = arguments.uri or own_store()[0]
     setting = "--uri" if arguments.uri else "tracking.uri"
     check_address(uri, setting)
     if is_server(uri):

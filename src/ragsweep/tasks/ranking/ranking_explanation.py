@@ -175,7 +175,7 @@ class Explanation:
             rows.append([f"here, k={self.evaluation.k}", *_values(here, names)])
         yield from aligned(rows)
         if differ:
-            yield f"not as recorded: {', '.join(differ)}; ragsweep reproduce --no-log says what has changed"
+            yield f"not as recorded: {', '.join(differ)}; reproducing the run says what has changed"
 
     def _legend(self) -> Iterator[str]:
         """The stages, and what the columns and remarks mean."""
