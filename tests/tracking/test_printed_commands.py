@@ -17,7 +17,6 @@ from mlflow import MlflowClient
 from servers import free_port
 
 SERVER = pytest.param("server", marks=[pytest.mark.server, pytest.mark.extra("server")])
-WAITS = pytest.mark.xfail(reason="app/naming.py does not use command() and store_overrides() yet", strict=False)
 LOST = ("Who may give vaccines?", ["anaemia.pdf#3"], "factual")  # judged wrong, so that the report explains it
 
 
@@ -110,7 +109,6 @@ def test_the_commands_of_a_report_run_as_printed(swept):
     assert numbers(again) in [numbers(run) for run in swept.children]
 
 
-@WAITS
 @pytest.mark.parametrize("which", ["run", "sweep"])
 def test_the_tag_of_a_run_makes_it_again(swept, which):
     before = latest(swept).info.run_id

@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.project import sweep_id
+from ragsweep.tracking.address import store_overrides
 
 if TYPE_CHECKING:
     from ragsweep.tracking import Job
@@ -48,7 +49,7 @@ def tracked_job(config: DictConfig, unused: Collection[str]) -> Job:
         name=name,
         folder=Path(hydra_config.runtime.output_dir),
         overrides=task,
-        command=command_of([*task, *mode]),
+        command=command_of([*task, *mode], config.tracking),
         swept=swept if in_sweep else {},
         sweep_id=sweep_id(),
         parent_run_id=in_sweep["parent_run_id"] if in_sweep else None,
@@ -71,15 +72,15 @@ def start_no_more_jobs() -> None:
             Path(in_sweep["stop"]).touch()
 
 
-def command_of(arguments: Sequence[str]) -> str:
-    """The command that runs this again, from any folder."""
+def command_of(arguments: Sequence[str], store: DictConfig) -> str:
+    """The command that runs this again from any folder, on the same store."""
     names = [each.lstrip("+").partition("=")[0] for each in arguments]
     kept = [
         each
         for each, name in zip(arguments, names, strict=True)
         if name not in ABOUT_THIS_START and not name.startswith("hydra.job.env_set")  # where people put passwords
     ]
-    return " ".join([os.environ[COMMAND], *map(shlex.quote, kept)])
+    return " ".join([os.environ[COMMAND], *map(shlex.quote, [*kept, *store_overrides(store, kept)])])
 
 
 def name_and_settings(

@@ -103,7 +103,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         name=f"sweep {' '.join(short_names(swept)) or sweep_id()}",
         folder=Path(config.hydra.sweep.dir) / "summary",
         overrides=as_given(config.hydra.overrides.task),
-        command=command_of(["-m", *(argument for argument in sys.argv[1:] if "=" in argument)]),
+        command=command_of(["-m", *(argument for argument in sys.argv[1:] if "=" in argument)], store),
         swept={},
         sweep_id=sweep_id(),
         parent_run_id=None,
