@@ -36,7 +36,7 @@ from ragsweep.tasks.run_check import RunCheck, examined, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task
 from ragsweep.tasks.task_capabilities import ChecksItems, HasRepeats, MeasuresSome, cutoff_of, measures_of
 from ragsweep.tracking.address import check_address
-from ragsweep.tracking.names import check_names
+from ragsweep.tracking.names import check_names, swept_metrics
 
 if TYPE_CHECKING:
     from ragsweep import tracking
@@ -238,7 +238,8 @@ class Experiment:
             self._write_config(job)
             write_measurement(job.folder, measurement, self.items, self.decide_by)
             write_environment(job.folder)
-            record.log(self.params, metrics_of(measurement, self.decide_by), self.items)
+            metrics = metrics_of(measurement, self.decide_by) | swept_metrics(job.swept)
+            record.log(self.params, metrics, self.items)
             record.add("config", "results", "environment")
         record.add("charts")
 

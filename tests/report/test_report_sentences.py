@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import SETTINGS, Sweep, alpha_k, as_guesses, decided, grid, of_scores, outcome, over_alpha
+from outcomes import FACTS, SETTINGS, Sweep, alpha_k, as_guesses, decided, grid, of_scores, outcome, over_alpha
 from scipy.stats import binom, binomtest
 from simulated import alike, f1_like
 
@@ -195,6 +195,21 @@ def test_a_cutoff_at_which_one_run_alone_is_left_is_neither_the_headline_s_nor_s
     )
     assert decision.headline.cutoff == 5
     assert headline(decision)[0].startswith("Your 40 queries cannot tell the 2 configurations apart at k 5. Ship ")
+
+
+def test_a_configuration_that_lacks_a_cutoff_is_named_with_its_value_there():
+    """Two sweeps side by side: k1 0.9 at k 5 and 10, the others at k 3 too, where one of them is chosen."""
+    curve = {"at_k": {**FACTS["at_k"], "f1": [0.3, 0.35, 0.412, *[0.6] * 17]}}
+    runs = [
+        outcome(f"{k1} {k}", 0.6 - k1 / 10, {"k1": k1, "k": k}, k=str(k), facts=curve)
+        for k1, cutoffs in ((0.9, (5, 10)), (1.5, (3, 5, 10)), (2, (3, 5, 10)))
+        for k in cutoffs
+    ]
+    [line] = [line for line in headline(decided(*runs)) if "Not measured" in line]
+    assert "at k 3: k1 0.9 (its ranking cut there: F1 0.412)" in line
+    assert "no test" in line
+    assert not any("Not measured" in line for line in headline(decided(*runs[2:])))
+    assert not any("Not measured" in line for line in headline(decided(*runs[:2])))
 
 
 def with_tokens(tokens, scores, settings=SETTINGS):

@@ -1,5 +1,6 @@
 """The runs of a sweep in one table, and which charts a sweep gets."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,16 +10,19 @@ from application import PROJECT
 from outcomes import FACTS, SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
 from ragsweep.core.style import shown_apart
+from ragsweep.report import Origin, write_sweep
 from ragsweep.report.decision_charts import draw_by_cutoff
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.report_text import table_of_configurations
 from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, parsers_of, side_by_side, with_own_columns
+from ragsweep.tracking.parent_answer import answer_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
 BOTH = "4_comprehensive_comparison.png best_against_baseline.svg by_cutoff.svg"  # of sweeps at one k
 OF_FRONT = "cost_fronts.svg"
+CHUNKER = {"method": {"chosen_by": ["chunker"]}}
 
 
 def charts(sweep):
@@ -163,6 +167,58 @@ def test_a_setting_that_only_some_runs_have_can_be_drawn():
     hybrid = [alpha_k(alpha, k, 0.4) for alpha in (0.5, 0.7) for k in (3, 5)]
     drawn = charts(Sweep([*sparse, *hybrid], {})).split()
     assert "2_alpha_sensitivity.png" in drawn
+
+
+@pytest.mark.parametrize("best", ["dense", "mine", "hybrid"])
+def test_an_arm_without_a_swept_setting_has_no_value_of_it(tmp_path, best):
+    """Also dense, which stands for alpha 1, and where such an arm is the best: the others have their charts."""
+    method = {"stands_for": {"retriever.alpha": 1.0} if best == "dense" else {}, "chosen_by": ["retriever"]}
+    arm, place = {"retriever": "dense" if best == "dense" else "mine"}, 0.3 if best == "hybrid" else 0.8
+    runs = [
+        *(
+            outcome(f"arm k={k}", place, {**arm, "k": k}, retriever="Mine", k=str(k), facts={"method": method})
+            for k in (3, 5)
+        ),
+        *(
+            outcome(
+                f"hybrid {alpha} {k}",
+                0.4 + alpha / 10,
+                {"retriever": "hybrid", "retriever.alpha": alpha, "k": k},
+                k=str(k),
+            )
+            for alpha in (0, 0.5, 1)
+            for k in (3, 5)
+        ),
+    ]
+    sweep = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}, as_swept=True)
+    decision = decide(sweep)
+    table = decision.summary_statistics.set_index("name")["retriever.alpha"]
+    assert table[["arm k=3", "arm k=5"]].isna().all()
+    assert sorted(table.dropna()) == [0, 0, 0.5, 0.5, 1, 1]
+    assert decision.sweep.label(sweep.outcomes[0]) == f"retriever {arm['retriever']}"
+    drawn = {"1_retrieval_methods_comparison.png", "2_alpha_sensitivity.png", "3_topk_analysis.png", "heat_map.svg"}
+    assert drawn <= {*charts(sweep).split()}
+    assert ("best.retriever.alpha" in answer_of(decision).tags) == (best == "hybrid")
+    write_sweep(tmp_path, decision, Origin("ragsweep", "", "", "20250101_000000", {}))
+    for file in tmp_path.rglob("*.*"):
+        if file.suffix in (".csv", ".md", ".html", ".json", ".svg"):
+            assert not re.search(r"\b(nan|None)\b", file.read_text()), file
+
+
+def test_the_best_may_lack_a_setting_that_others_have():
+    """Cut by pages, there is no size: the other cuts are shown all the same, at their best size."""
+    page = [outcome(f"page {k}", 0.8, {"chunker": "page", "k": k}, k=str(k), facts=CHUNKER) for k in (3, 5)]
+    cut = [
+        outcome(
+            f"{size} {k}", size / 1000, {"chunker": "recursive", "chunker.size": size, "k": k}, k=str(k), facts=CHUNKER
+        )
+        for size in (300, 600)
+        for k in (3, 5)
+    ]
+    decision = decided(*page, *cut)
+    assert list(decision.methods["name"]) == ["page 3", "600 3"]
+    assert decision.fixed_settings("k") == "; at chunker=page"
+    assert "heat_map.svg" in charts(decision.sweep)
 
 
 def test_a_setting_that_a_run_does_not_have_does_not_exclude_it():

@@ -104,7 +104,7 @@ def measured(items, retriever=SPARSE, **stages):
         (HybridRetriever(Everything(), SPARSE, 0), WEIGHTLESS, "weighs it 0", "retriever.sparse.backend=bm25s"),
         (FusedRetriever({"words": SPARSE}), WEIGHTLESS, "weighs it 0", "retriever.rankers.words.backend=bm25s"),
         (NothingForTheFirst(), FOUND, "returned no passage", ""),
-        (replace(SPARSE, score_threshold=0.7), FOUND, "returned no passage", ""),
+        (replace(SPARSE, score_threshold=0.7), FOUND, "score_threshold removed", ""),
     ],
 )
 def test_a_run_says_for_how_many_queries_nothing_is_found_and_why(retriever, query, reason, setting):
@@ -120,8 +120,7 @@ def test_a_run_says_for_how_many_queries_nothing_is_found_and_why(retriever, que
 @pytest.mark.parametrize(
     ("retriever", "reason"),
     [
-        (Nothing(), "filter"),
-        (replace(SPARSE, score_threshold=99), "score_threshold"),
+        (Nothing(), "returned nothing for any of 2 queries"),
         (SPARSE, "no passage has a word"),
     ],
 )
@@ -130,34 +129,98 @@ def test_a_run_that_finds_nothing_for_any_query_fails_with_the_reason(retriever,
         measured(items_of(*(("Eisen", "Tee") if retriever is SPARSE else (FOUND, "tablets"))), retriever)
 
 
+@dataclass(frozen=True)
+class Dropping:
+    """Drops whatever was ranked."""
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        return Nothing().rank(search, depth)
+
+
+@pytest.mark.parametrize(
+    ("retriever", "stages", "setting"),
+    [
+        (replace(SPARSE, score_threshold=99), {}, "score_threshold"),
+        (replace(SPARSE, score_threshold=99), {"query": Translated()}, "score_threshold"),
+        (SPARSE, {"dynamic_k": Dropping()}, "dynamic_k"),
+        (FusedRetriever({"words": replace(SPARSE, score_threshold=99)}), {}, "rankers.words.score_threshold"),
+    ],
+)
+def test_what_its_own_settings_remove_is_measured_as_0(retriever, stages, setting):
+    measurement = measured(items_of(FOUND, "tablets"), retriever, **stages)
+    assert set(measurement.values.values()) == {0}
+    [notice] = measurement.notices
+    assert "2 of 2 queries" in notice
+    assert f" {setting} removed all that was ranked" in notice
+
+
+def test_a_reranker_that_returns_nothing_and_a_threshold_of_what_finds_nothing_explain_nothing():
+    with pytest.raises(NothingFoundError, match="returned nothing for any of 1 query"):
+        measured(items_of(FOUND), reranker=Dropping())
+    with pytest.raises(NothingFoundError, match="no passage has a word"):
+        measured(items_of(UNKNOWN), replace(SPARSE, score_threshold=0.1))
+
+
 def test_queries_that_are_not_measured_do_not_save_a_run_that_finds_nothing():
     items = items_of(UNKNOWN, FOUND)
     first = items.qrels.query == 0
     of_first = Qrels(*(column[first] for column in (items.qrels.query, items.qrels.unit, items.qrels.grade)))
-    with pytest.raises(NothingFoundError, match="1 of 1"):
+    with pytest.raises(NothingFoundError, match="any of 1 query"):
         measured(replace(items, qrels=of_first))
     none_right = replace(items, queries=(items.queries[0], replace(items.queries[1], answerable=False)), qrels=of_first)
     assert measured(none_right).values["ndcg"] == 0  # of one whose documents do not answer it, something is found
 
 
-def test_an_arm_that_finds_nothing_has_failed_and_the_headline_names_it(application, dataset):
-    sweep = application.run("-m", *dataset, "retriever=sparse", "retriever.score_threshold=0,0.1,99")
+EMPTY = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragsweep.retrieval import Ranking, SparseRetriever
+
+
+@dataclass(frozen=True)
+class Mine(SparseRetriever):
+    empty: bool = False
+
+    def rank(self, search, depth):
+        shape = len(search.queries), depth
+        return Ranking(np.full(shape, -1), np.full(shape, -np.inf)) if self.empty else super().rank(search, depth)
+"""
+
+
+def test_an_arm_that_returns_nothing_has_failed_and_what_its_threshold_removes_measures_0(
+    application, dataset, tmp_path
+):
+    (tmp_path / "mine.py").write_text(EMPTY)
+    mine = ["retriever=sparse", "retriever._target_=mine.Mine", "+retriever.empty=false,true"]
+    swept = ["-m", *dataset, *mine, "retriever.score_threshold=0,99"]
+    sweep = application.run(*swept, PYTHONPATH=str(tmp_path))
     assert sweep.returncode == 1
     [parent] = application.parents()
-    assert [run.info.status for run in application.children()] == ["FINISHED", "FINISHED", "FAILED"]
-    assert "score_threshold" in application.children()[-1].data.tags["error"]
+    statuses = {run.info.run_name: run.info.status for run in application.children()}
+    assert statuses == {
+        "empty=False score_threshold=0": "FINISHED",
+        "empty=False score_threshold=99": "FINISHED",
+        "empty=True score_threshold=0": "FAILED",
+        "empty=True score_threshold=99": "FAILED",
+    }
+    *_, removed, failed, _ = application.children()
+    assert "returned nothing for any of" in failed.data.tags["error"]
+    assert removed.data.metrics["f1"] == 0
+    assert "score_threshold removed all that was ranked" in sweep.stderr
     decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
-    report = (application.artifacts(parent) / "report.md").read_text()
-    [line] = [line for line in decision["headline"] if "score_threshold=99" in line]
+    [line] = [line for line in decision["headline"] if "empty=True score_threshold=0" in line]
     assert line in sweep.stdout
-    assert "score_threshold=99" in report
     assert decision["configurations"] == 2
 
 
-def test_a_single_run_that_finds_nothing_has_failed(application, dataset):
-    process = application.run(*dataset, "retriever=sparse", "retriever.score_threshold=99")
+def test_a_single_run_that_finds_nothing_has_failed(application, dataset, tmp_path):
+    (tmp_path / "mine.py").write_text(EMPTY)
+    mine = ["retriever=sparse", "retriever._target_=mine.Mine", "+retriever.empty=true"]
+    process = application.run(*dataset, *mine, PYTHONPATH=str(tmp_path))
     assert process.returncode == 1
-    assert "score_threshold" in process.stderr
+    assert "returned nothing for any of" in process.stderr
     assert [run.info.status for run in application.runs()] == ["FAILED"]
 
 

@@ -103,6 +103,17 @@ def test_a_folder_that_the_user_names_is_allowed(application, dataset, tmp_path)
     assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in refused.stderr
 
 
+def test_a_place_that_an_experiment_does_not_use_is_said_once(application, dataset, tmp_path):
+    assert application.run(*dataset, *RUN).returncode == 0
+    other = f"tracking.artifacts={tmp_path}/elsewhere"
+    process = application.run(*dataset, *RUN, other)
+    assert process.returncode == 0, process.stderr
+    kept = f"experiment small keeps its artifacts in {application.home}/artifacts; tracking.experiment=NAME makes one"
+    [line] = said(process.stderr)
+    assert line.startswith(kept)
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def move(application, run, location):
     with closing(sqlite3.connect(application.home / "mlflow.db")) as database, database:
         database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [location, run.info.run_id])

@@ -22,6 +22,7 @@ from ragsweep.tracking.names import (
     check_names,
     json_tag,
     params_of,
+    swept_metrics,
     tags_of,
     type_names,
 )
@@ -75,7 +76,7 @@ def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application):
     assert_refused(application.run("-m", override), application, "found the name 'recall@10', expected at most")
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "query", "outcome", "k"])
+@pytest.mark.parametrize("name", ["x" * 300, "query", "outcome", "k", "swept/f1"])
 def test_a_metric_has_a_name_of_its_own(name):
     with pytest.raises(ConfigError, match=f"found the name '{name[:3]}"):
         check_names(OmegaConf.create(), [name], [])
@@ -104,6 +105,12 @@ def test_swept_settings_always_fit_into_a_tag(swept, length):
     assert found["run_id"] == "0" * 32
     assert found["swept"].keys() == swept.keys()
     assert found["swept"]["x"].startswith("a" * min(length, 6))
+
+
+def test_swept_numbers_are_metrics_and_nothing_else_is():
+    swept = {"k": 3, "retriever.alpha": 0.5, "a,b": 1, "seed": 10**400, "on": True, "retriever": "dense", "none": None}
+    names = {"swept/k": 3.0, "swept/retriever.alpha": 0.5, "swept/a_b": 1.0}
+    assert swept_metrics(swept) == {(name, 0): value for name, value in names.items()}
 
 
 def test_three_long_texts_without_ascii_are_kept():
@@ -142,6 +149,7 @@ def test_query_types_of_any_kind_are_measured(application, tmp_path):
         (["price/$"], r"task: found the name 'price/\$', expected at most 150 letters"),
         (["query_id"], "task: found the name 'query_id', which every run gives to something else"),
         (["f1"], "f1' twice"),
+        (["swept/k"], "task: found the name 'swept/k', which every run gives to something else"),
     ],
 )
 def test_the_measures_of_a_task_have_names_of_their_own(measures, message):

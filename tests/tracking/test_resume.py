@@ -128,6 +128,7 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undi
         *("k=1 b=0.75", "k=2 b=0.75"),  # these were named without the setting that the smaller sweep did not sweep
         *("b=0.3 k=1", "b=0.3 k=2"),
     }
+    assert sorted(run.data.metrics["swept/retriever.b"] for run in copied_sweep.children()) == [0.3, 0.3, 0.75, 0.75]
     report = copied_sweep.artifacts(larger) / "results/summary_statistics.csv"
     undisturbed, _ = undisturbed
     [whole] = undisturbed.parents()

@@ -95,9 +95,10 @@ def test_a_setting_that_is_null_is_missing(table):
 def test_the_metrics_are_those_of_the_store(store, table):
     for run in store.runs():
         for row in table[table["run_id"] == run.info.run_id].to_dict("records"):
-            scalars = {name: value for name, value in run.data.metrics.items() if not name.startswith("at_k/")}
+            every, others = run.data.metrics.items(), ("at_k/", "swept/")
+            scalars = {name: value for name, value in every if not name.startswith(others)}
             assert {name: row[name] for name in scalars} == scalars
-    assert not any(name.startswith("at_k/") for name in table)
+    assert not any(name.startswith(others) for name in table)
 
 
 def test_a_sweep_has_its_runs_and_those_that_it_took_over_in_the_order_of_its_jobs(store, table, sweeps):

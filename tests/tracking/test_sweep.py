@@ -69,6 +69,17 @@ def test_children_are_named_by_what_was_swept(swept):
     assert {run.info.run_name for run in children} == expected
 
 
+def test_swept_numbers_sort_as_numbers_in_mlflow(swept, shared_application):
+    _, parent, _ = swept
+    client, condition = shared_application.client(), f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
+    order = ["metrics.`swept/k` ASC", "metrics.`swept/retriever.alpha` DESC"]
+    ordered = client.search_runs([parent.info.experiment_id], condition, order_by=order)
+    assert [run.info.run_name for run in ordered] == [
+        f"alpha={alpha} k={k}" for k in (3, 5, 10) for alpha in ("1", "0.7", "0.5", "0.3", "0")
+    ]
+    assert not any("swept/" in name for name in parent.data.metrics)
+
+
 def test_the_parent_names_the_best_child(swept):
     _, parent, children = swept
     at_5 = [run for run in children if run.data.params["k"] == "5"]  # the middle cutoff

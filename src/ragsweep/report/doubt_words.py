@@ -46,6 +46,7 @@ def not_shown(decision: Decision) -> list[str]:
         *_unequal(decision),
         *_lengths(decision),
         *_unspent(decision),
+        *_unmeasured(decision),
     )
     return [*sentences, *others]
 
@@ -129,3 +130,22 @@ def _unequal(decision: Decision) -> Iterator[str]:
             f"At the same {sweep.cutoff}, configurations return {rough(least)} to {rough(most)} "
             f"{sweep.metric_info[cost].unit}, and more text finds more: budget=500,1000 compares at equal tokens."
         )
+
+
+def _unmeasured(decision: Decision) -> Iterator[str]:
+    """Which configurations lack a cutoff that others have, and what the curve of their ranking has there."""
+    sweep, levels = decision.sweep, {cutoff: decision.sweep.at(cutoff).outcomes for cutoff in decision.choices}
+    for cutoff, runs in levels.items() if max(map(len, levels.values())) > 1 else ():
+        here = [run.configuration for run in runs]
+        lacking = {
+            sweep.label(run): sweep.deepest(run).facts for run in sweep.outcomes if run.configuration not in here
+        }
+        known = {
+            label: f" (its ranking cut there: {sweep.metric_title} {curve[cutoff - 1]:.3f})"
+            for label, facts in lacking.items()
+            if cutoff and not facts.cutoff_unit and len(curve := facts.curves.get(sweep.decided_by, ())) >= cutoff
+        }
+        if lacking:
+            named = listed([f"{label}{known.get(label, '')}" for label in lacking])
+            untested = "; no test compares that" if known else ""
+            yield f"Not measured at {cutoffs_in_words(sweep, cutoff)}: {named}{untested}."

@@ -26,7 +26,7 @@ def report_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     if decision.gain and decision.gain in decision.named.facts.curves and over_cutoffs:
         yield BY_CUTOFF, by_cutoff(decision, decision.gain)
     axes = by_use(level) if len(level.table) > 1 else []
-    if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2]).dropna(subset=axes[:2])) > 1:
+    if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2])) > 1:
         yield HEAT_MAP, heat_map(decision, *axes[:2])
     elif len(axes) == 1:
         yield ONE_SETTING, one_setting(decision, axes[0])

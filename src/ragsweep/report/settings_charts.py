@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 WIDE = 6.6  # inches: what a phone can show without losing the labels
 ROOM = 60  # characters that fit along the axis
+NONE = "(none)"  # where configurations do not have a setting
 MOST_NUMBERS = 60  # of cells; in larger heat maps, values are not printed in the cells
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}  # background of a label that lines cross
 
@@ -59,8 +60,13 @@ def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
     """Draw the deciding metric over two settings, at the cutoff of the headline."""
     level = decision.headline.allowed
     metric = level.decided_by
-    rows = level.like(level.row(decision.named), x, y).dropna(subset=[x, y])
-    columns, lines = ([value for value in level.values_of(name) if value in set(rows[name])] for name in (x, y))
+    rows = level.like(level.row(decision.named), x, y)
+    rows = (
+        rows.astype({x: object, y: object}).fillna({x: NONE, y: NONE}).drop_duplicates([x, y])
+    )  # the best comes first
+    columns, lines = (
+        [value for value in [*level.values_of(name), NONE] if value in set(rows[name])] for name in (x, y)
+    )
     values = np.full((len(lines), len(columns)), np.nan)
     tied = np.zeros(values.shape, dtype=bool)
     cells = [(lines.index(row[y]), columns.index(row[x])) for _, row in rows.iterrows()]

@@ -62,7 +62,7 @@ def reference_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     axes = by_use(sweep)
     for x in (name for name in axes if name in KNOWN):
         lines = next((other for other in axes if other != x), None)
-        if decision.like_named(x, lines)[x].nunique() > 1:
+        if decision.like_named(x, lines, like=decision.best_with(x))[x].nunique() > 1:
             yield KNOWN[x].file, sensitivity(decision, x, lines)
     methods = decision.methods
     if len(methods) > 1:
@@ -119,17 +119,18 @@ def retrieval_methods(decision: Decision) -> Figure:
 
 def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     """How does each metric depend on one setting, for some values of another?"""
-    sweep = decision.sweep
+    sweep, like = decision.sweep, decision.best_with(x)
+    fixed = decision.fixed_settings(x, lines, like=like)
     drawing = figure(
         12,
         6.4,
         KNOWN[x].question,
-        f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}{decision.fixed_settings(x, lines)}",
+        f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}{fixed}",
         left=0.7,
         top=1.1,
     )
     used, spare = panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
-    rows = decision.like_named(x, lines)
+    rows = decision.like_named(x, lines, like=like).drop_duplicates([x, *filter(None, [lines])])  # the best comes first
     values = sweep.axes[x]
     places = dict(zip(values, positions(values), strict=True))
     groups = [(value, rows[rows[lines] == value]) for value in _some(decision, lines)] if lines else []

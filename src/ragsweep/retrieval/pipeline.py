@@ -49,6 +49,7 @@ class PipelineRetriever(Thresholded):
     """
 
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
+    cuts: ClassVar[Sequence[str]] = ("score_threshold", "dynamic_k")
 
     ranker: Ranker
     rewriter: Rewriter | None = None

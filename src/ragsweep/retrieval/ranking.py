@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence, Sized
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -218,6 +218,8 @@ class Thresholded:
         score_threshold: Passages with a lower score are not retrieved: `stages.rank` takes them out of what the ranker
             returns. None retrieves whatever the score.
     """
+
+    cuts: ClassVar[Sequence[str]] = ("score_threshold",)  # settings that remove passages which were ranked
 
     score_threshold: float | None = None
 

@@ -171,9 +171,9 @@ class Decision:
         outcomes = [self.sweep.outcomes[position] for position in self.sweep.table["outcome"]]
         rows = [self.compared.get(outcome, nothing) for outcome in outcomes]
         columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        for name in dict.fromkeys(name for outcome in outcomes for name in outcome.paths):
-            shown = self.sweep.table[name]
-            columns[name] = [each.paths.get(name, value) for each, value in zip(outcomes, shown, strict=True)]
+        for name in self.sweep.swept:  # empty where a configuration does not have the setting, also if it stands for it
+            shown = zip(outcomes, self.sweep.table[name], strict=True)
+            columns[name] = [run.paths.get(name, value) if name in run.swept else np.nan for run, value in shown]
         return self.sweep.table.drop(columns=["method", "outcome"]).assign(**columns)
 
     @cached_property
@@ -234,13 +234,22 @@ class Decision:
         order = rows["outcome"].map(lambda position: self.sweep.outcomes[position].order)
         return rows.loc[order.sort_values(kind="stable").index]  # methods without one come last
 
-    def fixed_settings(self, *free: str | None) -> str:
-        """The swept settings, except `free`, that a chart fixes at the named values, as text for its subtitle."""
+    def fixed_settings(self, *free: str | None, like: Outcome | None = None) -> str:
+        """The swept settings, except `free`, that a chart fixes at the values of the named one, for its subtitle."""
+        row = self.sweep.row(like or self.named)
         settings = [
-            f"{self.sweep.short(name)}={as_text(self.best[name])}" for name in self.sweep.axes if name not in free
+            f"{self.sweep.short(name)}={as_text(row[name])}"
+            for name in self.sweep.axes
+            if name not in free and row[name] == row[name]  # not NaN: it has the setting
         ]
         return f"; at {' '.join(settings)}" if settings else ""
 
-    def like_named(self, *free: str | None) -> pd.DataFrame:
+    def like_named(self, *free: str | None, like: Outcome | None = None) -> pd.DataFrame:
         """The configurations with the settings of the named one, except `free` and settings that they do not have."""
-        return self.sweep.like(self.best, *free)
+        return self.sweep.like(self.sweep.row(like or self.named), *free)
+
+    def best_with(self, setting: str) -> Outcome:
+        """The named configuration; if it was not swept over a setting, the best one at its cutoff that was, if any."""
+        level = self.headline.allowed
+        ordered = [self.named, *(level.outcomes[position] for position in level.table["outcome"])]
+        return next((run for run in ordered if setting in run.swept), self.named)

@@ -283,10 +283,10 @@ class Sweep:
         return table
 
     def like(self, row: pd.Series, *free: str | None) -> pd.DataFrame:
-        """The configurations with the settings of a row, except `free` and settings that they do not have."""
+        """The configurations with the settings of a row, except `free` and settings that it or they do not have."""
         rows = self.table
         for name in self.axes:
-            if name not in free:
+            if name not in free and row[name] == row[name]:  # not NaN
                 rows = rows[rows[name].isna() | (rows[name].map(str) == str(row[name]))]
         return rows
 

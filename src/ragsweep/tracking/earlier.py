@@ -14,7 +14,7 @@ from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import TrackingError
 from ragsweep.tracking.address import absolute
 from ragsweep.tracking.journal import LAST, note_uploaded
-from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, tagged
+from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, swept_metrics, tagged
 from ragsweep.tracking.process import described, is_alive
 from ragsweep.tracking.sweep_runs import JOINED
 from ragsweep.tracking.tracked_job import DIGEST, NUMBER, PARENT, PROCESS, RUN_SCHEMA, SCHEMA, Job, is_measured
@@ -82,6 +82,10 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
             joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
             client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json_tag(joined))
             client.update_run(run.info.run_id, name=_with_settings(run.info.run_name, job.name))
+            for (name, step), value in swept_metrics(
+                job.swept
+            ).items():  # as old as the run: a second time adds nothing
+                client.log_metric(run.info.run_id, name, value, run.info.start_time, step)
         metrics: Mapping[str, float] = run.data.metrics
         return metrics
     return None

@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.core.csv_files import MOST_METRICS, TAKEN, TEXT_COLUMNS
 from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.errors import ConfigError, TrackingError
+from ragsweep.core.style import is_number
 
 RUN_ID = re.compile("[0-9a-f]{32}")
 LONGEST_MLFLOW_NAME = 250  # characters of a run's name, and of the name of a param, metric or tag
@@ -22,8 +23,12 @@ LONGEST_TAG_VALUE = 8000
 LONGEST_EXPERIMENT_NAME = 500
 LONGEST_METRIC_NAME = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
 # The groups of metrics that every run logs
-METRIC_GROUPS = tuple("at_k/ by_repeat/ by_type/ ci/ context/ coverage/ index/ latency/".split())
+METRIC_GROUPS = tuple("at_k/ by_repeat/ by_type/ ci/ context/ coverage/ index/ latency/ swept/".split())
+SWEPT_GROUP = (
+    "swept/"  # swept numbers, so that MLflow sorts by them: it sorts params as texts. They are no measurements
+)
 STEPPED = ("at_k/", "by_repeat/")  # metrics with several values: a step per cutoff, or per repeat
+NOT_COLUMNS = (*STEPPED, SWEPT_GROUP)  # metrics without one measured value of their own
 BRIEF_TEXT = 36  # characters of each text in a tag of JSON that would be too long: room for a run id
 REFUSED = re.compile(r"[^/\w.\- :]")
 
@@ -49,7 +54,8 @@ def check_names(config: DictConfig, metrics: Sequence[str], measures: Sequence[s
         if REFUSED.search(name) or not _is_normal(name) or len(name) > LONGEST_METRIC_NAME:
             what = f"at most {LONGEST_METRIC_NAME} letters, digits, spaces and _ - . : /, as in a relative path"
             raise ConfigError(f"{place}: found the name {_brief(name)}, expected {what}")
-        if name in (*TEXT_COLUMNS, *TAKEN) or (name in metrics and name.startswith(METRIC_GROUPS)):
+        groups = METRIC_GROUPS if name in metrics else SWEPT_GROUP
+        if name in (*TEXT_COLUMNS, *TAKEN) or name.startswith(groups):
             raise ConfigError(f"{place}: found the name {name!r}, which every run gives to something else")
         if [*metrics, *measures].count(name) > 1:
             raise ConfigError(f"{place}: found the name {name!r} twice")
@@ -77,6 +83,13 @@ def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
         names[name]: shortened_with_digest(_storable(str(value)), LONGEST_PARAM_VALUE)
         for name, value in settings.items()
     }
+
+
+def swept_metrics(swept: Mapping[str, Any]) -> dict[tuple[str, int], float]:
+    """The numbers among the swept values as metrics, by name and step."""
+    numbers = {f"{SWEPT_GROUP}{name}": float(value) for name, value in swept.items() if is_number(value)}
+    names = _distinct(numbers, _plain, LONGEST_MLFLOW_NAME)
+    return {(names[name], 0): value for name, value in numbers.items()}
 
 
 def tags_of(tags: Mapping[str, str]) -> dict[str, str]:

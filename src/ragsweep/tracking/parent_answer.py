@@ -67,7 +67,7 @@ def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
 def _decided(decision: Decision) -> Iterator[tuple[str, str]]:
     """Tags for the named configuration: its settings, its interval, how many are tied with it, its expected score."""
     sweep, named = decision.sweep, decision.named
-    for name in sweep.swept:
+    for name in (name for name in sweep.swept if name in named.swept):
         yield f"best.{name}", str(named.paths.get(name, decision.best[name]))
     yield "best.configuration", named.name
     for end in ("", "_low", "_high"):

@@ -12,7 +12,7 @@ from ragsweep.core.csv_files import setting_columns
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.parsing import MalformedError
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.names import STEPPED
+from ragsweep.tracking.names import NOT_COLUMNS
 from ragsweep.tracking.place import own_store
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import finished_runs
@@ -75,7 +75,7 @@ def runs(
     )
     params = _table([{name: _typed(text) for name, text in run.params.items()} for run in listed])
     metrics = _table(
-        [{name: value for name, value in run.values.items() if not name.startswith(STEPPED)} for run in listed]
+        [{name: value for name, value in run.values.items() if not name.startswith(NOT_COLUMNS)} for run in listed]
     )
     columns = setting_columns(map(str, params), {*map(str, fixed), *map(str, metrics)})
     return pd.concat([fixed, params.rename(columns=columns), metrics], axis="columns")

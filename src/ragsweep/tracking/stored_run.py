@@ -24,7 +24,7 @@ from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.sweeps import Outcome
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.measurement_files import RESAMPLED
-from ragsweep.tracking.names import STEPPED
+from ragsweep.tracking.names import NOT_COLUMNS, STEPPED
 from ragsweep.tracking.tracked_job import RUN_SCHEMA, SCHEMA, SWEPT
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
@@ -112,9 +112,10 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[tuple[str, int], float]:
-        """All values, by name and step."""
+        """All measured values, by name and step."""
         assert isinstance(self.files, MlflowClient)
-        metrics = {(name, 0): value for name, value in self.values.items() if not name.startswith(STEPPED)}
+        scalars = {name: value for name, value in self.values.items() if not name.startswith(NOT_COLUMNS)}
+        metrics = {(name, 0): value for name, value in scalars.items()}
         for name in self.values:
             if name.startswith(STEPPED):
                 points = self.files.get_metric_history(self.run_id, name)

@@ -62,6 +62,7 @@ class QdrantRetriever:
 
     role: ClassVar[str] = "qdrant"
     finds_by_name: ClassVar[bool] = True
+    cuts: ClassVar[Sequence[str]] = ("score_threshold", "filter")
 
     collection: OwnData
     encoder: Encoder

@@ -16,6 +16,7 @@ from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import NOTHING, DenseRetriever, Names, Search
+from ragsweep.retrieval.silence import without_cuts
 from ragsweep.retrieval.stages import check_search, rank
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import RankerContract
@@ -156,6 +157,14 @@ def test_a_filter_and_a_threshold_leave_out_what_they_say(retriever):
     scores = rank(replace(retriever, score_threshold=0.8), searched(), 6).scores
     assert (scores[np.isfinite(scores)] >= 0.8).all()
     assert np.isfinite(scores).sum() < 18
+
+
+def test_what_was_ranked_before_a_filter_or_a_threshold_is_known(retriever):
+    empty = replace(retriever, filter={"topic": 99}, score_threshold=0.8)
+    assert not any(found(empty))
+    bare, removed = without_cuts(empty)
+    assert removed == ["score_threshold", "filter"]
+    assert found(bare) == found(retriever)
 
 
 def test_bm25_finds_the_words(retriever):

@@ -10,18 +10,18 @@ import numpy as np
 
 from ragsweep.core.arrays import Indices
 from ragsweep.core.errors import NothingFoundError
-from ragsweep.core.terminal import named, quoted
+from ragsweep.core.terminal import counted, named, quoted
 from ragsweep.datasets import Dataset
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search
-from ragsweep.retrieval.silence import Silence, silences_of
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
+from ragsweep.retrieval.silence import Silence, silences_of, without_cuts
 from ragsweep.tasks.ranking.aspect import Aspect
 
 HEADING = "Queries for which nothing is found"
 HEADLINE, HEADLINE_OF_PART = 0.25, 0.5  # of the queries; if nothing is found for more, that is the headline
 UNEXPLAINED = Silence(
     "the retriever returned no passage for them",
-    advice="Look at score_threshold, dynamic_k, leave_out, a filter, the URL, whether the index or the collection is "
-    "empty, or whether a run file lacks these queries.",
+    advice="Look at its own threshold or filter, leave_out, the URL, whether the index or the collection is empty, or "
+    "whether a run file lacks these queries.",
 )
 
 
@@ -61,29 +61,58 @@ def silent_queries(ranker: Ranker, search: Search, queries: Indices, ranking: Ra
     """
     silences = silences_of(ranker, search)
     groups: dict[Silence, list[int]] = {}
+    unexplained = _unexplained(ranker, search, ranking) if ranking is not None else []
     for row in queries.tolist():
         silence = silences[row]
         if ranking is not None:
-            silence = _as_ranked(silence, empty=bool((ranking.passages[row] == NOTHING).all()))
+            silence = _as_ranked(silence, unexplained[row])
         if silence is not None:
             groups.setdefault(_with_path(silence), []).append(row)
     return sorted((Silent(silence, tuple(rows)) for silence, rows in groups.items()), key=lambda each: -len(each.rows))
 
 
 def check_found(
-    ranker: Ranker, search: Search, items: Dataset, ranking: Ranking, queries: Indices | None = None
+    ranker: Ranker,
+    search: Search,
+    items: Dataset,
+    ranking: Ranking,
+    queries: Indices | None = None,
+    *,
+    may_remove: bool = False,
 ) -> None:
-    """Raise `NothingFoundError` if nothing is found for any query, or for any of these; see `silent_queries`."""
+    """Raise `NothingFoundError` if nothing is found for any query, or for any of these; see `silent_queries`.
+
+    With `may_remove` it is no error if something was ranked, and settings of the ranker removed it.
+    """
     queries = np.arange(len(items.queries)) if queries is None else queries
     if (ranking.passages[queries] == NOTHING).all():
-        reasons = silent_queries(ranker, search, queries, ranking)
-        raise NothingFoundError(" ".join(f"{each.problem(items, len(queries))} {each.advice}" for each in reasons))
+        reasons, number = silent_queries(ranker, search, queries, ranking), len(queries)
+        if may_remove and any(each.silence.is_cut for each in reasons):
+            return
+        said = [each.advice if each.silence == UNEXPLAINED else each.problem(items, number) for each in reasons]
+        said += [each.advice for each in reasons if not each.silence.is_cut and each.silence != UNEXPLAINED]
+        whole = f"the retriever returned nothing for any of {counted(number, 'query')}."
+        raise NothingFoundError(" ".join(filter(None, [whole, *said])))
 
 
-def _as_ranked(silence: Silence | None, *, empty: bool) -> Silence | None:
+def _unexplained(ranker: Ranker, search: Search, ranking: Ranking) -> list[Silence | None]:
+    """For each query without a passage why it has none, if its ranker does not say that; None for the others.
+
+    What is ranked without the settings that remove passages is asked for, as a guess must not decide.
+    """
+    empty = (ranking.passages == NOTHING).all(axis=1)
+    bare, cuts = without_cuts(ranker) if empty.any() else (ranker, [])
+    ranked = rank(bare, search, ranking.passages.shape[1]).passages if cuts else ranking.passages
+    names = " and ".join(path.removeprefix("ranker.") for path in cuts)
+    cut = Silence(f"{names} removed all that was ranked for them", advice="They are measured as 0.", is_cut=True)
+    is_cut = (ranked != NOTHING).any(axis=1)
+    return [(cut if is_cut[row] else UNEXPLAINED) if empty[row] else None for row in range(len(empty))]
+
+
+def _as_ranked(silence: Silence | None, unexplained: Silence | None) -> Silence | None:
     """Why nothing is found, as the ranking shows it: `candidates=null` ranks passages that score 0, too."""
-    if empty:
-        return silence or UNEXPLAINED
+    if unexplained:
+        return unexplained if unexplained.is_cut else silence or unexplained
     return replace(silence, whole=False) if silence and silence.part not in ("", "ranker") else None
 
 

@@ -160,7 +160,8 @@ class RankingTask:
         with noting() as noted:
             ranking = self.rank(items)
         with dealing(self._judgments(items)):
-            nothing_found.check_found(self._ranker, search_of(items), items, ranking, measured_queries(items))
+            queries = measured_queries(items)
+            nothing_found.check_found(self._ranker, search_of(items), items, ranking, queries, may_remove=True)
         measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_machines(measured, noted, self.retriever)
 
