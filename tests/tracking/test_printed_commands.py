@@ -17,7 +17,6 @@ from mlflow import MlflowClient
 from servers import free_port
 
 SERVER = pytest.param("server", marks=[pytest.mark.server, pytest.mark.extra("server")])
-WAITS = pytest.mark.xfail(reason="app/naming.py does not use command() and store_overrides() yet", strict=False)
 LOST = ("Who may give vaccines?", ["anaemia.pdf#3"], "factual")  # judged wrong, so that the report explains it
 
 
@@ -75,6 +74,7 @@ def swept(request, tmp_path_factory, empty_database):
         sweep = client.get_run(sweep_id)
         child = f"tags.`mlflow.parentRunId` = '{sweep_id}'"
         yield SimpleNamespace(
+            is_on_server=bool(variable),
             output=done.stdout,
             places=[each for each in arguments if each.startswith(("dataset.doc", "dataset.que"))],
             client=client,
@@ -110,12 +110,14 @@ def test_the_commands_of_a_report_run_as_printed(swept):
     assert numbers(again) in [numbers(run) for run in swept.children]
 
 
-@WAITS
 @pytest.mark.parametrize("which", ["run", "sweep"])
 def test_the_tag_of_a_run_makes_it_again(swept, which):
     before = latest(swept).info.run_id
     [made, *_] = swept.children if which == "run" else [swept.sweep]
-    done = swept.bash(made.data.tags["reproduce"])
+    command = made.data.tags["reproduce"]
+    if swept.is_on_server and "tracking.uri=" not in command:
+        pytest.xfail("app/naming.py does not name the store of MLFLOW_TRACKING_URI yet: store_overrides()")
+    done = swept.bash(command)
     assert done.returncode == 0, done.stderr
     again = latest(swept)
     assert again.info.run_id != before
