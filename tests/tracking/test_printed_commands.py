@@ -54,7 +54,7 @@ def arguments_of(kind, home):
 
 
 @pytest.fixture(scope="module", params=["local", SERVER, "config-dir", "experiment"])
-def swept(request, tmp_path_factory, empty_database):
+def swept(request, tmp_path_factory, empty_database, processes):
     """A sweep in a project of its own: its output, its runs and its report; `bash` starts in an empty folder."""
     home = tmp_path_factory.mktemp("home") / "a project"
     (home / "mlruns").mkdir(parents=True)
