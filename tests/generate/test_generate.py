@@ -76,7 +76,7 @@ def test_the_printed_command_runs_a_sweep_on_it(made, application):
     text = "".join(f"{json.dumps(row)}\n" for row in [*rows, out_of_scope])
     (application.home / "my questions").mkdir()
     (application.home / "my questions" / "questions.jsonl").write_text(text)
-    process = application.run(*command[2:], "retriever=sparse")
+    process = application.run(*command[1:], "retriever=sparse")
     assert process.returncode == 0, process.stderr
     assert "queries without an answer in the documents: 1 (Who paid for the pumps?)" in process.stderr
     runs = application.children()

@@ -163,17 +163,17 @@ def test_every_command_uses_the_store_of_the_variable_where_nothing_names_one(
     copied_sweep, tmp_path, monkeypatch, capsys
 ):
     sweep = next(run.info.run_id for run in copied_sweep.runs() if "sweep.decided" in run.data.tags)
-    said = f"the tracking store is {copied_sweep.uri} ({VARIABLE})"
+    sentence = f"the tracking store is {copied_sweep.uri} ({VARIABLE})"
     for command in (["compare", sweep], ["push"]):
         (tmp_path / "project/outputs").mkdir(parents=True, exist_ok=True)
         say_once.cache_clear()
         done = in_this_process(tmp_path / "project", *command, **{VARIABLE: copied_sweep.uri})
-        assert (done.returncode, done.stderr.count(said)) == (0, 1), done.stderr
+        assert (done.returncode, done.stderr.count(sentence)) == (0, 1), done.stderr
     monkeypatch.setenv(VARIABLE, copied_sweep.uri)
     monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
     say_once.cache_clear()
     assert len(runs(sweep=sweep)) == len(decision(sweep).decision.sweep.outcomes) == 2
-    assert capsys.readouterr().err.count(said) == 1
+    assert capsys.readouterr().err.count(sentence) == 1
     assert not (tmp_path / "mlruns").exists()
 
 
@@ -186,13 +186,12 @@ def test_a_setting_wins_over_the_variable_and_another_experiment_is_named(applic
 
 
 @pytest.mark.parametrize("address", ["databricks", "https://user:secret@mlflow.example.org", "file:///data/mlruns"])
-@pytest.mark.parametrize("command", ["run retriever=sparse", "-m k=1,2", "compare " + "0" * 32, "push"])
-def test_a_variable_that_names_no_store_of_ours_is_refused_in_a_line(tmp_path, address, command):
-    (tmp_path / "outputs").mkdir()
-    arguments = command.replace("-m", "run -m").split()
-    refused = in_this_process(tmp_path, *arguments, **{VARIABLE: address})
+@pytest.mark.parametrize("command", ["run retriever=sparse", "run -m k=1,2", f"compare {'0' * 32}", "push ."])
+def test_a_variable_that_names_no_store_of_ours_is_refused_in_a_line(application, monkeypatch, address, command):
+    monkeypatch.setenv(VARIABLE, address)
+    refused = application.start_script(*command.split())
     assert refused.returncode == 2, refused.stdout
-    [line] = refused.stderr.splitlines()
+    [line] = said(refused.stderr)
     assert f"{VARIABLE}: " in line
     assert "unset it, or set tracking.uri=URI" in line
     assert "secret" not in line
