@@ -158,7 +158,7 @@ def test_the_changed_configuration_of_a_run_is_never_measured_as_the_defaults(ap
     refused = application.run("--config-dir", str(tmp_path / "logged"))
     assert (refused.returncode, refused.stdout, len(application.runs())) == (2, "", 1)
     assert f"{tmp_path}/logged/config.yaml: " in refused.stderr
-    command = refused.stderr.partition(" ragsweep run ")[2].partition(";")[0]
+    command = refused.stderr.partition(" ragsweep run ")[2]
     assert application.run(*shlex.split(command), *dataset[2:]).returncode == 0
     params = application.runs()[-1].data.params
     assert (params["k"], params["retriever.k1"], "retriever.alpha" in params) == ("1", "1.5", False)

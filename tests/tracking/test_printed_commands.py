@@ -74,7 +74,6 @@ def swept(request, tmp_path_factory, empty_database, processes):
         sweep = client.get_run(sweep_id)
         child = f"tags.`mlflow.parentRunId` = '{sweep_id}'"
         yield SimpleNamespace(
-            is_on_server=bool(variable),
             output=done.stdout,
             places=[each for each in arguments if each.startswith(("dataset.doc", "dataset.que"))],
             client=client,

@@ -54,8 +54,8 @@ def read_arguments(typed: Sequence[str]) -> Arguments:
     parser.add_argument("--allow", action="append", default=[], metavar="MODULE")
     given, others = parser.parse_known_args(typed)
     for name in NOT_READ:
-        if vars(given)[name[2:].replace("-", "_")] is not None:
-            raise ConfigError(f"{name}: is not read; {INSTEAD}")
+        if (value := vars(given)[name[2:].replace("-", "_")]) is not None:
+            raise ConfigError(f"{name} {value}: is not read; {INSTEAD}")
     record = ["--from", given.record] if given.record else []
     kept = [*record, *(text for module in given.allow for text in ("--allow", module))]
     folder = ["--config-dir", given.config_dir] if given.config_dir else []

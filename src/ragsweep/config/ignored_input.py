@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import conf_folders, own_conf, project
+from ragsweep.core.project import command, conf_folders, own_conf, project
 
 PRIMARY = "config"  # the primary configuration of `ragsweep run`
 OF_ANOTHER = "; if the folder belongs to another program, set RAGSWEEP_PROJECT to a folder for ragsweep"
@@ -55,16 +55,14 @@ def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
                 raise ConfigError(f"{file}: is not read; rename it to {file.stem}.yaml{OF_ANOTHER}")
             is_named = file.stem != PRIMARY and any(f"/{file.stem}" in text for text in texts)
             if place.parent in (Path(), Path("hydra")) and not is_named:
-                raise ConfigError(f"{file}: is not read; {_instead(file, given)}{OF_ANOTHER}")
+                raise ConfigError(f"{file}: is not read; {_instead(file, given)}")
     if added:
         refuse_hidden([*conf_folders(), Path(added)])
 
 
 def _instead(file: Path, given: Sequence[str]) -> str:
-    """What to do with a file that is not read: it has some settings, or the whole configuration of a run."""
-    command = ["ragsweep", "run", "--from", str(file.resolve()), *given]
+    """What to do with a file that is not read: it is the recorded configuration of a run, or has some settings."""
+    if re.search("^task:", file.read_text(encoding="utf-8", errors="replace"), re.MULTILINE):
+        return f"as the recorded configuration of a run, it is measured by: {command('run', '--from', file, *given)}"
     place = project() / "conf/experiment/mine.yaml"
-    return (
-        f"put its settings into {place} after a first line '# @package _global_', and add experiment=mine; "
-        f"the recorded configuration of a run is measured by {shlex.join(command)}"
-    )
+    return f"put its settings into {place} after a first line '# @package _global_', for experiment=mine{OF_ANOTHER}"
