@@ -50,6 +50,12 @@ def test_a_file_that_hydra_does_not_read_is_named(project, name):
         refuse_unread()
 
 
+def test_a_file_beside_the_folder_of_groups_is_named(project, capsys):
+    written(project, {"config.yaml": "k: 1\n", "conf/retriever/mine.yaml": "k1: 1\n"})
+    refuse_unread()
+    assert capsys.readouterr().err.startswith(f"{project}/config.yaml: is not read; ")
+
+
 def test_files_that_are_read_are_left_alone(project):
     files = ("retriever/mine.yaml", "hydra/launcher/mine.yaml", "experiment/deep/mine.yaml")
     written(project, {f"conf/{name}": "k1: 1\n" for name in files})

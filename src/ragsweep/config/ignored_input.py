@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import command, conf_folders, own_conf, project
+from ragsweep.core.terminal import say_once
 
 PRIMARY = "config"  # the primary configuration of `ragsweep run`
 OF_ANOTHER = "; if the folder belongs to another program, set RAGSWEEP_PROJECT to a folder for ragsweep"
@@ -42,6 +43,8 @@ def refuse_hidden(folders: Sequence[Path]) -> None:
 def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
     """Raise `ConfigError` for a file that Hydra would not read, where everybody who knows Hydra puts settings.
 
+    One beside the folder of groups is named.
+
     Args:
         given: The settings that were given, and `-m` before those of a sweep.
         added: A folder of groups besides the project's own.
@@ -56,6 +59,9 @@ def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
             is_named = file.stem != PRIMARY and any(f"/{file.stem}" in text for text in texts)
             if place.parent in (Path(), Path("hydra")) and not is_named:
                 raise ConfigError(f"{file}: is not read; {_instead(file, given)}")
+    beside = project() / f"{PRIMARY}.yaml"
+    if own_conf() and beside.is_file():  # it may be another program's
+        say_once(f"{beside}: is not read; {_instead(beside, given)}")
     if added:
         refuse_hidden([*conf_folders(), Path(added)])
 
