@@ -55,7 +55,7 @@ def test_code_is_code(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["[a](https://a.example)", "![a](b)", "<img src=a>", "<a href='b'>", "<https://a.example>", "p < 0.05 [0, 1]"],
+    ["[a](https://a.example)", "![a](b)", "<img src=a>", "<a href='b'>", "<https://a.example>", "p <= 0.05 [0, 1]"],
 )
 def test_plain_text_is_no_markup(text):
     html = RENDERER.render(plain(text))

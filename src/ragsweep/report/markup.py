@@ -34,7 +34,7 @@ def markdown(value: object) -> str:
 
 def plain(text: str) -> str:
     """A line that reads the same as plain text and as Markdown: a space breaks what would be a link, image or tag."""
-    return re.sub(r"(?<=\])(?=\()|(?<=<)(?=\S)|(?<=:)(?=//)", " ", one_line(text))
+    return re.sub(r"(?<=\])(?=\()|(?<=<)(?=[a-z/!?])|(?<=:)(?=//)", " ", one_line(text), flags=re.IGNORECASE)
 
 
 def code(text: object) -> Markup:

@@ -272,12 +272,8 @@ def _about_table(sweep: Sweep) -> str:
 def _commands(origin: Origin) -> list[dict[str, str]]:
     lines = [{"what": "Run it again", "command": origin.command}]
     if origin.run_id:
-        lines += [
-            {
-                "what": "Run it again and compare every number with the recorded one",
-                "command": command("reproduce", origin.run_id, *origin.places, *origin.store),
-            },
-        ]
+        again = command("reproduce", origin.run_id, *origin.places, *origin.store)
+        lines.append({"what": "Run it again and compare every number with the recorded one", "command": again})
     if origin.run_id and not origin.across:  # runs of several datasets cannot be compared
         compare = command("compare", origin.run_id, "RUN_ID", *origin.store)
         lines.append({"what": "Compare it with other runs", "command": compare})
