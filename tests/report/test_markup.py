@@ -1,14 +1,15 @@
 """Any text in Markdown shows literally and cannot act as markup."""
 
 import re
-from html import unescape
+from html import escape, unescape
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from ragsweep.core.terminal import one_line
-from ragsweep.report.markup import code, markdown
+from ragsweep.report.markup import code, markdown, plain
 
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 PIECES = [
@@ -50,3 +51,13 @@ def test_code_is_code(text):
     if one_line(text):
         html = RENDERER.render(f"- Run: {code(text)}")
         assert re.fullmatch(r"<ul>\n<li>Run: <code>[^<]*</code></li>\n</ul>\n", html)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[a](https://a.example)", "![a](b)", "<img src=a>", "<a href='b'>", "<https://a.example>", "p <= 0.05 [0, 1]"],
+)
+def test_plain_text_is_no_markup(text):
+    html = RENDERER.render(plain(text))
+    assert html == f"<p>{escape(plain(text), quote=False)}</p>\n"
+    assert plain(text).replace(" ", "") == text.replace(" ", "")

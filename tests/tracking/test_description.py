@@ -4,51 +4,43 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from ragsweep.tracking.uploads import NOTE, Decided, describe
+from ragsweep.tracking.uploads import NOTE, describe
 
 NOW = datetime(2026, 7, 18, 10, 15)
 
 
-def decided(number, kind="alpha", start=NOW):
-    return Decided(f"run{number}", f"{kind}: {kind} 0.5", f"Ship {kind} [of {number}].", start)
-
-
 @pytest.fixture
-def experiment(application):
+def decide(application):
+    """A function that records the decision of a sweep, and the description that the experiment has then."""
     client = application.client()
-    return client, client.create_experiment("described")
+    experiment_id = client.create_experiment("described")
+
+    def of(headline, decided=NOW):
+        run = client.create_run(experiment_id, run_name="alpha: alpha 0.5").info
+        describe(client, run, headline, decided)
+        return client.get_experiment(experiment_id).tags[NOTE]
+
+    return of
 
 
-def description(client, experiment_id):
-    return client.get_experiment(experiment_id).tags[NOTE]
+def test_it_is_the_latest_decision_and_where_to_click(decide):
+    for headline in ("Ship one.", "Ship two.", "Ship three: NDCG 0.5 [0.4, 0.6]."):
+        described = decide(headline)
+    assert described == (
+        'Ship three: NDCG 0.5 [0.4, 0.6]. See "alpha: alpha 0.5" under "Model training" (2026-07-18 10:15).'
+    )
 
 
-def test_it_is_the_latest_decision(experiment):
-    for number, kind in enumerate(["alpha", "k x size", "k x size", "alpha"]):
-        describe(*experiment, decided(number, kind))
-    [line] = description(*experiment).splitlines()
-    assert line.startswith("Latest decision: [alpha: alpha 0.5](#/experiments/")
-    assert line.endswith("/runs/run3), 2026-07-18 10:15: Ship alpha \\[of 3\\].")
+def test_a_sweep_that_is_uploaded_later_does_not_take_the_place_of_a_newer_one(decide):
+    decide("Ship two.")
+    assert decide("Ship one.", NOW - timedelta(days=1)).startswith("Ship two.")
+    assert decide("Ship three.", NOW + timedelta(days=1)).startswith("Ship three.")
 
 
-def test_a_sweep_that_is_uploaded_later_does_not_take_the_place_of_a_newer_one(experiment):
-    describe(*experiment, decided(2))
-    for kind in ("alpha", "size"):
-        describe(*experiment, decided(1, kind, NOW - timedelta(days=1)))
-    assert "/runs/run2)" in description(*experiment)
-
-
-def test_a_sweep_that_is_resumed_takes_its_own_place(experiment):
-    for kind in ("alpha", "size"):
-        describe(*experiment, decided(1, kind, NOW - timedelta(days=kind == "size")))
-    assert "Ship size" in description(*experiment)
-
-
-@pytest.mark.parametrize(
-    "own", ["Our own words.", "Latest decision: ours\nand more", "- [x](#/experiments/1/runs/a) x"]
-)
-def test_the_words_of_a_user_stay(experiment, own):
-    client, experiment_id = experiment
-    client.set_experiment_tag(experiment_id, NOTE, own)
-    describe(*experiment, decided(1))
-    assert description(*experiment) == own
+@pytest.mark.parametrize("own", ["Our own words.", "Ship one, we think.", "{} See also our page."])
+@pytest.mark.parametrize("before", [False, True])
+def test_the_words_of_a_user_stay(decide, application, own, before):
+    own = own.format(decide("Ship one.") if before else "Ours.")
+    client = application.client()
+    client.set_experiment_tag(client.get_experiment_by_name("described").experiment_id, NOTE, own)
+    assert decide("Ship two.", NOW + timedelta(days=1)) == own

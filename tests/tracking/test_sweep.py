@@ -118,8 +118,7 @@ def test_the_parent_has_the_numbers_of_the_decision(swept):
 def test_the_experiment_tells_its_latest_decisions(swept, shared_application):
     _, parent, _ = swept
     note = shared_application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"]
-    assert note.startswith(f"Latest decision: [alpha x k: alpha 0.5](#/experiments/1/runs/{parent.info.run_id}), 20")
-    assert "At every k: alpha 0.5 (0.7 cannot be told apart)" in note
+    assert note.startswith('At every k: alpha 0.5 (0.7 cannot be told apart). See "alpha x k: alpha 0.5" under "Model ')
 
 
 def test_the_summary_has_a_row_a_configuration_best_first(swept, shared_application):
@@ -163,18 +162,23 @@ def test_a_full_grid_gives_every_chart(swept, shared_application):
     }
 
 
-def test_the_report_is_one_page_and_the_description_of_the_parent(swept, shared_application):
+def test_the_report_is_one_page_and_the_description_of_the_parent_leads_to_it(swept, shared_application):
     _, parent, children = swept
-    folder = shared_application.artifacts(parent)
-    page, markdown = (folder / "report.html").read_text(), (folder / "report.md").read_text()
+    page = (shared_application.artifacts(parent) / "report.html").read_text()
     assert page.count("data:image/svg+xml;base64,") == 4
     assert page.count(f'<a href="http://127.0.0.1:5000/#/experiments/1/runs/{children[0].info.run_id}?') == 1
     assert "At every k: alpha 0.5 (0.7 cannot be told apart)." in page
     assert f"ragsweep reproduce {parent.info.run_id}" in page
     assert any(f"ragsweep explain {run.info.run_id} " in page for run in children)
-    heading, _, rest = parent.data.tags["mlflow.note.content"].partition("\n")
-    assert heading.endswith(f" [report.html](#/experiments/1/runs/{parent.info.run_id}/artifacts/report.html)")
-    assert markdown.partition("\n")[2].startswith(rest[:500])
+    _, _, links, *_, last = (note := parent.data.tags["mlflow.note.content"]).splitlines()
+    assert links.startswith(f"[report.html](#/experiments/1/runs/{parent.info.run_id}/artifacts/report.html), ")
+    assert f"viewStateShareKey=sweep-{parent.info.run_id})" in links
+    assert [cell.split("&")[0].strip() for cell in last.split("|")[1:4]] == [
+        "10",
+        "alpha 0.5",
+        "0.694 \\[0.639, 0.749\\]",
+    ]
+    assert {line.count("|") for line in note.splitlines() if line.startswith("|")} == {6}  # five columns
 
 
 def test_the_tags_of_the_parent_hold_the_decision(swept, shared_application):
@@ -396,11 +400,12 @@ def test_several_datasets_end_in_one_decision(application, tmp_path):
     folder, client = application.artifacts(parent), application.client()
     experiments = {run.info.experiment_id: client.get_experiment(run.info.experiment_id) for run in application.runs()}
     assert experiments[parent.info.experiment_id].name == "first + second"
-    assert "Latest decision" in experiments[parent.info.experiment_id].tags["mlflow.note.content"]
     record = json.loads((folder / "decision.json").read_text())
+    assert record["headline"][0] in experiments[parent.info.experiment_id].tags["mlflow.note.content"]
     assert list(record["datasets"]) == ["first", "second"]
     assert record["datasets"]["second"]["dataset"]["queries"] == 3
-    for text in (process.stdout, (folder / "report.html").read_text(), parent.data.tags["mlflow.note.content"]):
+    assert record["headline"][0] in parent.data.tags["mlflow.note.content"]
+    for text in (process.stdout, (folder / "report.html").read_text()):
         assert record["headline"][0] in text
         assert "If first were the only dataset (2 queries):" in text
     assert (folder / "datasets/second/report.html").exists()

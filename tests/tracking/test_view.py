@@ -200,7 +200,7 @@ def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_s
 
 def test_the_latest_sweep_of_a_store_is_named(swept, shared_application, capsys):
     print_latest_sweep(shared_application.uri, "http://127.0.0.1:5123")
-    latest = swept[-1].partition(" ")[0].replace(":5000", ":5123")
+    latest = swept[-1].replace(":5000", ":5123")
     assert capsys.readouterr().out == f"the latest sweep: {latest}\n"
 
 
@@ -243,7 +243,7 @@ def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path
                 assert serving.poll() is None, log.read_text()
                 time.sleep(0.1)
         latest = swept[-1].partition(" ")[0].replace(":5000", f":{port}")
-        assert log.read_text().startswith(f"the latest sweep: {latest}\n")
+        assert log.read_text().startswith(f"the latest sweep: {latest} ")
         assert sorted(path.name for path in project.iterdir()) == [
             ".venv",
             "Makefile",
@@ -263,7 +263,7 @@ def test_every_run_of_a_sweep_has_its_colour(swept, shared_application):
 
 @pytest.mark.parametrize(("decided_by", "order"), [("ndcg", "false"), ("", None)])
 def test_an_address_without_a_view_sorts_by_the_metric_that_was_measured(decided_by, order):
-    page = urlsplit(urlsplit(sweep_address("http://127.0.0.1:5000", "1", "a", decided_by, saved=False)).fragment)
+    page = urlsplit(urlsplit(sweep_address("1", "a", decided_by, saved=False)).fragment)
     settings = dict(parse_qsl(page.query))
     assert settings["searchFilter"] == "tags.`mlflow.parentRunId` = 'a'"
     assert settings.get("orderByAsc") == order

@@ -5,6 +5,7 @@ from ragsweep.report.pair_tables import pair_tables
 from ragsweep.report.report_files import write_across, write_comparison, write_sweep
 from ragsweep.report.report_page import Origin
 from ragsweep.report.report_sentences import headline
+from ragsweep.report.report_tables import brief_cells
 from ragsweep.report.report_text import across_summary, comparison, summary
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "across_in_words",
     "across_summary",
     "alone",
+    "brief_cells",
     "comparison",
     "headline",
     "pair_tables",

@@ -15,14 +15,13 @@ from ragsweep.report.across_words import (
     alone,
     datasets_listed,
 )
-from ragsweep.report.markup import markdown
-from ragsweep.report.report_page import Origin, as_html, environment, when
+from ragsweep.report.report_page import Origin, when, write_pages
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import cells
 from ragsweep.sweeps import AcrossDatasets
 
 
-def write_across_page(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> str:
+def write_across_page(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> None:
     """Write `report.html` and `report.md` of all datasets.
 
     Args:
@@ -30,9 +29,6 @@ def write_across_page(folder: Path, across: AcrossDatasets, folders: Sequence[Pa
         across: The decision over the datasets.
         folders: The folder of each dataset's own report, below it.
         origin: How the sweep was started.
-
-    Returns:
-        The report in Markdown.
     """
     commit = f", commit {origin.commit}" if origin.commit else ""
     content: dict[str, Any] = {
@@ -53,7 +49,4 @@ def write_across_page(folder: Path, across: AcrossDatasets, folders: Sequence[Pa
         ],
         "command": origin.command,
     }
-    for name, escape in (("html", as_html), ("md", markdown)):
-        text = environment(escape).get_template(f"across.{name}").render(content)
-        (folder / f"report.{name}").write_text(text, encoding="utf-8")
-    return text
+    write_pages(folder, "across", content)

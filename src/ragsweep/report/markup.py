@@ -32,6 +32,11 @@ def markdown(value: object) -> str:
     return "".join(ENTITIES.get(each, each) for each in escaped)
 
 
+def plain(text: str) -> str:
+    """A line that reads the same as plain text and as Markdown: a space breaks what would be a link, image or tag."""
+    return re.sub(r"(?<=\])(?=\()|(?<=<)(?=[a-z/!?])|(?<=:)(?=//)", " ", one_line(text), flags=re.IGNORECASE)
+
+
 def code(text: object) -> Markup:
     """A text as inline code, enclosed in more backticks than the longest row of backticks in it."""
     line = one_line(str(text))

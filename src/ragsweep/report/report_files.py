@@ -19,16 +19,13 @@ from ragsweep.report.report_page import Origin, write_report
 from ragsweep.sweeps import AcrossDatasets, Decision
 
 
-def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
+def write_sweep(folder: Path, decision: Decision, origin: Origin) -> None:
     """Write the tables, charts, decision and report of a sweep.
 
     Args:
         folder: The sweep's folder.
         decision: Its decision.
         origin: Command, run id, commit and start of the sweep.
-
-    Returns:
-        The report, in Markdown.
     """
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
@@ -40,10 +37,10 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> str:
         write_record(folder / "decision.json", as_record(decision, origin.run_id))
     with drawing(folder / "charts", report_charts.report_charts, decision) as charts:
         write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
-    return write_report(folder, decision, origin, charts)
+    write_report(folder, decision, origin, charts)
 
 
-def write_across(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> str:
+def write_across(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> None:
     """Write the decision and report of a sweep over several datasets, and below `datasets` those of each.
 
     Args:
@@ -51,15 +48,12 @@ def write_across(folder: Path, across: AcrossDatasets, folders: Sequence[Path], 
         across: The decision over the datasets.
         folders: The folder of each dataset, below it.
         origin: Command, run id, commit and start of the sweep.
-
-    Returns:
-        The report over all datasets, in Markdown.
     """
     of_one = replace(origin, across=across_in_words(across)[0])
     for own, decision in zip(folders, across.decisions, strict=True):
         write_sweep(own, decision, of_one)
     write_record(folder / "decision.json", across_as_record(across, origin.run_id))
-    return write_across_page(folder, across, folders, origin)
+    write_across_page(folder, across, folders, origin)
 
 
 def write_comparison(path: Path, decision: Decision, origin: Origin) -> None:

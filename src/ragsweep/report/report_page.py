@@ -99,12 +99,8 @@ class Row(NamedTuple):
     address: str
 
 
-def write_report(folder: Path, decision: Decision, origin: Origin, charts: Sequence[Chart]) -> str:
-    """Write `report.html` and `report.md` with the charts from `charts/`.
-
-    Returns:
-        The report in Markdown.
-    """
+def write_report(folder: Path, decision: Decision, origin: Origin, charts: Sequence[Chart]) -> None:
+    """Write `report.html` and `report.md` with the charts from `charts/`."""
     content = _content(decision, origin)
     captions = captions_of(decision)
     drawn = [
@@ -116,11 +112,14 @@ def write_report(folder: Path, decision: Decision, origin: Origin, charts: Seque
         }
         for chart in charts
     ]
-    page = environment(as_html).get_template("report.html").render(content, charts=drawn)
-    text = environment(markdown).get_template("report.md").render(content, charts=drawn)
-    (folder / "report.html").write_text(page, encoding="utf-8")
-    (folder / "report.md").write_text(text, encoding="utf-8")
-    return text
+    write_pages(folder, "report", content | {"charts": drawn})
+
+
+def write_pages(folder: Path, template: str, content: Mapping[str, Any]) -> None:
+    """Write `report.html` and `report.md` by the templates of this name."""
+    for name, escape in (("html", as_html), ("md", markdown)):
+        text = environment(escape).get_template(f"{template}.{name}").render(content)
+        (folder / f"report.{name}").write_text(text, encoding="utf-8")
 
 
 def environment(escape: Callable[[object], str]) -> Environment:
@@ -273,12 +272,8 @@ def _about_table(sweep: Sweep) -> str:
 def _commands(origin: Origin) -> list[dict[str, str]]:
     lines = [{"what": "Run it again", "command": origin.command}]
     if origin.run_id:
-        lines += [
-            {
-                "what": "Run it again and compare every number with the recorded one",
-                "command": command("reproduce", origin.run_id, *origin.places, *origin.store),
-            },
-        ]
+        again = command("reproduce", origin.run_id, *origin.places, *origin.store)
+        lines.append({"what": "Run it again and compare every number with the recorded one", "command": again})
     if origin.run_id and not origin.across:  # runs of several datasets cannot be compared
         compare = command("compare", origin.run_id, "RUN_ID", *origin.store)
         lines.append({"what": "Compare it with other runs", "command": compare})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragsweep.report.settings_words import tied_in_words
-from ragsweep.report.value_words import p_value
+from ragsweep.report.value_words import interval, p_value
 from ragsweep.statistics import LEVEL
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 
@@ -19,22 +17,28 @@ def cells(decision: Decision) -> list[list[str]]:
     shown = [
         name for name in shown if any(choice.named.value(name) is not None for choice in decision.choices.values())
     ]
-    unit, rows = sweep.outcomes[0].facts.cutoff_unit, []
+    unit, rows = sweep.outcomes[0].facts.cutoff_unit, list[list[str]]()
     for cutoff, choice in decision.choices.items():
-        values: list[Any] = [choice.named.value(name) if choice.meets else None for name in shown]
         rows.append(
             [
                 *([f"{cutoff:,}" if unit else str(cutoff)] if sweep.cutoff else []),
                 sweep.label(choice.named) if choice.meets else "none meets the requirements",
                 _ties(choice, sweep),
-                *(
-                    number(sweep, name, value if choice.meets else None)
-                    for name, value in zip(shown, values, strict=True)
-                ),
+                *(number(sweep, name, choice.named.value(name) if choice.meets else None) for name in shown),
             ]
         )
     heads = [*([unit or sweep.cutoff] if sweep.cutoff else []), "choice"]
     return [[*heads, "cannot be told apart", *map(sweep.title, shown)], *rows]
+
+
+def brief_cells(decision: Decision) -> list[list[str]]:
+    """As `cells`, in at most five columns: the metric has its interval; ties and gains are left out."""
+    sweep, (heads, *rows) = decision.sweep, cells(decision)
+    left_out = {"cannot be told apart", *map(sweep.title, sweep.settings.gains)} - {sweep.metric_title}
+    columns = [place for place, head in enumerate(heads) if head not in left_out][:5]
+    for row, choice in zip(rows, decision.choices.values(), strict=True):
+        row[heads.index(sweep.metric_title)] += f" {interval(sweep, choice.named, sweep.decided_by)}"
+    return [[row[place] for place in columns] for row in (heads, *rows)]
 
 
 def _ties(choice: Choice, sweep: Sweep) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from ragsweep import report
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.terminal import counted, duration
+from ragsweep.report.markup import markdown
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
 from ragsweep.tracking.address import how_to_open, link_to_report, run_address, store_overrides, ui_of
@@ -29,13 +31,12 @@ from ragsweep.tracking.run_record import close_open
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import collect, stored_runs
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
-from ragsweep.tracking.uploads import describe_decision, push, push_command, waiting
+from ragsweep.tracking.uploads import NOTE, describe_decision, push, push_command, waiting
 from ragsweep.tracking.verdicts import note_verdicts, tag_runs
-from ragsweep.tracking.view import save_view, sweep_address
+from ragsweep.tracking.view import BY_HAND, save_view, sweep_address
 
-ROOM = "&emsp;" * 3
+ROOM = "&emsp;" * 2  # between the columns of a table: MLflow leaves none
 LONGEST_FOLDER_NAME = 80  # characters
-LONGEST_NOTE = 7000  # characters; MLflow cuts a tag at 8000
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,13 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     across = AcrossDatasets(decisions, results.unfinished) if len(decisions) > 1 else None
     written = _written(sweep, decisions, across, _origin(sweep, results, stored))
     failed = failed or not written.whole or bool(results.unfinished)
-    close_parent(sweep.parent, written.answer, written.text, "FAILED" if failed else "FINISHED")
+    if written.answer:
+        sweep.parent.name = shortened_with_digest(written.answer.name, LONGEST_MLFLOW_NAME)
+    at, name, run_id = _cutoff_shown(decisions), sweep.parent.name, sweep.parent.run_id
+    saved = stored is not None and run_id is not None and save_view(tracking.uri, stored, run_id, at, name)
+    page = partial(sweep_address, decided_by=results.decided_by if results.outcomes else "", saved=saved)
+    pages = {names: page(each, run_id) for names, each in _experiments(sweep, across, stored).items() if run_id}
+    close_parent(sweep.parent, written, pages, "FAILED" if failed else "FINISHED")
     print(f"the sweep took {duration(time.time() - Process().create_time())}")
     _print_decisions(sweep, decisions, across)
     if decisions and written.whole:
@@ -89,20 +96,23 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
             tag_runs(tracking.uri, stored, decisions, across)
     missing = say_what_waits(sweep)
     if run_id:
-        saved = stored is not None and save_view(tracking.uri, stored, run_id, _cutoff_shown(decisions))
         if sweep.parent.uploaded:
             describe_decision(sweep.parent)
-        decided_by = results.decided_by if results.outcomes else ""
-        print(*_addresses(sweep, across, stored, decided_by, saved=saved), sep="\n")
+        lines = how_to_open(tracking)
+        lines += [f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"] if across else []
+        for names, each in _experiments(sweep, across, stored).items():  # a store that was away has an id only now
+            lines.append(f"{names}{ui_of(tracking.uri)}/{page(each, run_id)}{BY_HAND if saved else ''}")
+        print(*lines, sep="\n")
     return not failed and not missing
 
 
 class _Written(NamedTuple):
-    """What was written of a sweep: its decision, its description, and whether it has its whole report."""
+    """What was written of a sweep: the decision, the sentences and table of its description; whether it is whole."""
 
     answer: Answer | None
-    text: str
-    whole: bool
+    sentences: Sequence[str]
+    rows: Sequence[Sequence[str]] = ()
+    whole: bool = True
 
 
 def _written(
@@ -114,15 +124,17 @@ def _written(
         if across:
             answer = answer_across(across)
             folders = [folder / "datasets" / name for name in folder_names(across.names)]
-            return _Written(answer, report.write_across(folder, across, folders, origin), whole=True)
+            report.write_across(folder, across, folders, origin)
+            return _Written(answer, report.across_in_words(across))
         if not decisions:
-            return _Written(None, "No run finished.\n", whole=True)
+            return _Written(None, ["No run finished."])
         answer = answer_of(decisions[0])
-        return _Written(answer, report.write_sweep(folder, decisions[0], origin), whole=True)
+        report.write_sweep(folder, decisions[0], origin)
+        return _Written(answer, report.headline(decisions[0]), report.brief_cells(decisions[0]))
     except Exception as error:
-        text = f"The report could not be written: {first_line(error)}\n"
-        print(f"ragsweep: {text}", end="", file=sys.stderr)
-        return _Written(answer, text, whole=False)
+        text = f"The report could not be written: {first_line(error)}"
+        print(f"ragsweep: {text}", file=sys.stderr)
+        return _Written(answer, [text], whole=False)
 
 
 def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: AcrossDatasets | None) -> None:
@@ -132,23 +144,6 @@ def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: Ac
     for place, each in enumerate(decisions):
         heading = report.alone(across, place) if across else ""
         print(heading, *report.summary(each, whole=sweep.verbose), sep="\n")
-
-
-def _addresses(
-    sweep: OpenSweep,
-    across: AcrossDatasets | None,
-    stored: Sequence[StoredRun] | None,
-    decided_by: str,
-    *,
-    saved: bool,
-) -> Iterator[str]:
-    """How to see the sweep in MLflow."""
-    tracking, run_id = sweep.job.tracking, sweep.parent.run_id or ""
-    yield from how_to_open(tracking)
-    if across:
-        yield f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"
-    for names, experiment_id in _experiments(sweep, across, stored).items():
-        yield f"{names}{sweep_address(ui_of(tracking.uri), experiment_id, run_id, decided_by, saved=saved)}"
 
 
 def say_what_waits(sweep: OpenSweep) -> int:
@@ -209,30 +204,27 @@ def folder_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-def close_parent(parent: Journal, answer: Answer | None, description: str, status: str) -> None:
+def close_parent(parent: Journal, written: _Written, pages: Mapping[str, str], status: str) -> None:
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
-    decided = {DECIDED: "true", HEADLINE: answer.sentence, **answer.tags} if answer else {}
-    if answer and parent.run_id:
-        link = f" [report.html]({link_to_report(parent.experiment_id, parent.run_id)})\n"
-        description = description.replace("\n", link, 1)  # beside the heading: MLflow folds what follows
-    parent.tag({**decided, "mlflow.note.content": _note(description)})
-    if answer:
+    links = {f"{names}runs and charts": page for names, page in pages.items()}
+    if parent.run_id and (parent.folder / "report.html").exists():
+        links = {"report.html": link_to_report(parent.experiment_id, parent.run_id), **links}
+    parent.tag({NOTE: _note(written, links)})
+    if answer := written.answer:
+        parent.tag({DECIDED: "true", HEADLINE: answer.sentence, **answer.tags})
         parent.log({}, {(name, 0): value for name, value in answer.numbers.items()})
-        parent.name = shortened_with_digest(answer.name, LONGEST_MLFLOW_NAME)
     write_environment(parent.folder)
     parent.add(*(path.name for path in sorted(parent.folder.iterdir()) if not path.name.endswith(FILE)))
     parent.close(status)
 
 
-def _note(text: str) -> str:
-    """The report as the description of a run, cut at a line if it is longer than MLflow allows.
-
-    MLflow shows tables without space between their columns, so spaces are added to the headings.
-    """
-    text = re.sub(r"^\|.*(?=\n\| --- )", lambda heads: heads[0].replace(" |", f"{ROOM}|"), text, flags=re.MULTILINE)
-    if len(text) <= LONGEST_NOTE:
-        return text
-    return text[:LONGEST_NOTE].rpartition("\n")[0] + "\n\nThe whole table is in report.md.\n"
+def _note(written: _Written, links: Mapping[str, str]) -> str:
+    """The description of a sweep. MLflow folds it after three lines."""
+    first, *rest = map(markdown, written.sentences)
+    linked = ", ".join(f"[{markdown(text)}]({page})" for text, page in links.items())
+    table = [f"| {f'{ROOM} | '.join(map(markdown, row))} |" for row in written.rows]
+    table[1:1] = ["| :--- " * len(written.rows[0]) + "|"] if table else []
+    return "\n\n".join(filter(None, (f"**{first}**", linked, *rest, "\n".join(table))))
 
 
 def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:

@@ -19,11 +19,10 @@ from ragsweep.report.markup import markdown
 from ragsweep.report.record import write_record
 from ragsweep.tracking.address import run_address
 from ragsweep.tracking.fetching import reading
-from ragsweep.tracking.finishing import LONGEST_NOTE
 from ragsweep.tracking.names import tagged, tags_of
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured
-from ragsweep.tracking.uploads import NOTE, Decided, describe
+from ragsweep.tracking.uploads import NOTE, describe
 
 LONGEST_SAID = 900  # characters in a description
 
@@ -123,10 +122,10 @@ def _keep(client: MlflowClient, run: Run, later: LaterDecision, headline: str, t
         client.log_artifacts(run_id, str(Path(folder) / later.name), later.name)
     metrics = [Metric(name, value, int(now.timestamp() * 1000), 0) for name, value in later.numbers.items()]
     named = {f"{later.name}.{name}": value for name, value in {"headline": later.sentences[0], **later.tags}.items()}
-    shortened_tags = tags_of({**tags, NOTE: tags[NOTE][:LONGEST_NOTE], **named})
+    shortened_tags = tags_of({**tags, **named})
     client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in shortened_tags.items()])
     if later.is_decided:
-        describe(client, run.info.experiment_id, Decided(run_id, run.info.run_name, headline, now))
+        describe(client, run.info, headline, now)
 
 
 def _in_markdown(text: str, later: LaterDecision) -> str:

@@ -18,7 +18,7 @@ from ragsweep.tracking.process import process_identity
 from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untracked, user
 
 LONGEST_COMMAND = 5000  # characters of a tag
-VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30")  # without its palest eighth
+VIRIDIS = "472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30".split()  # what is seen on white and on black
 
 COLOUR = "mlflow.runColor"
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -10,11 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mlflow import MlflowClient
+from mlflow.entities import RunInfo
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.project import command
-from ragsweep.core.terminal import one_line
-from ragsweep.report.markup import markdown
+from ragsweep.core.terminal import shortened
+from ragsweep.report.markup import plain
 from ragsweep.tracking.address import absolute, is_server
 from ragsweep.tracking.client import absolute_artifacts
 from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload
@@ -25,10 +25,8 @@ from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_st
 from ragsweep.tracking.view import save_view
 
 NOTE = "mlflow.note.content"
-LATEST = "Latest decision: "
-LONGEST_DESCRIPTION_LINE = 600  # characters
-DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d"
-LINE = re.compile(rf"{LATEST}\[(?:\\.|[^\]\\])*\]\(#/experiments/\d+/runs/(\w+)\), ({DATE}): .*")
+OURS = "mlflow.ragsweep.description"  # tag of an experiment: when its decision was made, and NOTE as we wrote it
+LONGEST_DESCRIPTION = 600  # characters of a headline
 
 
 class Pushed(NamedTuple):
@@ -117,36 +115,22 @@ def describe_decision(journal: Journal) -> None:
         with suppress(*UNREACHABLE):  # the decision is in the run, too
             client = MlflowClient(journal.uri)
             run = client.get_run(str(journal.run_id)).info
-            ended = datetime.fromtimestamp(journal.ended / 1000)
-            describe(client, run.experiment_id, Decided(run.run_id, one_line(run.run_name), one_line(said), ended))
+            describe(client, run, said, datetime.fromtimestamp(journal.ended / 1000))
 
 
-class Decided(NamedTuple):
-    """The decision of a sweep.
+def describe(client: MlflowClient, run: RunInfo, headline: str, decided: datetime) -> None:
+    """Make a decision the experiment's description, unless that has a later one, or a user has written it.
 
-    Attributes:
-        run_id: Its parent run.
-        name: What was swept, and after a colon what was chosen.
-        headline: The first sentence.
-        start: When it was decided, or began.
+    MLflow shows it as Markdown on the experiment's page, and as plain text in the list of experiments.
     """
-
-    run_id: str
-    name: str
-    headline: str
-    start: datetime
-
-
-def describe(client: MlflowClient, experiment_id: str, decided: Decided) -> None:
-    """Make a decision the experiment's description, unless that has a later one, or a user has written it."""
-    link = f"[{markdown(decided.name)}](#/experiments/{experiment_id}/runs/{decided.run_id})"
-    date = f"{decided.start:%Y-%m-%d %H:%M}"
+    date = f"{decided:%Y-%m-%d %H:%M}"
+    said = plain(f'{shortened(headline, LONGEST_DESCRIPTION)} See "{run.run_name}" under "Model training" ({date}).')
     with suppress(*UNREACHABLE):  # the decision is in the run, too
-        known = client.get_experiment(experiment_id).tags.get(NOTE, "")
-        latest = LINE.fullmatch(known)
-        if not known or (latest and (latest[1] == decided.run_id or latest[2] <= date)):
-            said = f"{LATEST}{link}, {date}: {markdown(decided.headline)}"
-            client.set_experiment_tag(experiment_id, NOTE, said[: LONGEST_DESCRIPTION_LINE + len(LATEST)])
+        tags = client.get_experiment(run.experiment_id).tags
+        latest, _, ours = tags.get(OURS, "").partition(": ")
+        if tags.get(NOTE, "") in ("", ours) and latest <= date:
+            client.set_experiment_tag(run.experiment_id, NOTE, said)
+            client.set_experiment_tag(run.experiment_id, OURS, f"{date}: {said}")
 
 
 def _has(uri: str, experiment: str) -> bool:

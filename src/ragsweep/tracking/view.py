@@ -32,11 +32,16 @@ from ragsweep.tracking.verdicts import DECISION
 KNOWN_MLFLOW = "3.17."  # tests/browser looks at its page
 TAG, KEY = "mlflow.sharedViewState.", "sweep-"  # of an experiment's tag; the parent's run id follows
 LONGEST_VIEW = 20_000  # characters of such a tag
+BY_HAND = ' (or click "Model training", the experiment, "Views")'  # to a saved view: MLflow begins at traces
 COSTS, COST_COLUMNS = ("context/", "latency/", "index/"), ("context/tokens", "latency/mean_ms")
 
 
-def save_view(uri: str, every: Sequence[StoredRun], parent_run_id: str, cutoff: tuple[str, int] | None = None) -> bool:
+def save_view(
+    uri: str, every: Sequence[StoredRun], parent_run_id: str, cutoff: tuple[str, int] | None = None, name: str = ""
+) -> bool:
     """Save the view of a sweep, of its runs at one cutoff where that is given, in every experiment that has some.
+
+    It has the given name, or that of the parent run.
 
     Returns:
         Whether it was saved. It is not if no run has metrics, MLflow's version is not known, or the store refuses it.
@@ -48,7 +53,7 @@ def save_view(uri: str, every: Sequence[StoredRun], parent_run_id: str, cutoff: 
         client = MlflowClient(uri)
         parent = client.get_run(parent_run_id).info
         started = datetime.fromtimestamp(parent.start_time / 1000)
-        view = {"name": f"{parent.run_name}, {started:%Y-%m-%d %H:%M}", "createdAt": int(time.time() * 1000)}
+        view = {"name": f"{name or parent.run_name}, {started:%Y-%m-%d %H:%M}", "createdAt": int(time.time() * 1000)}
         conditions = [tagged(PARENT, parent_run_id)]
         if any(run.tags.get(PARENT) != parent_run_id for run in every):  # reused ones of other sweeps
             ids = ", ".join(f"'{run.run_id}'" for run in every)
@@ -68,15 +73,15 @@ def save_view(uri: str, every: Sequence[StoredRun], parent_run_id: str, cutoff: 
     return False
 
 
-def sweep_address(ui: str, experiment_id: str, parent_run_id: str, decided_by: str, *, saved: bool) -> str:
-    """The address of a sweep in the UI: its saved view, or its runs as charts, the best first by what decides."""
+def sweep_address(experiment_id: str, parent_run_id: str, decided_by: str, *, saved: bool) -> str:
+    """The address of a sweep within the UI: its saved view, or its runs as charts, the best first by what decides."""
     page = {"workflowType": "machine_learning", "compareRunsMode": "CHART"}
     if saved:  # with a filter or an order in the address, MLflow would not load those of the view
         page["viewStateShareKey"] = f"{KEY}{parent_run_id}"
     else:  # sorted by time, MLflow would hide child runs below their parent
         order = {"orderByKey": f"metrics.`{decided_by}`", "orderByAsc": "false"} if decided_by else {}
         page |= {"searchFilter": tagged(PARENT, parent_run_id), **order}
-    return f"{ui}/#/experiments/{quote(experiment_id, safe='')}/runs?{urlencode(page, quote_via=quote)}"
+    return f"#/experiments/{quote(experiment_id, safe='')}/runs?{urlencode(page, quote_via=quote)}"
 
 
 def print_latest_sweep(uri: str, ui: str) -> None:
@@ -93,7 +98,8 @@ def print_latest_sweep(uri: str, ui: str) -> None:
             run_id, tag = run.info.run_id, f"{TAG}{KEY}{run.info.run_id}"
             saved = [experiment for experiment, tags in views.items() if tag in tags]
             experiment = saved[0] if saved else run.info.experiment_id
-            print(f"the latest sweep: {sweep_address(ui, experiment, run_id, '', saved=bool(saved))}", flush=True)
+            address = sweep_address(experiment, run_id, "", saved=bool(saved))
+            print(f"the latest sweep: {ui}/{address}{BY_HAND if saved else ''}", flush=True)
     except FileNotFoundError:
         return
     except UNREACHABLE as error:
