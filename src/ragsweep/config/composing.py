@@ -28,7 +28,8 @@ class SharingLoader:
 
     def __init__(self, loader: ConfigLoader, key: str = "") -> None:
         self._loader, self._key = loader, key or uuid.uuid4().hex
-        self._parse = cache(OverridesParser.create(config_loader=loader).parse_override)
+        parse = OverridesParser.create(config_loader=loader).parse_overrides
+        self._parse = cache(lambda line: parse([line])[0])  # `parse_override` would leave glob(*) without its options
         self._options_of = cache(loader.get_group_options)
         self._composed: dict[tuple[str, ...], DictConfig] = {}
 
