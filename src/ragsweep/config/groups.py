@@ -11,12 +11,14 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from ragsweep.config.annotations import nearest
 from ragsweep.config.walk import TARGET
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import check_groups
-from ragsweep.core.project import conf_folders, option_file, options_of
+from ragsweep.core.project import CONF, conf_folders, option_file, options_of
 
 OF_EVERY_RUN = ("task", "decision", "tracking", "hydra")  # groups that every run uses
+GLOBAL = ("experiment", "strategy")  # groups whose files set what lies outside them
 
 
 def groups() -> list[str]:
@@ -25,16 +27,31 @@ def groups() -> list[str]:
 
 
 def unused_groups(overridden: Iterable[str], config: Any, used: Collection[str]) -> set[str]:
-    """The groups that are set, and that nothing in a configuration uses.
+    """The groups that are set, and that nothing in a configuration uses; also what was added beside the groups.
 
     Args:
         overridden: The names of the settings and groups that are set.
         config: The configuration.
-        used: The groups that were used.
+        used: The groups and settings that were used.
+
+    Raises:
+        ConfigError: A file sets nothing outside its group, or what was added has almost the name of a group.
     """
     named = {name.partition(".")[0].partition("@")[0] for name in overridden}
     there = {name for name in named & {*groups()} if OmegaConf.is_dict(config.get(name))}
-    return there - {*used, *OF_EVERY_RUN, *check_groups()}
+    for group in there.intersection(GLOBAL):
+        raise ConfigError(f"{group}: a file in conf/{group} needs the first line '# @package _global_' to set anything")
+    names = [*groups(), *_primary_names()]
+    added = {str(name) for name in config} - {*names, *used, "dry_run"}
+    for name in sorted(added):
+        if hint := nearest(name, names):
+            raise ConfigError(f"{name}: no such setting{hint}")
+    return (there | added) - {*used, *OF_EVERY_RUN, *check_groups()}
+
+
+@cache
+def _primary_names() -> list[str]:
+    return [str(name) for name in OmegaConf.load(CONF / "config.yaml")]
 
 
 def name_unused(unused: Collection[str], swept: Collection[str] = ()) -> None:
@@ -49,8 +66,8 @@ def name_unused(unused: Collection[str], swept: Collection[str] = ()) -> None:
     """
     for group in sorted(unused):
         if any(name.partition(".")[0] == group for name in swept):
-            raise ConfigError(f"{group}: sweeping it changes nothing, as nothing uses {group} in this configuration")
-        print(f"{group}: no effect: nothing uses {group} in this configuration", file=sys.stderr)
+            raise ConfigError(f"{group}: sweeping it changes nothing, as nothing that is measured uses {group}")
+        print(f"{group}: no effect: nothing that is measured uses {group}", file=sys.stderr)
 
 
 @cache
