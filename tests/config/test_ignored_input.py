@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
+from ragsweep.config.ignored_input import refuse_ignored, refuse_unread
 from ragsweep.core.errors import ConfigError
 
 RECORD = "task: {_target_: x}\ntracking: {uri: x}\n"
@@ -33,14 +33,21 @@ def written(folder, files):
 )
 def test_a_setting_given_twice_is_refused_with_its_values(given, named):
     with pytest.raises(ConfigError) as refused:
-        refuse_repeated(given)
+        refuse_ignored(given)
     words = str(refused.value).replace(":", " ").replace(";", " ").split()
     assert words[0] == named[0]
     assert set(named) <= set(words)
 
 
+@pytest.mark.parametrize("given", ["store.path=~/mine", "store.path='~/mine'", '+x="~/mine"'])
+def test_a_home_that_only_a_shell_would_name_is_refused(given):
+    with pytest.raises(ConfigError, match=r"~ is not expanded here; .*\$HOME"):
+        refuse_ignored([given])
+    refuse_ignored(["~reranker", "x=a~/b"])
+
+
 def test_a_value_may_be_deleted_and_set_anew():
-    refuse_repeated(["~evaluation.metrics", "+evaluation.metrics={}", "k=3", "k.x=3"])
+    refuse_ignored(["~evaluation.metrics", "+evaluation.metrics={}", "k=3", "k.x=3"])
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "defaults.yaml", "hydra/default.yaml", "retriever/mine.yml"])

@@ -15,13 +15,15 @@ PRIMARY = "config"  # the primary configuration of `ragsweep run`
 OF_ANOTHER = "; if the folder belongs to another program, set RAGSWEEP_PROJECT to a folder for ragsweep"
 
 
-def refuse_repeated(overrides: Iterable[str]) -> None:
-    """Raise `ConfigError` for a setting or group that is given twice: all values but the last would be dropped."""
+def refuse_ignored(overrides: Iterable[str]) -> None:
+    """Raise `ConfigError` for a setting or group that is given twice, as the last value would win; and for `~/`."""
     given: dict[str, list[str]] = {}
     for override in overrides:
         name, is_set, value = override.partition("=")
         if is_set and not name.startswith("~"):
             given.setdefault(name.strip().lstrip("+"), []).append(value)
+            if value.lstrip("'\"").startswith("~/"):
+                raise ConfigError(f'{override}: ~ is not expanded here; write "{name}=$HOME/..."')
     for name, values in given.items():
         if len(values) > 1:
             raise ConfigError(f"{name}: given {len(values)} times, as {' and as '.join(values)}; give it once")

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ragsweep.config.annotations import inner_hint, is_component, optional, settings_class, signature_of, target_of
-from ragsweep.config.ignored_input import refuse_repeated
+from ragsweep.config.ignored_input import refuse_ignored
 from ragsweep.config.walk import PARTIAL, STORE, TARGET, WHOLE
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.limits import Mark, mark_of
@@ -62,7 +62,7 @@ def composed_today(overrides: Sequence[str], *, only: Sequence[str] = ()) -> tup
     for name in sorted(override.key_or_group for override in parsed):
         if only and name.partition(".")[0] not in only:
             raise ConfigError(f"{name}: expected a setting of {' or '.join(only)}")
-    refuse_repeated(overrides)
+    refuse_ignored(overrides)
     here = [override for override in parsed if override.key_or_group.partition(".")[0] in (*TODAYS, "decision")]
     lines = [str(override.input_line) for override in here]
     added = [f"++{line}" if line.startswith("decision.") else line for line in lines]  # `check` knows better

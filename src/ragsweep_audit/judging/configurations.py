@@ -14,7 +14,7 @@ from ragsweep import tracking
 from ragsweep.app.commands import composed
 from ragsweep.app.naming import name_and_settings
 from ragsweep.app.plan import jobs_of
-from ragsweep.config.ignored_input import refuse_repeated
+from ragsweep.config.ignored_input import refuse_ignored
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
@@ -38,7 +38,7 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     Raises:
         ConfigError: An override is wrong, is given twice, or sweeps k.
     """
-    refuse_repeated(overrides)
+    refuse_ignored(overrides)
     parser = OverridesParser.create()
     try:
         parsed = parser.parse_overrides(list(overrides))
