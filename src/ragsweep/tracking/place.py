@@ -18,6 +18,7 @@ from ragsweep.tracking.address import check_address, is_server, say_variable, sq
 CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
 EXPERIMENT_VARIABLE = "MLFLOW_EXPERIMENT_NAME"  # of MLflow's own client
+UNUSED_VARIABLES = ("MLFLOW_EXPERIMENT_ID", "MLFLOW_RUN_ID")  # they name what is there already
 
 
 def own_store() -> tuple[str, str]:
@@ -50,6 +51,9 @@ def name_variables(uri: str, experiment: object) -> None:
         say_once(
             f"{shown} is not used; the experiment is {one_line(str(experiment))} (tracking.experiment changes that)"
         )
+    for variable in UNUSED_VARIABLES:
+        if os.environ.get(variable):
+            say_once(f"{variable} is not used; each run is a new one, in an experiment that tracking.experiment names")
 
 
 def check_place(uri: str, artifacts: str | None) -> None:
