@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,7 @@ class CheckedSweeper(Sweeper):
         folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(self.config, folder / "multirun.yaml")
         results = self.launcher.launch([job.overrides for job in SweepCallback.plan.jobs], initial_job_idx=0)
-        for result in results:
-            _ = result.return_value  # raises what the job raised
+        with redirect_stderr(StringIO()):  # of Hydra's, as the job has said why it failed
+            for result in results:
+                _ = result.return_value  # raises what the job raised
         return [results]

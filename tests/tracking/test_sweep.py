@@ -239,6 +239,7 @@ def test_a_failed_job_is_failed_and_the_others_go_on(application, dataset, tmp_p
     assert process.returncode == 1
     assert statuses == {"fails=False": "FINISHED", "fails=True": "FAILED"}
     assert "2/2 fails=True FAILED: MemoryError: no room for the index" in process.stderr
+    assert "Error executing job" not in process.stderr  # as Hydra would say
     assert parent.info.status == "FAILED"
     assert "fails=True (FAILED)" in (application.artifacts(parent) / "report.md").read_text()
     for run in application.children():
