@@ -5,7 +5,8 @@ import re
 import pytest
 from application import in_this_process
 
-OWN = "# @package _global_\nhydra:\n  sweeper:\n    params:\n      {}\n"
+HEADER = "# @package _global_\n"
+OWN = HEADER + "hydra:\n  sweeper:\n    params:\n      {}\n"
 DATA = {
     "corpus": "corpus=text corpus.path=docs questions=table questions.path=questions.csv questions.unit=document",
     "encoder": "encoder=wordllama",
@@ -25,8 +26,18 @@ def folder(tmp_path_factory):
     swept = {
         "first": "retriever.k1: 0.5,1.0,1.5",
         "second": "retriever.k1: 1.0,1.1,1.2,1.3",
+        "globbed": "fusion: glob(*,exclude=r*)",
         "zipped": "retriever.b: 0.1,0.9\n      k: 1,2\n    zip: [retriever.b, k]",
     }
+    settings = {
+        "bare": "k: 3\n",
+        "misspelt_group": f"{HEADER}retrievr:\n  k1: 0.5\n",
+        "twice": f"{HEADER}k: 2\nk: 3\n",
+        "again": f"{HEADER}defaults:\n  - /retriever: sparse\n",
+        "own_names": f"{HEADER}size: 3\nk: ${{size}}\n",
+    }
+    for name, text in settings.items():
+        (project / f"conf/experiment/{name}.yaml").write_text(text)
     for name, params in swept.items():
         (project / f"conf/experiment/{name}.yaml").write_text(OWN.format(params))
     (project / "conf/retriever/mine.yaml").write_text("_target_: mine.Mine\nboost: 1.5\n")
@@ -81,6 +92,9 @@ TYPED = {
         ["retriever=sparse k=3", "retriever=dense k=4"],
     ),
     "a file that zips": ("experiment=zipped retriever=sparse", ["b=0.1 k=1", "b=0.9 k=2"]),
+    "options by a pattern": ("retriever=glob(s*) k=1,2", ["k=1", "k=2"]),
+    "a file with a pattern": ("experiment=globbed", ["fusion=minmax", "fusion=sum", "fusion=zscore"]),
+    "a file with a name of its own": ("experiment=own_names retriever=sparse seed=1,2", ["seed=1", "seed=2"]),
     "a value that is listed twice": ("retriever.alpha=0.5,0.50,0.5", ["alpha=0.5"]),
     "a value that is written in two ways": ("retriever=sparse k=3,3", ["k=3"]),
     "two files that sweep, one of whose values are the same": (
@@ -108,6 +122,7 @@ def test_a_sweep_has_the_jobs_that_were_meant(folder, typed, jobs):
         "retriever.alpha=0.5,0.50": "retriever.alpha=0.5,0.50: a value that is listed twice is measured once",
         "experiment=first,second retriever=sparse": "the first one runs for all of them: k1=1 experiment=first, k1=1 ",
         "experiment=first retriever.k1=2 retriever=sparse": "retriever.k1=2 replaces retriever.k1=0.5,1.0,1.5 of",
+        "+note=a k=1,2 retriever=sparse": "note: no effect: nothing that is measured uses note",
     }.items(),
 )
 def test_what_is_not_run_is_said(folder, typed, said):
@@ -128,6 +143,15 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "retriever.alpha=interval(0,1)": "retriever.alpha=interval(0,1): expected a list of values, or a range",
         "hydra.sweeper.params.k=3,5": "hydra.sweeper.params.k=3,5: is for files; write k=3,5",
         "+experiment=first": "experiment: is chosen already; leave out the +",
+        "experiment=first,bare retriever=sparse": "experiment: a file in conf/experiment needs the first line",
+        "experiment=first,misspelt_group retriever=sparse": "retrievr: no such setting (did you mean retriever?)",
+        "experiment=first,twice retriever=sparse": "conf/experiment/twice.yaml, line 3: found duplicate key k",
+        "experiment=first,again": "retriever: is chosen already; leave out the +, or write 'override /retriever' in",
+        "++retreiver.k1=0.5,0.6 retriever=sparse": "retreiver: no such setting (did you mean retriever?)",
+        "+note=a,b retriever=sparse": "note: sweeping it changes nothing",
+        "reranker=null,mmr": "reranker=null,mmr: expected one of cross_encoder, encoder, mmr, none",
+        "k=1,2 tracking.artifacts='~/mine'": "tracking.artifacts='~/mine': ~ is not expanded here",
+        "--k=1,2": "--k=1,2: there is no such option",
         "k=3,5 hydra.sweep.subdir=same": "hydra.sweep.subdir: k=3 and k=5 would write into the folder same",
         "k=3,5 hydra.sweep.dir=${hydra:runtime.cwd}": "hydra.sweep.dir: found what is not known before a sweep starts",
     }.items(),
@@ -136,3 +160,11 @@ def test_a_sweep_that_cannot_be_meant_is_refused(folder, typed, said):
     process = sweep(folder, typed)
     assert (process.returncode, process.stdout) == (2, "")
     assert said in process.stderr.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("long_work")
+@pytest.mark.parametrize("shown", ["searchpath", "defaults-tree"])
+def test_hydra_prints_what_a_command_is_made_of(folder, shown):
+    process = in_this_process(folder, "run", "--info", shown, "retriever=sparse")
+    assert process.returncode == 0, process.stderr
+    assert "conf" in process.stdout or "retriever: sparse" in process.stdout

@@ -11,12 +11,13 @@ from omegaconf import OmegaConf
 
 from ragsweep.app.commands import composed
 from ragsweep.config.groups import groups
-from ragsweep.config.ignored_input import refuse_repeated, refuse_unread
+from ragsweep.config.ignored_input import refuse_ignored, refuse_unread
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import options_of
 
 HELP = {"--help", "-h"}
-OF_HYDRA = {"--multirun": "-m", "--config-dir": "-cd", "--cfg": "-c", "--package": "-p"}
+FLAGS = {*HELP, "--hydra-help", "--version", "--resolve", "--run", "-r", "--shell-completion", "-sc"}  # of Hydra, too
+OF_HYDRA = {"--multirun": "-m", "--config-dir": "-cd", "--cfg": "-c", "--package": "-p", "--info": "-i"}
 NOT_READ = {"--config-path": "-cp", "--config-name": "-cn", "--experimental-rerun": "--experimental-rerun"}
 PARAMS = "hydra.sweeper.params."
 INSTEAD = (
@@ -60,11 +61,13 @@ def read_arguments(typed: Sequence[str]) -> Arguments:
     kept = [*record, *(text for module in given.allow for text in ("--allow", module))]
     folder = ["--config-dir", given.config_dir] if given.config_dir else []
     options = [argument for argument in others if argument.startswith("-") and argument != "-v"]
+    if unknown := {*options} - FLAGS:
+        raise ConfigError(f"{min(unknown)}: there is no such option; a setting is written as name=value, without -")
     options += [*folder, *(["--multirun"] if given.multirun else [])]
-    for name in ("cfg", "package"):
+    for name in ("cfg", "package", "info"):
         options += [f"--{name}", value] if (value := vars(given)[name]) else []
     overrides = [argument for argument in others if not argument.startswith("-")]
-    refuse_repeated(overrides)
+    refuse_ignored(overrides)
     for override in overrides:
         if override.startswith(PARAMS) and not any(other.startswith("hydra/sweeper=") for other in overrides):
             raise ConfigError(f"{override}: is for files; write {override.removeprefix(PARAMS)}")

@@ -15,6 +15,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import MarkedYAMLError
 
 from ragsweep.config.annotations import nearest
 from ragsweep.config.groups import groups
@@ -42,8 +43,8 @@ def explained(error: BaseException) -> int:
         return NOT_ACCEPTED
     if isinstance(error, UnusableError):  # its run is recorded as FAILED
         return FAILED
-    bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) or _is_from_hydra(error)
-    return BAD_INPUT if bad_input else FAILED
+    bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException | MarkedYAMLError)
+    return BAD_INPUT if bad_input or _is_from_hydra(error) else FAILED
 
 
 def _is_from_hydra(error: BaseException) -> bool:
@@ -62,7 +63,10 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         error: The error.
         config: Name of the primary configuration, whose settings are suggested for unknown ones.
     """
-    text = " ".join(str(error).split()) or (in_one_line(error.__cause__) if error.__cause__ else type(error).__name__)
+    text = str(error)
+    if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark):
+        text = f"{mark.name}, line {mark.line + 1}: {error.problem}"
+    text = " ".join(text.split()) or (in_one_line(error.__cause__) if error.__cause__ else type(error).__name__)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = error.missing_cfg_file.partition("/")  # an option may be meant as a path
         if group not in groups() or group == "hydra":  # which has groups of its own
@@ -76,14 +80,18 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
     if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
         return f"{several.group(1)}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"
     if text.startswith("Config group override"):
-        return f"{' '.join(each for each in sys.argv[1:] if options_of(each.partition('=')[0]))}: {text}"
+        odd = (each.split("=", 1) for each in sys.argv[1:] if re.search(r"=(.*\W)?(null|true|false|[\d.]+)\b", each))
+        named = (
+            f"{name}={value}: expected one of {', '.join(options_of(name))}" for name, value in odd if options_of(name)
+        )
+        return next(named, text)
     if unknown := unknown_name(error):
         return _unknown_in(unknown, config)
     if several := re.search("Multiple values for (.+?)\\.", text):
-        return f"{several[1]}: is chosen already; leave out the +, or give it once"
+        return f"{several[1]}: is chosen already; leave out the +, or write 'override /{several[1]}' in the file"
     if isinstance(error, OmegaConfBaseException):
         return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)
-    if isinstance(error, RagsweepError | HydraException):
+    if isinstance(error, RagsweepError | HydraException | MarkedYAMLError):
         return text
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the store, the outputs, or the folder of temporary files'}: {error.strerror}"
