@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
         "misspelt_group": f"{HEADER}retrievr:\n  k1: 0.5\n",
         "twice": f"{HEADER}k: 2\nk: 3\n",
         "again": f"{HEADER}defaults:\n  - /retriever: sparse\n",
+        "without_slash": f"{HEADER}defaults:\n  - override retriever: sparse\n",
         "own_names": f"{HEADER}size: 3\nk: ${{size}}\n",
     }
     for name, text in settings.items():
@@ -147,6 +148,7 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "experiment=first,misspelt_group retriever=sparse": "retrievr: no such setting (did you mean retriever?)",
         "experiment=first,twice retriever=sparse": "conf/experiment/twice.yaml, line 3: found duplicate key k",
         "experiment=first,again": "retriever: is chosen already; leave out the +, or write 'override /retriever' in",
+        "experiment=first,without_slash": "conf/experiment/without_slash.yaml: there is no group experiment/retriever",
         "++retreiver.k1=0.5,0.6 retriever=sparse": "retreiver: no such setting (did you mean retriever?)",
         "+note=a,b retriever=sparse": "note: sweeping it changes nothing",
         "reranker=null,mmr": "reranker=null,mmr: expected one of cross_encoder, encoder, mmr, none",

@@ -86,7 +86,9 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         )
         return next(named, text)
     if unknown := unknown_name(error):
-        return _unknown_in(unknown, config)
+        file = re.match(r"In '(\w+/.+?)': ", text)
+        no_group = f"there is no group {unknown} to override; a group is named as in '/retriever'"
+        return f"conf/{file[1]}.yaml: {no_group}" if file else _unknown_in(unknown, config)
     if several := re.search("Multiple values for (.+?)\\.", text):
         return f"{several[1]}: is chosen already; leave out the +, or write 'override /{several[1]}' in the file"
     if isinstance(error, OmegaConfBaseException):
