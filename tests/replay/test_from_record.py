@@ -100,6 +100,19 @@ def test_a_file_is_trusted_no_more_than_a_record(finished, again, tmp_path):
     assert "os.system may not be built from a record; --allow MODULE" in process.stderr
 
 
+@pytest.mark.parametrize("given", [[], ["-m"]])
+def test_a_record_does_not_steer_hydra(finished, again, tmp_path, given):
+    config = yaml.safe_load((finished[1] / "config/config.yaml").read_text())
+    called = {"++task._target_": "builtins.dict", "++seed": "{_target_:os.mkdir,path:ran}"}
+    config["hydra"] = {"mode": "MULTIRUN", "job": {"env_set": {"RAN": "yes"}}, "sweeper": {"params": called}}
+    config["task"]["hydra"] = "${hydra}"
+    (tmp_path / "made.yaml").write_text(yaml.safe_dump(config))
+    process, new = again(*given, "--from", "made.yaml")
+    assert (process.returncode, new) == (2, [])
+    assert "task.hydra: found '${hydra}', an interpolation" in process.stderr
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("record", "said"),
     [("nosuch", "expected the id of a run"), ("0" * 32, "0" * 32), ("conf", "expected the id of a run")],
