@@ -68,6 +68,29 @@ def test_another_option_is_chosen_in_place_of_the_recorded_one(finished, again):
     assert params["evaluation.gain"] == "exponential"
 
 
+@pytest.mark.parametrize(
+    ("typed", "changes"),
+    [
+        ("chunker={size:600}", {"chunker.size": "600"}),
+        ("decision.tokenizer=words", {"task.tokenizer": "words"}),
+    ],
+)
+def test_what_is_typed_changes_that_alone(finished, again, typed, changes):
+    run, _ = finished
+    process, [new] = again("--from", run.info.run_id, typed)
+    assert process.returncode == 0, process.stderr
+    before = run.data.params
+    assert {name: value for name, value in new.data.params.items() if before.get(name) != value} == changes
+
+
+def test_the_options_of_an_option_are_chosen_in_place_of_recorded_ones(finished, again, tmp_path):
+    (tmp_path / "conf/experiment").mkdir(parents=True)
+    lines = "# @package _global_\ndefaults: [{override /evaluation: spans}]\n"  # which chooses decision=spans
+    (tmp_path / "conf/experiment/mine.yaml").write_text(lines)
+    process, _ = again("--from", finished[0].info.run_id, "experiment=mine", "task=ranking")
+    assert "compares spans of text, and cho_manual judges pages" in process.stderr
+
+
 def test_a_sweep_begins_with_a_record(finished, shared_application, again):
     run, _ = finished
     process, new = again("-m", "--from", run.info.run_id, "k=3,5", "retriever.k1=1.1,1.4")
@@ -98,6 +121,19 @@ def test_a_file_is_trusted_no_more_than_a_record(finished, again, tmp_path):
     process, new = again("--from", "made.yaml")
     assert (process.returncode, new) == (2, [])
     assert "os.system may not be built from a record; --allow MODULE" in process.stderr
+
+
+@pytest.mark.parametrize("given", [[], ["-m"]])
+def test_a_record_does_not_steer_hydra(finished, again, tmp_path, given):
+    config = yaml.safe_load((finished[1] / "config/config.yaml").read_text())
+    called = {"++task._target_": "builtins.dict", "++seed": "{_target_:os.mkdir,path:ran}"}
+    config["hydra"] = {"mode": "MULTIRUN", "job": {"env_set": {"RAN": "yes"}}, "sweeper": {"params": called}}
+    config["task"]["hydra"] = "${hydra}"
+    (tmp_path / "made.yaml").write_text(yaml.safe_dump(config))
+    process, new = again(*given, "--from", "made.yaml")
+    assert (process.returncode, new) == (2, [])
+    assert "task.hydra: found '${hydra}', an interpolation" in process.stderr
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,9 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
             raise ConfigError(f"--from: found {record} ({first_line(error)}), expected {what}") from error
     safe = OmegaConf.to_container(trusted(text, today, settings, modules), resolve=False)
     assert isinstance(safe, dict)
+    if "tokenizer" in safe["task"]:  # as in the task's own file, so that decision.tokenizer=... has an effect
+        safe["decision"]["tokenizer"] = safe["task"]["tokenizer"]
+        safe["task"]["tokenizer"] = "${decision.tokenizer}"
     recorded = {str(name): value for name, value in safe.items() if name not in (*TODAYS, *chosen)}
     primary = OmegaConf.load(CONF / "config.yaml")
     defaults = [option for option in primary.defaults if not (OmegaConf.is_dict(option) and {*option} & {*recorded})]
@@ -62,19 +65,27 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
 
 
 def _is_setting(override: Override, chosen: set[str]) -> bool:
-    """Whether an override sets a value that the record may have; the other ones are left to Hydra."""
+    """Whether an override sets a value that the record may have; the other ones are left to Hydra, which merges."""
     is_ours = override.key_or_group.partition(".")[0] not in chosen and not override.is_hydra_override()
-    return is_ours and override.type is OverrideType.CHANGE and not override.is_sweep_override()
+    is_one = not override.is_sweep_override() and not isinstance(override.value(), dict)
+    return is_ours and override.type is OverrideType.CHANGE and is_one
 
 
 def _chosen_groups(override: Override) -> Iterator[str]:
     """The groups of which an override chooses the option: its own, and those for which that option chooses one."""
-    group = override.key_or_group
+    values = override.sweep_string_iterator() if override.is_sweep_override() else [override.value()]
+    for value in values:
+        if not str(value).startswith("{"):  # settings
+            yield from _with_others(override.key_or_group, str(value))
+
+
+def _with_others(group: str, option: str) -> Iterator[str]:
+    """A group, and those for which an option of it chooses one."""
     if not options_of(group):
         return
     yield group
-    values = override.sweep_string_iterator() if override.is_sweep_override() else [str(override.value())]
-    for value in values:
-        if file := option_file(group, value):
-            for option in OmegaConf.select(OmegaConf.load(file), "defaults") or []:
-                yield from OTHER_OPTION.findall(str(option))
+    if file := option_file(group, option):
+        for line in OmegaConf.select(OmegaConf.load(file), "defaults") or []:
+            for name, other in line.items() if OmegaConf.is_dict(line) else ():
+                for overridden in OTHER_OPTION.findall(str(name)):
+                    yield from _with_others(overridden, str(other))

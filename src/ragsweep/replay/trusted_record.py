@@ -32,6 +32,7 @@ from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.store.stage_store import Store
 
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
+OF_HYDRA = ("hydra", "defaults")  # what would steer Hydra itself, to whatever jobs, code or environment it names
 OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 BUNDLED = {"model": (MINILM, BY_WORDS), "hosted": (), "tokenizer": (MINILM, BY_WORDS, WORDLLAMA)}  # by a mark
 MOST_NODES = 100_000  # settings of a record, with each group as often as others refer to it
@@ -98,7 +99,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         ConfigError: The record contains something that is not allowed: a class that our configuration does not have
             there, an argument for Hydra itself, an interpolation, another model, a path outside the project.
     """
-    recorded = {name: value for name, value in settings_in(text).items() if name not in TODAYS}
+    recorded = {name: value for name, value in settings_in(text).items() if name not in (*TODAYS, *OF_HYDRA)}
     for name, value in overrides.items():
         set_setting(recorded, name, value)
     for name, needed in (("task", TARGET), ("decision", "metric")):
