@@ -27,6 +27,7 @@ def folder(tmp_path_factory):
         "first": "retriever.k1: 0.5,1.0,1.5",
         "second": "retriever.k1: 1.0,1.1,1.2,1.3",
         "globbed": "fusion: glob(*,exclude=r*)",
+        "misspelt": "retriever.k7: 1,2",
         "zipped": "retriever.b: 0.1,0.9\n      k: 1,2\n    zip: [retriever.b, k]",
     }
     settings = {
@@ -121,7 +122,7 @@ def test_a_sweep_has_the_jobs_that_were_meant(folder, typed, jobs):
     ("typed", "said"),
     {
         "retriever.alpha=0.5,0.50": "retriever.alpha=0.5,0.50: a value that is listed twice is measured once",
-        "experiment=first,second retriever=sparse": "the first one runs for all of them: k1=1 experiment=first, k1=1 ",
+        "experiment=first,second retriever=sparse": "k1=1 experiment=first, k1=1 experiment=second: measure the same",
         "experiment=first retriever.k1=2 retriever=sparse": "retriever.k1=2 replaces retriever.k1=0.5,1.0,1.5 of",
         "+note=a k=1,2 retriever=sparse": "note: no effect: nothing that is measured uses note",
     }.items(),
@@ -141,6 +142,7 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "k=3,5 seed=1 hydra.sweeper.zip=[k,seed]": "k with 2 values, seed with 1 value",
         "k=3,5 hydra.sweeper.zip=[k,seed]": "k with 2 values, seed with 0 values",
         "retriever.alpha=0.1,0.5 retriever.alpha=0.2,0.6": "retriever.alpha: given 2 times, as 0.1,0.5 and as 0.2,0.6",
+        "experiment=first,misspelt retriever=sparse": "retriever.k7: no such setting",
         "retriever.alpha=interval(0,1)": "retriever.alpha=interval(0,1): expected a list of values, or a range",
         "hydra.sweeper.params.k=3,5": "hydra.sweeper.params.k=3,5: is for files; write k=3,5",
         "+experiment=first": "experiment: is chosen already; leave out the +",

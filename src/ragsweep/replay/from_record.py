@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -12,10 +13,13 @@ from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import OmegaConf
 
 from ragsweep import tracking
+from ragsweep.config.annotations import nearest
+from ragsweep.config.groups import groups
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.project import CONF, option_file, options_of
-from ragsweep.replay.trusted_record import TODAYS, composed_today, trusted
+from ragsweep.core.terminal import say_once
+from ragsweep.replay.trusted_record import TODAYS, composed_today, settings_in, trusted
 from ragsweep.tracking.names import RUN_ID
 from ragsweep.tracking.stored_run import LARGEST_SETTINGS_MB
 
@@ -49,15 +53,24 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
         try:
             text = read_text(Path(record), LARGEST_SETTINGS_MB)
         except (OSError, MalformedError) as error:
+            why = (isinstance(error, OSError) and error.strerror) or first_line(error)
             what = "the id of a run, or the file config/config.yaml of its artifacts"
-            raise ConfigError(f"--from: found {record} ({first_line(error)}), expected {what}") from error
-    safe = OmegaConf.to_container(trusted(text, today, settings, modules), resolve=False)
-    assert isinstance(safe, dict)
+            raise ConfigError(f"--from: found {record} ({why}), expected {what}") from error
+    try:
+        safe: Any = OmegaConf.to_container(trusted(text, today, settings, modules), resolve=False)
+    except ConfigError as error:
+        raise ConfigError(f"--from {record}: {error}") from error
     if "tokenizer" in safe["task"]:  # as in the task's own file, so that decision.tokenizer=... has an effect
         safe["decision"]["tokenizer"] = safe["task"]["tokenizer"]
         safe["task"]["tokenizer"] = "${decision.tokenizer}"
     recorded = {str(name): value for name, value in safe.items() if name not in (*TODAYS, *chosen)}
     primary = OmegaConf.load(CONF / "config.yaml")
+    if not RUN_ID.fullmatch(record):  # somebody may have edited it
+        names = [*groups(), *map(str, primary), *safe]
+        for name in sorted(settings_in(text).keys() - {*names}):
+            if hint := nearest(name, names):
+                raise ConfigError(f"--from {record}: {name}: no such setting{hint}")
+            say_once(f"{name}: no effect: nothing that is measured uses {name}")
     defaults = [option for option in primary.defaults if not (OmegaConf.is_dict(option) and {*option} & {*recorded})]
     node = OmegaConf.merge(primary, recorded, {"defaults": defaults})
     ConfigStore.instance().store(NAME, node)

@@ -82,9 +82,8 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
             joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
             client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json_tag(joined))
             client.update_run(run.info.run_id, name=_with_settings(run.info.run_name, job.name))
-            for (name, step), value in swept_metrics(
-                job.swept
-            ).items():  # as old as the run: a second time adds nothing
+            # They are as old as the run: a second time adds nothing.
+            for (name, step), value in swept_metrics(job.swept).items():
                 client.log_metric(run.info.run_id, name, value, run.info.start_time, step)
         metrics: Mapping[str, float] = run.data.metrics
         return metrics
@@ -99,11 +98,13 @@ def _with_settings(name: str, in_sweep: str) -> str:
     return whole if all("=" in word for word in own) else name
 
 
-def finished_with(tracking: DictConfig, digest: str) -> Run | None:
-    """The latest finished run with this digest, in any experiment."""
+def finished_with(tracking: DictConfig, digest: str, experiment: str) -> Run | None:
+    """The latest finished run with this digest in an experiment."""
     with suppress(*UNREACHABLE):
-        finished = search(existing_store(tracking.uri), _finished_with(digest))
-        return next((run for run in finished if is_measured(run)), None)
+        client = existing_store(tracking.uri)
+        if there := client.get_experiment_by_name(experiment):
+            finished = search(client, _finished_with(digest), [there.experiment_id])
+            return next((run for run in finished if is_measured(run)), None)
     return None
 
 
