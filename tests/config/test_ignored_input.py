@@ -67,6 +67,8 @@ def test_files_that_are_read_are_left_alone(project):
     files = ("retriever/mine.yaml", "hydra/launcher/mine.yaml", "experiment/deep/mine.yaml")
     written(project, {f"conf/{name}": "k1: 1\n" for name in files})
     written(project, {"conf/base.yaml": "k: 1\n", "conf/experiment/mine.yaml": "defaults: [/base@_global_]\n"})
+    (project / "conf/.#mine.yaml").symlink_to("me@here")  # while an editor has a file open
+    refuse_unread(added="conf")
     refuse_unread()
 
 

@@ -93,11 +93,11 @@ def test_the_options_of_an_option_are_chosen_in_place_of_recorded_ones(finished,
 
 def test_a_sweep_begins_with_a_record(finished, shared_application, again):
     run, _ = finished
-    process, new = again("-m", "--from", run.info.run_id, "k=3,5", "retriever.k1=1.1,1.4")
+    process, new = again("-m", "--from", run.info.run_id, "k=3,5", "chunker=recorded,page")
     assert process.returncode == 0, process.stderr
     children = [run.data.params for run in new if "mlflow.parentRunId" in run.data.tags]
-    swept = {(params["k"], params["retriever.k1"], params["chunker.size"]) for params in children}
-    assert swept == {(k, k1, "700") for k in ("3", "5") for k1 in ("1.1", "1.4")}
+    swept = {(params["k"], params["chunker"], params["retriever.k1"]) for params in children}
+    assert swept == {(k, chunker, "1.1") for k in ("3", "5") for chunker in ("FixedChunker", "PageChunker")}
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,7 @@ def say_what_would_run(plan: Plan) -> None:
         return
     missing = 0
     for job in plan.jobs:
-        run = tracking.finished_with(plan.first.tracking, job.digest)
+        run = tracking.finished_with(plan.first.tracking, job.digest, job.experiment)
         missing += run is None
         print(f"{job.name}: {'would run' if run is None else f'finished, run {run.info.run_id}'}")
     print(f"{missing} of {len(plan.jobs)} would run with tracking.resume=true, all without it")

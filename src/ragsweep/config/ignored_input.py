@@ -36,7 +36,7 @@ def refuse_hidden(folders: Sequence[Path]) -> None:
     """Raise `ConfigError` for an option that an earlier folder has under the same name."""
     known: dict[Path, Path] = {}
     for folder in folders:
-        for file in sorted(folder.glob("*/**/*.yaml")):
+        for file in filter(Path.is_file, sorted(folder.glob("*/**/*.yaml"))):
             there = known.setdefault(file.relative_to(folder), file)
             if there != file and there.read_bytes() != file.read_bytes():
                 raise ConfigError(f"{file}: {there} is an option of this name; rename the file{OF_ANOTHER}")
@@ -52,20 +52,22 @@ def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
         added: A folder of groups besides the project's own.
     """
     for folder in filter(None, (own_conf(), Path(added) if added else None)):
-        files = sorted(folder.rglob("*.y*ml"))
-        texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+        files = [file for file in sorted(folder.rglob("*.y*ml")) if file.is_file()]  # an editor's lock is a dead link
         for file in files:
-            place = file.relative_to(folder)
             if file.suffix == ".yml":
                 raise ConfigError(f"{file}: is not read; rename it to {file.stem}.yaml{OF_ANOTHER}")
-            is_named = file.stem != PRIMARY and any(f"/{file.stem}" in text for text in texts)
-            if place.parent in (Path(), Path("hydra")) and not is_named:
+            if file.parent in (folder, folder / "hydra") and (file.stem == PRIMARY or not _is_named(file, files)):
                 raise ConfigError(f"{file}: is not read; {_instead(file, given)}")
     beside = project() / f"{PRIMARY}.yaml"
     if own_conf() and beside.is_file():  # it may be another program's
         say_once(f"{beside}: is not read; {_instead(beside, given)}")
     if added:
         refuse_hidden([*conf_folders(), Path(added)])
+
+
+def _is_named(file: Path, files: Sequence[Path]) -> bool:
+    """Whether a defaults list in one of these files may name this one."""
+    return any(f"/{file.stem}" in each.read_text(encoding="utf-8", errors="replace") for each in files)
 
 
 def _instead(file: Path, given: Sequence[str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,13 @@ from ragsweep.config.annotations import nearest
 from ragsweep.config.groups import groups
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.core.project import CONF, option_file, options_of
+from ragsweep.core.project import CONF, options_of
 from ragsweep.core.terminal import say_once
-from ragsweep.replay.trusted_record import TODAYS, composed_today, settings_in, trusted
+from ragsweep.replay.trusted_record import TODAYS, composed_today, set_setting, settings_in, trusted
 from ragsweep.tracking.names import RUN_ID
 from ragsweep.tracking.stored_run import LARGEST_SETTINGS_MB
 
-NAME = "recorded"  # of the primary configuration
-OTHER_OPTION = re.compile(r"override /(\w+)")  # in the defaults list of an option
+NAME = "recorded"  # of the primary configuration, and of the option of each group that has what is recorded
 
 
 def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> str:
@@ -44,9 +44,7 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
         TrackingError: The run cannot be read.
     """
     parsed = OverridesParser.create().parse_overrides([*overrides])
-    chosen = {group for override in parsed for group in _chosen_groups(override)}
-    given = [str(override.input_line) for override in parsed if _is_setting(override, chosen - {*TODAYS})]
-    today, settings = composed_today(given)
+    today, settings = composed_today([str(override.input_line) for override in parsed if _is_setting(override)])
     if RUN_ID.fullmatch(record):
         text = tracking.fetch_run(today.tracking, record).config
     else:
@@ -57,48 +55,40 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
             what = "the id of a run, or the file config/config.yaml of its artifacts"
             raise ConfigError(f"--from: found {record} ({why}), expected {what}") from error
     try:
+        written = settings_in(text)
+        if any(options_of(override.key_or_group) for override in parsed):  # another option may have other settings
+            settings = {name: value for name, value in settings.items() if _has(written, name)}
         safe: Any = OmegaConf.to_container(trusted(text, today, settings, modules), resolve=False)
     except ConfigError as error:
         raise ConfigError(f"--from {record}: {error}") from error
     if "tokenizer" in safe["task"]:  # as in the task's own file, so that decision.tokenizer=... has an effect
         safe["decision"]["tokenizer"] = safe["task"]["tokenizer"]
         safe["task"]["tokenizer"] = "${decision.tokenizer}"
-    recorded = {str(name): value for name, value in safe.items() if name not in (*TODAYS, *chosen)}
-    primary = OmegaConf.load(CONF / "config.yaml")
+    primary: Any = OmegaConf.load(CONF / "config.yaml")
     if not RUN_ID.fullmatch(record):  # somebody may have edited it
         names = [*groups(), *map(str, primary), *safe]
-        for name in sorted(settings_in(text).keys() - {*names}):
+        for name in sorted(written.keys() - {*names}):
             if hint := nearest(name, names):
                 raise ConfigError(f"--from {record}: {name}: no such setting{hint}")
             say_once(f"{name}: no effect: nothing that is measured uses {name}")
-    defaults = [option for option in primary.defaults if not (OmegaConf.is_dict(option) and {*option} & {*recorded})]
-    node = OmegaConf.merge(primary, recorded, {"defaults": defaults})
-    ConfigStore.instance().store(NAME, node)
+    recorded = {name: value for name, value in safe.items() if name not in TODAYS}
+    for option in filter(OmegaConf.is_dict, primary.defaults):
+        for group in {*option} & {*recorded}:
+            ConfigStore.instance().store(NAME, {group: recorded.pop(group)}, group, "_global_")
+            option[group] = NAME
+    ConfigStore.instance().store(NAME, OmegaConf.merge(primary, recorded))
     return NAME
 
 
-def _is_setting(override: Override, chosen: set[str]) -> bool:
-    """Whether an override sets a value that the record may have; the other ones are left to Hydra, which merges."""
-    is_ours = override.key_or_group.partition(".")[0] not in chosen and not override.is_hydra_override()
+def _is_setting(override: Override) -> bool:
+    """Whether an override sets one value; the other ones are left to Hydra, which also merges dictionaries."""
     is_one = not override.is_sweep_override() and not isinstance(override.value(), dict)
-    return is_ours and override.type is OverrideType.CHANGE and is_one
+    is_value = is_one and not options_of(override.key_or_group) and not override.is_hydra_override()
+    return is_value and override.type is OverrideType.CHANGE
 
 
-def _chosen_groups(override: Override) -> Iterator[str]:
-    """The groups of which an override chooses the option: its own, and those for which that option chooses one."""
-    values = override.sweep_string_iterator() if override.is_sweep_override() else [override.value()]
-    for value in values:
-        if not str(value).startswith("{"):  # settings
-            yield from _with_others(override.key_or_group, str(value))
-
-
-def _with_others(group: str, option: str) -> Iterator[str]:
-    """A group, and those for which an option of it chooses one."""
-    if not options_of(group):
-        return
-    yield group
-    if file := option_file(group, option):
-        for line in OmegaConf.select(OmegaConf.load(file), "defaults") or []:
-            for name, other in line.items() if OmegaConf.is_dict(line) else ():
-                for overridden in OTHER_OPTION.findall(str(name)):
-                    yield from _with_others(overridden, str(other))
+def _has(recorded: dict[str, Any], name: str) -> bool:
+    with suppress(ConfigError):
+        set_setting(copy.deepcopy(recorded), name, None)
+        return True
+    return False
