@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from contextlib import suppress
-from typing import NoReturn
 
 import hydra
 from hydra.core.global_hydra import GlobalHydra
@@ -23,18 +22,16 @@ from ragsweep.config.ignored_input import PRIMARY
 from ragsweep.core.endings import end_if_signalled, ignore_signals, of_signal
 from ragsweep.core.errors import JobFailed
 from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, command, sweep_id
-from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED, guard, with_lost_output
-from ragsweep.tracking.address import check_arguments as check_addresses
+from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED
 
 OK = 0
 RECORDING = "ragsweep.tracking.run_record"  # the module that opens runs, if this process has loaded it
 
 
-def main() -> NoReturn:
-    """Run Hydra on the arguments of this process; exit with 0, 1 where a job failed, or 2 for bad input."""
+def run() -> int:
+    """Run Hydra on the arguments of this process. Returns 0, 1 where a job failed, or 2 for bad input."""
     if "-v" in sys.argv or os.environ.get(FULL_ERROR) == "1":
         os.environ[VERBOSE] = "1"
-    guard()
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # else its threads spin where charts are being drawn
     gc.set_threshold(50_000, 10, 10)  # else it walks through all modules again and again while more are imported
     os.environ[FULL_ERROR] = "1"  # so that Hydra hands every error to us instead of printing its own account
@@ -43,7 +40,6 @@ def main() -> NoReturn:
     sweep_id()
     status = OK
     try:
-        check_addresses(sys.argv[1:])  # first: an error of Hydra's would repeat them
         given = read_arguments(sys.argv[1:])
         if shown := help_of(given):
             print(shown)
@@ -57,7 +53,7 @@ def main() -> NoReturn:
         status = explained(of_signal() or error)
         if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
             end_workers()
-    sys.exit(with_lost_output(_close_sweep(status)))
+    return _close_sweep(status)
 
 
 def _run_hydra(given: Arguments) -> None:

@@ -18,31 +18,23 @@ from ragsweep.core.endings import answer_signals
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
-from ragsweep.core.terminal import (
-    BAD_INPUT,
-    FULL_ERROR,
-    guard,
-    interrupted,
-    one_line,
-    shortened,
-    with_lost_output,
-)
+from ragsweep.core.terminal import BAD_INPUT, FULL_ERROR, guard, interrupted, one_line, shortened, with_lost_output
 from ragsweep.models.language.budget import say_spent
 from ragsweep.tracking.address import check_arguments
 
-COMMANDS = {
-    "init": "prepare this folder: a place for PDF files, a template for questions, a dataset for both",
-    "run": "measure one configuration, or a sweep over many with -m",
-    "compare": "compare runs and sweeps, and say which differences are more than chance",
-    "gate": "check that a run is not worse than another one by more than a margin",
-    "explain": "show what a run retrieved for a query, and why",
-    "reproduce": "run a recorded run or sweep again, and compare every number",
-    "export": "write a recorded configuration as a folder that answers questions",
-    "check": "ask an exported retriever its recorded questions again",
-    "convert": "write a dataset of any format in the layout of BEIR",
-    "push": "upload runs that the tracking server could not take when they were made",
-    "store": "show or clear the stored embeddings, indexes and rankings",
-    "ui": "show the runs of this folder in MLflow",
+COMMANDS = {  # by name, the module of this package that has the function of this name, and what it does
+    "init": ("commands.datasets", "prepare this folder: a place for PDF files, example questions, a dataset for both"),
+    "run": ("cli", "measure one configuration, or a sweep over many with -m"),
+    "compare": ("commands.records", "compare runs and sweeps, and say which differences are more than chance"),
+    "gate": ("commands.records", "check that a run is not worse than another one by more than a margin"),
+    "explain": ("commands.records", "show what a run retrieved for a query, and why"),
+    "reproduce": ("commands.records", "run a recorded run or sweep again, and compare every number"),
+    "export": ("commands.retrievers", "write a recorded configuration as a folder that answers questions"),
+    "check": ("commands.retrievers", "ask an exported retriever its recorded questions again"),
+    "convert": ("commands.datasets", "write a dataset of any format in the layout of BEIR"),
+    "push": ("commands.stores", "upload runs that the tracking server could not take when they were made"),
+    "store": ("commands.stores", "show or clear the stored embeddings, indexes and rankings"),
+    "ui": ("commands.stores", "show the runs of this folder in MLflow"),
 }
 
 
@@ -69,15 +61,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         commands()
     except ConfigError as error:
         _refuse(f"{error}; uninstall it, or set {DISABLED}=1 to start without plugins")
-    if command is None:
-        command = _subcommand()
-    if command == "run":
-        try:
-            from ragsweep.app import cli
-        except KeyboardInterrupt:
-            sys.exit(interrupted())
-        cli.main()
-    sys.exit(_status_of(command))
+    sys.exit(_status_of(command or _subcommand()))
 
 
 def _subcommand() -> str:
@@ -108,7 +92,7 @@ def commands() -> dict[str, Command]:
     Raises:
         ConfigError: As of `commands_of_plugins`, or a plugin brings a command of the kernel.
     """
-    of_kernel = {name: Command(about, f"ragsweep.app.commands.{name}:main") for name, about in COMMANDS.items()}
+    of_kernel = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
     of_plugins = commands_of_plugins()
     for name, plugin in plugins().items():
         if taken := sorted(of_kernel.keys() & plugin.commands.keys()):
@@ -118,10 +102,10 @@ def commands() -> dict[str, Command]:
 
 def usage() -> str:
     """The subcommands, a line each: the kernel's, then those of each plugin."""
-    lines = [_line(name, about) for name, about in COMMANDS.items()]
+    lines = [_line(name, about) for name, (_, about) in COMMANDS.items()]
     for name, plugin in plugins().items():
         lines += ["", f"{name}: {plugin.about}"]
-        lines += [_line(each, command.about) for each, command in plugin.commands.items()]
+        lines += [_line(own, command.about) for own, command in plugin.commands.items()]
     about = "ragsweep: which retrieval configuration should I ship, and can I trust that answer?"
     more = "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."
     return "\n".join([about, "", *lines, "", more])
@@ -153,5 +137,5 @@ def _status_of(name: str) -> int:
         text = one_line(str(error))
         if not isinstance(error, RagsweepError | OmegaConfBaseException | OSError):
             text = f"{type(error).__name__}: {text} ({FULL_ERROR}=1 shows where)"
-        print(f"{name}: {text}", file=sys.stderr)
+        print(f"{'ragsweep' if name == 'run' else name}: {text}", file=sys.stderr)
         return BAD_INPUT

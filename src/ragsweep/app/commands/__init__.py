@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 from ragsweep.core.errors import ConfigError
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def parser_of(command: str, about: str | None) -> ArgumentParser:
-    """A parser of the arguments of a subcommand, whose help shows what its module says."""
+    """A parser of the arguments of a subcommand, whose help shows the docstring of its function or module."""
+    about = cleandoc(about or "")
     return ArgumentParser(f"ragsweep {command}", description=about, formatter_class=RawDescriptionHelpFormatter)
 
 
@@ -51,9 +53,9 @@ def check_ids(ids: Iterable[str]) -> None:
     """Refuse what cannot be the id of a run or of a sweep, before the store is asked for it."""
     from ragsweep.tracking.names import RUN_ID
 
-    for each in ids:
-        if not RUN_ID.fullmatch(each):
-            shown = shortened(one_line(each), 40)
+    for text in ids:
+        if not RUN_ID.fullmatch(text):
+            shown = shortened(one_line(text), 40)
             raise ConfigError(f"{shown}: expected the id of a run or of a sweep, 32 digits and letters from a to f")
 
 
