@@ -26,23 +26,14 @@ INSTEAD = (
 
 
 class Arguments(NamedTuple):
-    """What was typed.
+    """What was typed."""
 
-    Attributes:
-        options: Options that Hydra reads.
-        overrides: `name=value`.
-        kept: Options that belong to the command of each job.
-        multirun: Whether it is a sweep.
-        record: The run, or the file, whose configuration is measured; or None.
-        modules: Modules of the user's whose classes the record may name.
-    """
-
-    options: list[str]
-    overrides: list[str]
-    kept: list[str]
+    options: list[str]  # that Hydra reads
+    overrides: list[str]  # name=value
+    kept: list[str]  # options that belong to the command of each job
     multirun: bool
-    record: str | None
-    modules: list[str]
+    record: str | None  # the run, or the file, whose configuration is measured
+    modules: list[str]  # of the user's, whose classes the record may name
 
 
 def read_arguments(typed: Sequence[str]) -> Arguments:
@@ -56,13 +47,13 @@ def read_arguments(typed: Sequence[str]) -> Arguments:
     for name in NOT_READ:
         if vars(given)[name[2:].replace("-", "_")] is not None:
             raise ConfigError(f"{name}: is not read; {INSTEAD}")
-    record = ["--from", given.record] if given.record else []
-    kept = [*record, *(text for module in given.allow for text in ("--allow", module))]
     folder = ["--config-dir", given.config_dir] if given.config_dir else []
+    record = ["--from", given.record] if given.record else []
+    kept = [*folder, *record, *(text for module in given.allow for text in ("--allow", module))]
     options = [argument for argument in others if argument.startswith("-") and argument != "-v"]
     options += [*folder, *(["--multirun"] if given.multirun else [])]
-    for name in ("cfg", "package"):
-        options += [f"--{name}", value] if (value := vars(given)[name]) else []
+    for name, value in (("--cfg", given.cfg), ("--package", given.package)):
+        options += [name, value] if value else []
     overrides = [argument for argument in others if not argument.startswith("-")]
     refuse_repeated(overrides)
     for override in overrides:
@@ -70,7 +61,7 @@ def read_arguments(typed: Sequence[str]) -> Arguments:
             raise ConfigError(f"{override}: is for files; write {override.removeprefix(PARAMS)}")
     if not HELP & {*others}:
         refuse_unread(["-m", *overrides] if given.multirun else overrides, given.config_dir)
-    return Arguments(options, overrides, [*folder, *kept], given.multirun, given.record, given.allow)
+    return Arguments(options, overrides, kept, given.multirun, given.record, given.allow)
 
 
 def help_of(given: Arguments) -> str | None:

@@ -39,11 +39,9 @@ COMMANDS = {  # by name, the module of this package that has the function of thi
 
 
 def main(command: str | None = None, project_folder: Path | None = None) -> NoReturn:
-    """Run the subcommand that the arguments of this process name, and exit with its status.
+    """Run a subcommand, or the one that the arguments of this process name, and exit with its status.
 
-    Args:
-        command: The subcommand; None reads it from the arguments.
-        project_folder: The project, where it is not the current folder.
+    The project is the current folder, unless another one is given.
     """
     guard()
     answer_signals()

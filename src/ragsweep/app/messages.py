@@ -40,27 +40,23 @@ def explained(error: BaseException) -> int:
     print(f"ragsweep: {in_one_line(error)}", file=sys.stderr)
     if isinstance(error, NotAcceptedError):
         return NOT_ACCEPTED
-    if isinstance(error, UnusableError):  # its run is recorded as FAILED
-        return FAILED
     bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) or _is_from_hydra(error)
-    return BAD_INPUT if bad_input else FAILED
+    return BAD_INPUT if bad_input and not isinstance(error, UnusableError) else FAILED  # whose run is recorded
 
 
 def _is_from_hydra(error: BaseException) -> bool:
     """Whether Hydra raised it before it called our code: then an argument is wrong."""
     files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
     files = [file for file in files if file != Path(__file__).with_name("cli.py")]
-    about_arguments = isinstance(error, OSError | TypeError | ValueError) and len(files) > 0
     ours = any(file.is_relative_to(folder) for file in files for folder in our_folders())
-    return about_arguments and not ours and not any(LAUNCHER_PACKAGES & {*file.parts} for file in files)
+    of_launcher = any(LAUNCHER_PACKAGES & {*file.parts} for file in files)
+    return isinstance(error, OSError | TypeError | ValueError) and bool(files) and not ours and not of_launcher
 
 
 def in_one_line(error: BaseException, config: str = "config") -> str:
     """An error as one line, worded for the person who typed the command.
 
-    Args:
-        error: The error.
-        config: Name of the primary configuration, whose settings are suggested for unknown ones.
+    `config` is the name of the primary configuration, whose settings are suggested for unknown ones.
     """
     text = " ".join(str(error).split()) or (in_one_line(error.__cause__) if error.__cause__ else type(error).__name__)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
@@ -74,13 +70,13 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
     if isinstance(error, OverrideParseException):
         return f"{error.override}: cannot be read as name=value; quote special characters, \"name='value'\""
     if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
-        return f"{several.group(1)}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"
+        return f"{several[1]}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"
+    if twice := re.search(r"Multiple values for (.+?)\.", text):
+        return f"{twice[1]}: is chosen already; leave out the +, or give it once"
     if text.startswith("Config group override"):
-        return f"{' '.join(each for each in sys.argv[1:] if options_of(each.partition('=')[0]))}: {text}"
+        return f"{' '.join(typed for typed in sys.argv[1:] if options_of(typed.partition('=')[0]))}: {text}"
     if unknown := unknown_name(error):
         return _unknown_in(unknown, config)
-    if several := re.search("Multiple values for (.+?)\\.", text):
-        return f"{several[1]}: is chosen already; leave out the +, or give it once"
     if isinstance(error, OmegaConfBaseException):
         return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)
     if isinstance(error, RagsweepError | HydraException):
@@ -109,7 +105,7 @@ def unknown_setting(name: str, settings: Sequence[str], listed: str = "ragsweep 
 
 def _unknown_in(name: str, primary: str) -> str:
     """The message for a setting that the configuration which the other arguments choose does not have."""
-    others = [each for each in sys.argv[1:] if "=" in each and "," not in each and name not in each]
+    others = [typed for typed in sys.argv[1:] if "=" in typed and "," not in typed and name not in typed]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
         try:

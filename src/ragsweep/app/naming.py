@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
 COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command of every job
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
-ABOUT_THIS_START = ("tracking.resume", "dry_run")  # settings that another start of the same sweep need not have
+NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
 
 
 def tracked_job(config: DictConfig, unused: Collection[str]) -> Job:
@@ -74,12 +74,7 @@ def start_no_more_jobs() -> None:
 
 def command_of(arguments: Sequence[str], store: DictConfig) -> str:
     """The command that runs this again from any folder, on the same store."""
-    names = [each.lstrip("+").partition("=")[0] for each in arguments]
-    kept = [
-        each
-        for each, name in zip(arguments, names, strict=True)
-        if name not in ABOUT_THIS_START and not name.startswith("hydra.job.env_set")  # where people put passwords
-    ]
+    kept = [argument for argument in arguments if not argument.lstrip("+").startswith(NOT_REPEATED)]
     return " ".join([os.environ[COMMAND], *map(shlex.quote, [*kept, *store_overrides(store, kept)])])
 
 
@@ -93,17 +88,17 @@ def name_and_settings(
     from ragsweep.sweeps.configuration_names import short_names, told_apart
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 
-    by_name = {each.key_or_group: each for each in parsed if each.key_or_group.partition(".")[0] not in unused}
+    by_name = {item.key_or_group: item for item in parsed if item.key_or_group.partition(".")[0] not in unused}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
-    words = []
-    for name, short in zip(shown, short_names(shown), strict=True):
-        value = _text(by_name[name])
-        words.append(_word(short, told_apart([value])[value]))
+    values = {name: _text(by_name[name]) for name in shown}
+    words = [
+        _word(short, told_apart([value])[value])
+        for short, value in zip(short_names(shown), values.values(), strict=True)
+    ]
     unchanged = "as recorded" if " --from " in os.environ.get(COMMAND, "") else "defaults"
-    return shortened_with_digest(" ".join(words) or unchanged, LONGEST_MLFLOW_NAME), {
-        name: _plain(by_name[name]) for name in shown
-    }
+    settings = {name: _plain(by_name[name]) for name in shown}
+    return shortened_with_digest(" ".join(words) or unchanged, LONGEST_MLFLOW_NAME), settings
 
 
 def _word(name: str, value: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice, product
+from math import prod
 from typing import Any, NamedTuple
 
 from hydra.core.global_hydra import GlobalHydra
@@ -21,9 +22,9 @@ from ragsweep.core.project import sweep_id
 from ragsweep.core.terminal import counted
 
 MOST_JOBS = 100_000
-MOST_KEPT = 100  # experiments that stay built until their jobs run
+MOST_KEPT = 100  # experiments that keep what they load until their jobs run
 OURS = ".CheckedSweeper"  # the sweeper whose jobs are known before it starts
-PARAMS, ZIP = "hydra.sweeper.params", "hydra.sweeper.zip"
+ADDS = (OverrideType.ADD, OverrideType.FORCE_ADD, OverrideType.DEL)
 
 
 class Planned(NamedTuple):
@@ -37,68 +38,58 @@ class Planned(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A sweep before it starts.
+    """A sweep before it starts."""
 
-    Attributes:
-        first: The configuration of its first job; of another sweeper than ours, that of the sweep.
-        jobs: Its jobs; none if only the sweeper knows them.
-        swept: The names of the settings that are swept.
-    """
-
-    first: DictConfig
-    jobs: list[Planned]
-    swept: list[str]
+    first: DictConfig  # of the first job; for a sweeper that is not ours, of the sweep
+    jobs: list[Planned]  # none if only the sweeper knows them
+    swept: list[str]  # names of settings
 
 
 def plan(config: DictConfig) -> Plan:
-    """List the jobs of a sweep and check them all: bad input stops it before anything is recorded.
+    """List the jobs of a sweep and check them all. Raises `ConfigError` before anything is recorded.
 
     Every configuration is measured once, and a setting applies to those that have it.
-
-    Raises:
-        ConfigError: For the first thing that is wrong.
     """
     loader = sharing(GlobalHydra.instance().config_loader())
     typed = loader.parsed(as_given(config.hydra.overrides.task))
     if not config.hydra.sweeper._target_.endswith(OURS):
         overrides = [*loader.parsed(_params(config.hydra.sweeper)), *typed]
-        _check_values(overrides)
+        swept = [override for override in overrides if override.is_sweep_override()]
+        for override in swept:
+            if override.is_discrete_sweep():
+                _values_of(override)
         check_tracking(config)
-        return Plan(config, [], [_name(override) for override in overrides if override.is_sweep_override()])
-    jobs, swept = _jobs_of_files(config, loader, typed)
-    return _checked(config, loader, _applicable(config, loader, jobs), swept)
+        return Plan(config, [], [_name(override) for override in swept])
+    jobs, names = _jobs_of_files(config, loader, typed)
+    return _checked(config, loader, _applicable(config, loader, jobs), names)
 
 
 def _jobs_of_files(
     config: DictConfig, loader: SharingLoader, typed: Sequence[Override]
 ) -> tuple[list[list[str]], list[str]]:
     """The overrides of every job, and the names of the swept settings: of each file that is chosen, what it sweeps."""
-    choices = [override for override in typed if loader.is_choice(override)]
-    _check_values(typed)
-    chosen: dict[str, list[frozenset[str]]] = {}  # by what is swept, the options for which that holds
-    sweepers: dict[str, DictConfig] = {}
-    for lines in jobs_of(choices):
+    choices = jobs_of([override for override in typed if loader.is_choice(override)])
+    options = {line for lines in choices for line in lines}
+    files: dict[str, tuple[DictConfig, list[set[str]]]] = {}  # what is swept, and the options for which that holds
+    for lines in choices:
         sweeper = loader.chosen(config, loader.parsed(lines)).hydra.sweeper
-        chosen.setdefault(key := OmegaConf.to_yaml(sweeper), []).append(frozenset(lines))
-        sweepers[key] = sweeper
-    options = frozenset().union(*(lines for of_one in chosen.values() for lines in of_one))
+        files.setdefault(OmegaConf.to_yaml(sweeper), (sweeper, []))[1].append({*lines})
     replaced = {_name(override): override for override in typed}
     jobs: list[list[str]] = []
     swept: dict[str, None] = {}
-    for key, sweeper in sweepers.items():
-        overrides = []
-        for override in loader.parsed(_params(sweeper)):
+    for sweeper, chosen in files.values():
+        params = loader.parsed(_params(sweeper))
+        for override in params:
             if override.is_sweep_override() and (now := replaced.get(_name(override))):
-                print(f"{now.input_line} replaces {override.input_line} of {PARAMS}", file=sys.stderr)
-            overrides += [] if _name(override) in replaced else [override]
-        overrides += typed
-        _check_values(overrides)
+                print(f"{now.input_line} replaces {override.input_line} of hydra.sweeper.params", file=sys.stderr)
+        overrides = [*(override for override in params if _name(override) not in replaced), *typed]
+        zipped = sweeper.zip or ()
+        jobs += [job for job in jobs_of(overrides, zipped) if options.intersection(job) in chosen]
         for override in overrides:
             values = _values_of(override)
             swept |= {_name(override): None} if len(values) > 1 else {}
-            if len({*values}) < len(values) and _name(override) not in (sweeper.zip or ()):
+            if len({*values}) < len(values) and _name(override) not in zipped:
                 print(f"{override.input_line}: a value that is listed twice is measured once", file=sys.stderr)
-        jobs += [job for job in jobs_of(overrides, sweeper.zip or ()) if options.intersection(job) in chosen[key]]
     return jobs, [*swept]
 
 
@@ -111,67 +102,50 @@ def _name(override: Override) -> str:
 
 
 def _values_of(override: Override) -> list[str]:
-    """The overrides for which one of a sweep stands, one for each value that it lists.
-
-    Raises:
-        ConfigError: It is an interval, of which a grid has no values.
-    """
-    key = override.get_key_element()
+    """The overrides for which one of a sweep stands. Raises `ConfigError` if that lists no value, or too many."""
     if not override.is_sweep_override():
         return [str(override.input_line)]
-    if not override.is_discrete_sweep():
+    if not override.is_discrete_sweep():  # an interval, of which a grid has no values
         raise ConfigError(f"{override.input_line}: expected a list of values, or a range such as range(0,1.01,0.1)")
-    return [f"{key}={value}" for value in override.sweep_string_iterator()]
+    try:
+        values = [*islice(override.sweep_string_iterator(), MOST_JOBS + 1)]
+    except ValueError as error:
+        raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
+    if not values:
+        raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
+    return [f"{override.get_key_element()}={value}" for value in values]
 
 
 def jobs_of(overrides: Sequence[Override], zipped: Sequence[str] = ()) -> list[list[str]]:
     """The overrides of every job: each combination of the values that are listed.
 
-    Args:
-        overrides: One for each setting.
-        zipped: Settings whose values belong together: the first with the first, the second with the second.
+    The values of `zipped` settings belong together: the first with the first, the second with the second.
 
     Raises:
-        ConfigError: What is zipped is not swept, or not over equally many values.
+        ConfigError: What is zipped is not swept, or not over equally many values; or the jobs are too many.
     """
     axes = {_name(override): [[line] for line in _values_of(override)] for override in overrides}
     if zipped:
         lengths = {name: len(axes.get(name, ())) for name in zipped}
         if len({*lengths.values()}) > 1 or {*lengths.values()} & {0, 1}:
             shown = ", ".join(f"{name} with {counted(number, 'value')}" for name, number in lengths.items())
-            raise ConfigError(f"{ZIP}: found {shown}; expected settings that are swept over equally many values")
+            raise ConfigError(
+                f"hydra.sweeper.zip: found {shown}; expected settings that are swept over equally many values"
+            )
         rows = zip(*(axes[name] for name in zipped), strict=True)
         axes[zipped[0]] = [[line for lines in row for line in lines] for row in rows]
         for name in zipped[1:]:
             del axes[name]
+    if (jobs := prod(map(len, axes.values()))) > MOST_JOBS:
+        raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
     return [[line for lines in row for line in lines] for row in product(*axes.values())]
 
 
-def _check_values(overrides: Sequence[Override]) -> None:
-    """Raise `ConfigError` where a swept setting lists no value, or the jobs are too many to be listed."""
-    jobs = 1
-    for override in overrides:
-        if override.is_sweep_override() and override.is_discrete_sweep():
-            try:
-                values = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
-            except ValueError as error:
-                raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
-            if not values:
-                raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
-            jobs *= values
-    if jobs > MOST_JOBS:
-        raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
-
-
-def _applicable(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[str]]) -> list[list[str]]:
-    """The jobs without the settings that their options do not have, each job once.
-
-    Raises:
-        ConfigError: No job has a setting.
-    """
+def _applicable(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[str]]) -> list[tuple[str, ...]]:
+    """The jobs without the settings that their options do not have, each once. Some job must have each setting."""
     composed: dict[tuple[str, ...], dict[str, Any]] = {}
-    lacking: list[set[str]] = []
-    names: set[str] = set()
+    applicable: dict[tuple[str, ...], None] = {}
+    given, used = set[str](), set[str]()
     for job in jobs:
         overrides = loader.parsed(job)
         chosen = [override for override in overrides if loader.is_choice(override) or override.type in ADDS]
@@ -179,19 +153,14 @@ def _applicable(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[s
         if key not in composed:
             composed[key] = OmegaConf.to_container(without_hydra(loader.chosen(config, chosen)))  # type: ignore[assignment]
         values = [override for override in overrides if override not in chosen and not override.is_hydra_override()]
-        lacking.append({_name(override) for override in values if not _has(composed[key], _name(override))})
-        names.update(_name(override) for override in values)
-    if unknown := names.intersection(*lacking):
+        lacking = [override for override in values if not _has(composed[key], _name(override))]
+        given.update(map(_name, values))
+        used.update(_name(override) for override in values if override not in lacking)
+        applicable[tuple(str(override.input_line) for override in overrides if override not in lacking)] = None
+    if given - used:
         settings = dict.fromkeys(name for one in composed.values() for name in settings_in(one))
-        raise ConfigError(unknown_setting(min(unknown), [*settings]))
-    applicable = [
-        tuple(line for line in job if _name(*loader.parsed([line])) not in without)
-        for job, without in zip(jobs, lacking, strict=True)
-    ]
-    return [[*job] for job in dict.fromkeys(applicable)]
-
-
-ADDS = (OverrideType.ADD, OverrideType.FORCE_ADD, OverrideType.DEL)
+        raise ConfigError(unknown_setting(min(given - used), [*settings]))
+    return [*applicable]
 
 
 def _has(settings: Any, name: str) -> bool:
@@ -205,7 +174,7 @@ def _has(settings: Any, name: str) -> bool:
     return True
 
 
-def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[str]], swept: list[str]) -> Plan:
+def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str, ...]], swept: list[str]) -> Plan:
     """Build the objects of every job, then load what they measure."""
     from ragsweep.experiment import Experiment
     from ragsweep.sweeps.decision_settings import check_at, decision_of
@@ -213,42 +182,46 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[str]
 
     unused: list[set[str]] = []
     folders: dict[str, str] = {}
+    kept: dict[tuple[str, ...], Experiment | None] = {}
+    cutoffs: dict[str, dict[Any, None]] = {}
+    planned: dict[str, list[Planned]] = {}
 
     def built(lines: Sequence[str]) -> Experiment:
         job = loader.load_sweep_config(config, [*lines])
         _check_folder(job, " ".join(line for line in lines if _name(*loader.parsed([line])) in swept), folders)
         return Experiment.built(without_hydra(job))
 
-    kept: dict[tuple[str, ...], Experiment | None] = {}
     for lines in jobs:
         experiment = built(lines)
         overrides = loader.parsed(lines)
-        unused.append(unused_groups([each.key_or_group for each in overrides], experiment.config, experiment.used))
-        without = {_name(each) for each in overrides if each.key_or_group.partition(".")[0] in unused[-1]} & {*swept}
-        used = tuple(str(each.input_line) for each in overrides if _name(each) not in without)
+        groups = {_name(override): override.key_or_group.partition(".")[0] for override in overrides}
+        unused.append(unused_groups([*groups.values()], experiment.config, experiment.used))
+        without = {name for name in swept if groups.get(name) in unused[-1]}
+        used = tuple(str(override.input_line) for override in overrides if _name(override) not in without)
         if used not in kept:
             experiment = built(used) if without else experiment
             kept[used] = experiment if len(kept) < MOST_KEPT else None
             experiment.keep([line for line in used if not line.startswith("hydra.")], sweep_id())
     first = next(filter(None, kept.values())).config  # that of the whole sweep lacks what is swept
     check_tracking(first)
-    cutoffs = dict[str, dict[Any, None]]()
-    planned: dict[str, list[Planned]] = {}
     for used in [*kept]:
-        current = kept.pop(used) or built(used)
+        experiment = kept.pop(used) or built(used)  # a new one holds what it loads no longer than here
         name, values = name_and_settings(loader.parsed(used), swept)
-        job = Planned([*used], name, values, current.digest, current.config.tracking.experiment)
+        job = Planned([*used], name, values, experiment.digest, experiment.config.tracking.experiment)
         planned.setdefault(job.digest, []).append(job)
-        cutoffs.setdefault(cutoff_of(current.task), {})[current.cutoff] = None
+        cutoffs.setdefault(cutoff_of(experiment.task), {})[experiment.cutoff] = None
     if len(cutoffs) > 1:
-        raise ConfigError(
-            f"found jobs with {' and jobs with '.join(sorted(cutoffs))}: expected the same cutoff for all"
-        )
+        shown = " and jobs with ".join(sorted(cutoffs))
+        raise ConfigError(f"found jobs with {shown}: expected the same cutoff for all")
     name_unused(set[str].intersection(*unused), swept)
-    for cutoff_values in cutoffs.values():
-        if {*cutoff_values} != {None}:
-            check_at(decision_of(first), [*cutoff_values])
-    _say_what_measures_the_same([jobs for jobs in planned.values() if len({job.name for job in jobs}) > 1])
+    for at in cutoffs.values():
+        if {*at} != {None}:
+            check_at(decision_of(first), [*at])
+    alike = [jobs for jobs in planned.values() if len({job.name for job in jobs}) > 1]
+    if alike:  # they differ only in settings without an effect
+        more = f", and {counted(len(alike) - 1, 'more such group')}" if len(alike) > 1 else ""
+        names = ", ".join(dict.fromkeys(job.name for job in alike[0]))
+        print(f"these measure the same, so the first one runs for all of them: {names}{more}", file=sys.stderr)
     return Plan(first, [jobs[0] for jobs in planned.values()], swept)
 
 
@@ -268,14 +241,6 @@ def _check_folder(job: DictConfig, name: str, folders: dict[str, str]) -> None:
 def without_hydra(config: DictConfig) -> DictConfig:
     """A configuration without Hydra's own."""
     return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-
-
-def _say_what_measures_the_same(alike: Sequence[Sequence[Planned]]) -> None:
-    """Name the jobs that measure the same, of which one runs: they differ only in settings without an effect."""
-    for jobs in alike[:1]:
-        more = f", and {counted(len(alike) - 1, 'more such group')}" if len(alike) > 1 else ""
-        names = ", ".join(dict.fromkeys(job.name for job in jobs))
-        print(f"these measure the same, so the first one runs for all of them: {names}{more}", file=sys.stderr)
 
 
 def say_what_would_run(plan: Plan) -> None:

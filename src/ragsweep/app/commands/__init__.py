@@ -21,12 +21,7 @@ def parser_of(command: str, about: str | None) -> ArgumentParser:
 
 
 def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: bool = False) -> DictConfig:
-    """The configuration that overrides choose, as Hydra composes it for `ragsweep run`.
-
-    Args:
-        overrides: `name=value`.
-        primary: Name of the configuration that they change: `config`, or `generate`.
-        with_hydra: Whether it has the node `hydra`, too.
+    """The configuration that overrides choose, as Hydra composes it for `ragsweep run`; its node `hydra` on request.
 
     Raises:
         ConfigError: An override cannot be read, or names what does not exist.
@@ -61,6 +56,12 @@ def check_ids(ids: Iterable[str]) -> None:
 
 def add_allow(parser: ArgumentParser) -> None:
     """Add the option that lists the user's own modules, for commands that build what a record names."""
-    parser.add_argument(
-        "--allow", action="append", default=[], metavar="MODULE", help="a module whose classes the record may name"
-    )
+    about = "a module whose classes the record may name"
+    parser.add_argument("--allow", action="append", default=[], metavar="MODULE", help=about)
+
+
+def add_run(parser: ArgumentParser) -> None:
+    """Add the arguments of a command that builds what a run or a sweep has recorded."""
+    parser.add_argument("run_id", help="id of a run or of a sweep, as MLflow shows it")
+    parser.add_argument("overrides", nargs="*", default=[], help="places on this machine: dataset.path=...")
+    add_allow(parser)

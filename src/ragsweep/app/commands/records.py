@@ -7,16 +7,12 @@ import shutil
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ragsweep.app.commands import add_allow, check_ids, parser_of
+from ragsweep.app.commands import add_allow, add_run, check_ids, parser_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import command
 from ragsweep.core.terminal import one_line
 from ragsweep.tracking.address import SCHEME, model_address
-
-if TYPE_CHECKING:
-    from ragsweep.statistics.all_pairs import Correction, PairTest
 
 PAIR_FILES = {"markdown": "a table with letters", "latex": "the same in LaTeX", "csv": "a row per metric and pair"}
 NAMED = re.compile(r"[^=]+=[0-9a-f]{32}")
@@ -66,16 +62,13 @@ def compare() -> int:
     if given.html:
         store = composed_today(overrides)[0].tracking
         again = command("compare", *sys.argv[1:], *tracking.store_overrides(store, overrides))
-        started = f"{datetime.now():%Y%m%d_%H%M%S}"
-        origin = report.Origin(again, "", "", started, store=tracking.store_overrides(store))
+        origin = report.Origin(again, "", "", f"{datetime.now():%Y%m%d_%H%M%S}", store=tracking.store_overrides(store))
         report.write_comparison(given.html, decision, origin)
         print(f"page: {given.html}")
     files = {ending: getattr(given, ending) for ending in PAIR_FILES}
     shown = given.pairs or named or given.test or given.correction or given.markdown or given.latex
     if shown or given.csv:
-        test: PairTest = given.test or "randomisation"
-        correction: Correction = given.correction or "holm"
-        tables = report.pair_tables(decision, named, test, correction)
+        tables = report.pair_tables(decision, named, given.test or "randomisation", given.correction or "holm")
         if shown:
             print(f"\n{tables.markdown}")
         tables.write(**files)
@@ -113,8 +106,8 @@ def gate() -> int:
     candidates += [arguments.candidate] if arguments.candidate is not None else []
     if len(candidates) != 1:
         raise ConfigError(f"found {len(candidates)} candidates, expected one: --candidate RUN")
-    [candidate] = candidates
-    for place in (candidate, arguments.baseline):
+    places = (candidates[0], arguments.baseline)
+    for place in places:
         if place.startswith(SCHEME):
             model_address(place)
         else:
@@ -124,7 +117,6 @@ def gate() -> int:
 
     from ragsweep.replay.gating import GateRequest, judge_candidate, promote
 
-    places = (candidate, arguments.baseline)
     judged = judge_candidate(GateRequest(*places, arguments.metric, arguments.margin, overrides, arguments.promote))
     print(*(judged.markdown() if arguments.markdown else map(one_line, judged.sentences())), sep="\n")
     if arguments.promote:
@@ -171,12 +163,10 @@ def reproduce() -> int:
     Exit status: 0 where all values are identical, 1 where one differs, 2 where the run cannot be read or built.
     """
     parser = parser_of("reproduce", reproduce.__doc__)
-    parser.add_argument("run_id", help="id of a run or of a sweep, as MLflow shows it")
-    parser.add_argument("overrides", nargs="*", default=[], help="places on this machine: dataset.path=...")
+    add_run(parser)
     parser.add_argument("--no-log", action="store_true", help="compare without recording a new run")
     parser.add_argument("--stored", action="store_true", help="use the embeddings and rankings that the store has")
     parser.add_argument("--tolerance", type=float, default=0.0, help="largest difference that counts as none")
-    add_allow(parser)
     given = parser.parse_intermixed_args()
     check_ids([given.run_id])
     if not given.tolerance >= 0:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ragsweep.app.commands import add_allow, check_ids, parser_of
+from ragsweep.app.commands import add_allow, add_run, check_ids, parser_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import FAILED, counted, one_line
 from ragsweep.tracking.address import check_model_name
@@ -27,12 +27,10 @@ def export() -> int:
     Exit status: 1 where the folder cannot be written, 2 where the run cannot be exported.
     """
     parser = parser_of("export", export.__doc__)
-    parser.add_argument("run_id", help="id of a run or of a sweep, as MLflow shows it")
-    parser.add_argument("overrides", nargs="*", default=[], help="places on this machine: dataset.path=...")
+    add_run(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="the folder to make")
     parser.add_argument("--register", metavar="NAME", help="the registered model that gets it as a new version")
     parser.add_argument("--with-index", action="store_true", help="keep what loading computes in the folder")
-    add_allow(parser)
     given = parser.parse_intermixed_args()
     check_ids([given.run_id])
     if given.register is not None:

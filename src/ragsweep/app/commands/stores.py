@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ragsweep.app.commands import composed, parser_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
-from ragsweep.core.terminal import BAD_INPUT, FAILED, counted, one_line
+from ragsweep.core.terminal import BAD_INPUT, FAILED, aligned, counted, one_line
 
 if TYPE_CHECKING:
     from ragsweep.store.stage_store import Entry
@@ -133,13 +133,13 @@ def store() -> int:
 
 def _show(path: Path, stages: dict[str, list[Entry]]) -> None:
     """Print a line per stage and one for all."""
-    width = max(16, *map(len, stages)) if stages else 16
-    print(f"{path}\n{'stage':<{width}}{'entries':>8}{'size':>14}  last used")
+    rows = [["stage", "entries", "size", "last used"]]
     for stage, entries in sorted(stages.items()):
         used = datetime.fromtimestamp(max(entry.used for entry in entries))
-        print(f"{stage:<{width}}{len(entries):>8}{_megabytes(entries):>14}  {used:%Y-%m-%d %H:%M}")
+        rows.append([stage, f"{len(entries)}", _megabytes(entries), f"{used:%Y-%m-%d %H:%M}"])
     everything = [entry for entries in stages.values() for entry in entries]
-    print(f"{'all':<{width}}{len(everything):>8}{_megabytes(everything):>14}")
+    rows.append(["all", f"{len(everything)}", _megabytes(everything), ""])
+    print(path, *aligned(rows, left=(0, 3)), sep="\n")
     if sizes := [file.stat().st_size for file in (path / "engines").rglob("*") if file.is_file()]:
         print(f"beside it: {sum(sizes) / 1e6:,.1f} MB of engines in {path / 'engines'}, which you may delete")
 
