@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib.metadata import version
@@ -12,13 +11,11 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import NoReturn
 
-from omegaconf.errors import OmegaConfBaseException
-
+from ragsweep.core import terminal
 from ragsweep.core.endings import answer_signals
-from ragsweep.core.errors import ConfigError, RagsweepError
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
-from ragsweep.core.terminal import BAD_INPUT, FULL_ERROR, guard, interrupted, one_line, shortened, with_lost_output
 from ragsweep.models.language.budget import say_spent
 from ragsweep.tracking.address import check_arguments
 
@@ -29,8 +26,8 @@ COMMANDS = {  # by name, the module of this package that has the function of thi
     "gate": ("commands.records", "check that a run is not worse than another one by more than a margin"),
     "explain": ("commands.records", "show what a run retrieved for a query, and why"),
     "reproduce": ("commands.records", "run a recorded run or sweep again, and compare every number"),
-    "export": ("commands.retrievers", "write a recorded configuration as a folder that answers questions"),
-    "check": ("commands.retrievers", "ask an exported retriever its recorded questions again"),
+    "export": ("commands.records", "write a recorded configuration as a folder that answers questions"),
+    "check": ("commands.records", "ask an exported retriever its recorded questions again"),
     "convert": ("commands.datasets", "write a dataset of any format in the layout of BEIR"),
     "push": ("commands.stores", "upload runs that the tracking server could not take when they were made"),
     "store": ("commands.stores", "show or clear the stored embeddings, indexes and rankings"),
@@ -43,7 +40,9 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
 
     The project is the current folder, unless another one is given.
     """
-    guard()
+    if "-v" in sys.argv or os.environ.get(terminal.FULL_ERROR) == "1":
+        os.environ[terminal.VERBOSE] = "1"
+    terminal.guard()
     answer_signals()
     if project_folder:
         os.environ[PROJECT] = str(project_folder.resolve())
@@ -80,8 +79,8 @@ def _subcommand() -> str:
         close = ["run"] if is_setting else get_close_matches(name, commands(), n=1)
         meant = f"run {name}=..." if is_setting else close[0] if close else ""
         hint = f" (did you mean ragsweep {meant}?)" if close else f"; expected one of {', '.join(commands())}"
-        _refuse(f"{shortened(one_line(name))}: no such command{hint}")
-    sys.exit(with_lost_output(0))
+        _refuse(f"{terminal.shortened(terminal.one_line(name))}: no such command{hint}")
+    sys.exit(terminal.with_lost_output(0))
 
 
 def commands() -> dict[str, Command]:
@@ -100,22 +99,19 @@ def commands() -> dict[str, Command]:
 
 def usage() -> str:
     """The subcommands, a line each: the kernel's, then those of each plugin."""
-    lines = [_line(name, about) for name, (_, about) in COMMANDS.items()]
+    line = "  ragsweep {:<10} {}".format
+    lines = [line(name, about) for name, (_, about) in COMMANDS.items()]
     for name, plugin in plugins().items():
         lines += ["", f"{name}: {plugin.about}"]
-        lines += [_line(own, command.about) for own, command in plugin.commands.items()]
+        lines += [line(own, command.about) for own, command in plugin.commands.items()]
     about = "ragsweep: which retrieval configuration should I ship, and can I trust that answer?"
     more = "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."
     return "\n".join([about, "", *lines, "", more])
 
 
-def _line(name: str, about: str) -> str:
-    return f"  ragsweep {name:<10} {about}"
-
-
 def _refuse(problem: str) -> NoReturn:
     print(f"ragsweep: {problem}", file=sys.stderr)
-    sys.exit(BAD_INPUT)
+    sys.exit(terminal.BAD_INPUT)
 
 
 def _status_of(name: str) -> int:
@@ -124,16 +120,13 @@ def _status_of(name: str) -> int:
         check_arguments(sys.argv[1:])  # first: another error could repeat a password
         run: Callable[[], int] = resolve_name(commands()[name].main)
         try:
-            return with_lost_output(run())
+            return terminal.with_lost_output(run())
         finally:
             say_spent()
     except KeyboardInterrupt:
-        return interrupted()
+        return terminal.interrupted()
     except Exception as error:
-        if os.environ.get(FULL_ERROR) == "1":
-            traceback.print_exception(error)
-        text = one_line(str(error))
-        if not isinstance(error, RagsweepError | OmegaConfBaseException | OSError):
-            text = f"{type(error).__name__}: {text} ({FULL_ERROR}=1 shows where)"
-        print(f"{'ragsweep' if name == 'run' else name}: {text}", file=sys.stderr)
-        return BAD_INPUT
+        from ragsweep.app.messages import explained
+
+        explained(error, "ragsweep" if name == "run" else name)
+        return terminal.BAD_INPUT  # other statuses of a command are results

@@ -21,13 +21,12 @@ from ragsweep.config.groups import groups
 from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
 from ragsweep.core.plugins import our_folders
 from ragsweep.core.project import CONF, VERSION_BASE, options_of
-from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
+from ragsweep.core.terminal import BAD_INPUT, FAILED, FULL_ERROR, NOT_ACCEPTED, VERBOSE, interrupted
 
-VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
 LAUNCHER_PACKAGES = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
 
 
-def explained(error: BaseException) -> int:
+def explained(error: BaseException, command: str = "ragsweep") -> int:
     """Print an error in one line and return its exit status. A failed job has printed its own."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
@@ -37,7 +36,7 @@ def explained(error: BaseException) -> int:
         traceback.print_exception(error)
     if isinstance(error, JobFailed):
         return FAILED
-    print(f"ragsweep: {in_one_line(error)}", file=sys.stderr)
+    print(f"{command}: {in_one_line(error)}", file=sys.stderr)
     if isinstance(error, NotAcceptedError):
         return NOT_ACCEPTED
     bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException) or _is_from_hydra(error)
@@ -85,7 +84,8 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return f"{error.filename or 'the store, the outputs, or the folder of temporary files'}: {error.strerror}"
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = [f", in {Path(frame.filename).name}, line {frame.lineno}" for frame in last]
-    return f"{type(error).__name__}: {text}{''.join(where)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
+    hint = "" if VERBOSE in os.environ else f" ({FULL_ERROR}=1 shows where)"
+    return f"{type(error).__name__}: {text}{''.join(where)}{hint}"
 
 
 def unknown_name(error: BaseException) -> str:

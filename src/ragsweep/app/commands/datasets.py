@@ -23,16 +23,12 @@ def init() -> int:
     folder = project()
     for name in ("documents/", "questions.json", "conf/dataset/mine.yaml"):
         file = folder / name
-        is_folder = name.endswith("/")
-        if file.is_dir() if is_folder else file.exists():
-            print(f"kept:    {name}")
-            continue
+        print(f"{'kept:   ' if file.exists() else 'written:'} {name}")
         file.parent.mkdir(parents=True, exist_ok=True)
-        if is_folder:
-            file.mkdir()
-        else:
+        if name.endswith("/"):
+            file.mkdir(exist_ok=True)
+        elif not file.exists():
             shutil.copyfile(TEMPLATES / name, file)
-        print(f"written: {name}")
     next_steps = (TEMPLATES / "next_steps.txt").read_text(encoding="utf-8")
     print(next_steps.format(folder=shlex.quote(str(folder))), end="")
     return 0
