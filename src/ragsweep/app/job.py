@@ -43,10 +43,7 @@ warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated"
 
 
 def job(config: DictConfig) -> float:
-    """Measure one configuration; Hydra calls this for every job.
-
-    Returns the metric that decides, for sweepers that look for the best; NaN where nothing was measured.
-    """
+    """Measure one configuration, for Hydra. Returns the metric that decides; NaN where nothing was measured."""
     guard()  # also in the worker of a launcher
     end_if_signalled()
     in_sweep = sweep_of_job()
@@ -126,10 +123,7 @@ def _checked_start(config: DictConfig, typed: Sequence[str], parsed: Sequence[Ov
 
 
 def check_tracking(config: DictConfig) -> None:
-    """Raise `TrackingError` if the store of a checked configuration cannot be opened; a server is asked.
-
-    This comes before a dataset is loaded.
-    """
+    """Raise `TrackingError`, before a dataset is loaded, if the store cannot be opened; a server is asked."""
     name_variables(config.tracking.uri, config.tracking.experiment)
     if sqlite_file(config.tracking.uri):
         check_places(config)
@@ -167,10 +161,7 @@ def command_of(arguments: Sequence[str], store: DictConfig) -> str:
 def name_and_settings(
     parsed: Sequence[Override], swept: Sequence[str], unused: Collection[str] = ()
 ) -> tuple[str, dict[str, Any]]:
-    """The name of a run, and the settings in it: the swept ones, or those that were set if nothing is swept.
-
-    Groups that nothing uses do not name a run.
-    """
+    """The name of a run and the settings in it: the swept ones, or else all that were set, in groups that are used."""
     from ragsweep.sweeps.configuration_names import short_names, told_apart
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 

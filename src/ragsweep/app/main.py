@@ -36,10 +36,7 @@ COMMANDS = {  # by name, the module of this package that has the function of thi
 
 
 def main(command: str | None = None, project_folder: Path | None = None) -> NoReturn:
-    """Run a subcommand, or the one that the arguments of this process name, and exit with its status.
-
-    The project is the current folder, unless another one is given.
-    """
+    """Run a subcommand, or else the one that the arguments name, in a project, or else here; exit with its status."""
     if "-v" in sys.argv or os.environ.get(terminal.FULL_ERROR) == "1":
         os.environ[terminal.VERBOSE] = "1"
     terminal.guard()
@@ -84,11 +81,7 @@ def _subcommand() -> str:
 
 
 def commands() -> dict[str, Command]:
-    """All subcommands by name: the kernel's and those of the plugins.
-
-    Raises:
-        ConfigError: As of `commands_of_plugins`, or a plugin brings a command of the kernel.
-    """
+    """All subcommands by name. Raises `ConfigError` where a plugin brings one of the kernel, or of another plugin."""
     of_kernel = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
     of_plugins = commands_of_plugins()
     for name, plugin in plugins().items():

@@ -53,10 +53,7 @@ def _is_from_hydra(error: BaseException) -> bool:
 
 
 def in_one_line(error: BaseException, config: str = "config") -> str:
-    """An error as one line, worded for the person who typed the command.
-
-    `config` is the name of the primary configuration, whose settings are suggested for unknown ones.
-    """
+    """An error as one line, for the person who typed the command; `config` has the settings that it may name."""
     text = " ".join(str(error).split()) or (in_one_line(error.__cause__) if error.__cause__ else type(error).__name__)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = error.missing_cfg_file.partition("/")  # an option may be meant as a path

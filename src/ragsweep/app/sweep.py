@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 100_000
 MOST_KEPT = 100  # experiments that keep what they load until their jobs run
-OURS = ".CheckedSweeper"  # the sweeper whose jobs are known before it starts
 ADDS = (OverrideType.ADD, OverrideType.FORCE_ADD, OverrideType.DEL)
 
 
@@ -72,7 +71,6 @@ class SweepCallback(Callback):
         try:
             here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
             check_places(config)
-            _check_folder_of_all(config)
             check_launcher(config.hydra.launcher._target_)
             os.environ.update({name: str(value) for name, value in config.hydra.job.env_set.items()})  # as in each job
             planned = SweepCallback.plan = plan(config)
@@ -85,15 +83,14 @@ class SweepCallback(Callback):
                 say_what_would_run(planned)
                 raise SystemExit(0)
             SweepCallback.sweep = _open_sweep(config, *planned)
-            about_sweep = {
+            of_jobs = {  # with which every job is recorded
                 "parent_run_id": SweepCallback.sweep.parent.run_id,
                 "total": len(planned.jobs) or None,
                 "may_resume": planned.first.tracking.resume or not here,
             }
             driver = [os.getpid(), process_identity()]
             stop = str(SweepCallback.sweep.stop)
-            about_job = {"job": about_sweep, "swept": planned.swept, "stop": stop, "driver": driver}
-            os.environ[SWEEP] = json.dumps(about_job)
+            os.environ[SWEEP] = json.dumps({"job": of_jobs, "swept": planned.swept, "stop": stop, "driver": driver})
             if not here:
                 tell_workers(config, SWEEP, COMMAND, SWEEP_ID, PROJECT)
             gc.freeze()  # modules and configuration stay in memory: no garbage collection has to visit them again
@@ -103,13 +100,6 @@ class SweepCallback(Callback):
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
         """Free a job's configuration, which Hydra would keep until the sweep ends."""
         job_return.cfg = job_return.hydra_cfg = None
-
-
-def _check_folder_of_all(config: DictConfig) -> None:
-    try:
-        str(config.hydra.sweep.dir)
-    except OmegaConfBaseException as error:
-        raise ConfigError("hydra.sweep.dir: found what is not known before a sweep starts, expected a path") from error
 
 
 def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
@@ -138,10 +128,8 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         digest=digest([[job.name, job.digest] for job in planned]) if planned else None,
     )
     tracking.close_orphans(store)
-    if store.resume:
-        uploaded = tracking.push(project() / "outputs", store.uri, store.artifacts).uploaded
-        if uploaded:
-            print(f"uploaded {counted(uploaded, 'run')} that waited in outputs/")
+    if store.resume and (uploaded := tracking.push(project() / "outputs", store.uri, store.artifacts).uploaded):
+        print(f"uploaded {counted(uploaded, 'run')} that waited in outputs/")
     with tracking.earlier_start(job) if store.resume and planned else nullcontext() as earlier:
         if earlier:
             job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
@@ -167,11 +155,8 @@ def end_killed(sweep: OpenSweep) -> None:
     end_workers()
     sweep.parent.close("KILLED")
     tracking.close_open(sweep.job, sweep.parent)
-    print(
-        f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished; "
-        "the same command with tracking.resume=true goes on from there",
-        file=sys.stderr,
-    )
+    finished = f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished"
+    print(f"{finished}; the same command with tracking.resume=true goes on from there", file=sys.stderr)
     tracking.say_what_waits(sweep)
 
 
@@ -180,9 +165,13 @@ def plan(config: DictConfig) -> Plan:
 
     Every configuration is measured once, and a setting applies to those that have it.
     """
+    try:
+        str(config.hydra.sweep.dir)
+    except OmegaConfBaseException as error:
+        raise ConfigError("hydra.sweep.dir: found what is not known before a sweep starts, expected a path") from error
     loader = sharing(GlobalHydra.instance().config_loader())
     typed = loader.parsed(as_given(config.hydra.overrides.task))
-    if not config.hydra.sweeper._target_.endswith(OURS):
+    if not config.hydra.sweeper._target_.endswith(".CheckedSweeper"):  # another one chooses its jobs as it goes
         overrides = [*loader.parsed(_params(config.hydra.sweeper)), *typed]
         names = [_name(override) for override in overrides if override.is_sweep_override()]
         check_tracking(config)
@@ -246,19 +235,15 @@ def _values_of(override: Override) -> list[str]:
 def jobs_of(overrides: Sequence[Override], zipped: Sequence[str] = ()) -> list[list[str]]:
     """The overrides of every job: each combination of the values that are listed.
 
-    The values of `zipped` settings belong together: the first with the first, the second with the second.
-
-    Raises:
-        ConfigError: What is zipped is not swept, or not over equally many values; or the jobs are too many.
+    The values of `zipped` settings belong together: the first with the first, the second with the second. Raises
+    `ConfigError` where these are not swept over equally many values, or the jobs are too many.
     """
     axes = {_name(override): [[line] for line in _values_of(override)] for override in overrides}
     if zipped:
         lengths = {name: len(axes.get(name, ())) for name in zipped}
         if len({*lengths.values()}) > 1 or {*lengths.values()} & {0, 1}:
             shown = ", ".join(f"{name} with {counted(number, 'value')}" for name, number in lengths.items())
-            raise ConfigError(
-                f"hydra.sweeper.zip: found {shown}; expected settings that are swept over equally many values"
-            )
+            raise ConfigError(f"hydra.sweeper.zip: found {shown}; expected settings swept over equally many values")
         rows = zip(*(axes[name] for name in zipped), strict=True)
         axes[zipped[0]] = [[line for lines in row for line in lines] for row in rows]
         for name in zipped[1:]:
@@ -359,10 +344,9 @@ def _check_folder(job: DictConfig, name: str, folders: dict[str, str]) -> None:
         return
     folder = str(job.hydra.sweep.subdir)
     if folders.setdefault(folder, name) != name:
-        raise ConfigError(
-            f"hydra.sweep.subdir: {folders[folder]} and {name} would write into the folder {folder}; "
-            "expected another one for each job, such as ${hydra.job.override_dirname}"
-        )
+        jobs = f"{folders[folder]} and {name} would write into the folder {folder}"
+        example = "${hydra.job.override_dirname}"
+        raise ConfigError(f"hydra.sweep.subdir: {jobs}; expected another one for each job, such as {example}")
 
 
 def without_hydra(config: DictConfig) -> DictConfig:

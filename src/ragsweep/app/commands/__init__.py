@@ -21,11 +21,7 @@ def parser_of(command: str, about: str | None) -> ArgumentParser:
 
 
 def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: bool = False) -> DictConfig:
-    """The configuration that overrides choose, as Hydra composes it for `ragsweep run`; its node `hydra` on request.
-
-    Raises:
-        ConfigError: An override cannot be read, or names what does not exist.
-    """
+    """What `ragsweep run` composes, or another primary file. Raises `ConfigError` for an override that is wrong."""
     import hydra
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
