@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
@@ -399,7 +400,9 @@ def _commands() -> str:
                 "",
             ]
             continue
-        about = inspect.cleandoc(import_module(command.main.partition(":")[0]).__doc__ or "").partition("\n\n")[2]
+        function = resolve_name(command.main)
+        speaker = function if name in COMMANDS else import_module(function.__module__)  # a plugin's module has one
+        about = inspect.cleandoc(speaker.__doc__ or "").partition("\n\n")[2]
         for block in about.split("\n\n"):
             parts += ["```sh", block, "```", ""] if block.startswith("ragsweep ") else [_with_markup(block), ""]
     return "\n".join(parts)

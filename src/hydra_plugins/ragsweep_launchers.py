@@ -17,7 +17,7 @@ from hydra.core.singleton import Singleton
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
 
-from ragsweep.app.naming import start_no_more_jobs
+from ragsweep.app.job import start_no_more_jobs
 from ragsweep.core.errors import JobFailed
 
 RAY_OUTPUT = {"RAY_DISABLE_WORKER_LOG_PREFIX": "1", "RAY_DEDUP_LOGS": "0", "RAY_FLUSH_DRIVER_LOGS": "1"}  # verbatim

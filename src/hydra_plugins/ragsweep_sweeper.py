@@ -38,7 +38,7 @@ class CheckedSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """Run the jobs, and raise the error of the first one that failed."""
-        from ragsweep.app.sweep_callback import SweepCallback
+        from ragsweep.app.sweep import SweepCallback
 
         assert self.config is not None
         assert self.launcher is not None

@@ -12,7 +12,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from small import arguments, span_arguments, write_queries
 
-from ragsweep.app.plan import jobs_of
+from ragsweep.app.sweep import jobs_of
 from ragsweep.core.project import CONF
 
 NAMES_OF_THE_REFERENCE = {

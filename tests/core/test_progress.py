@@ -80,7 +80,7 @@ def test_a_first_run_shows_that_mlflow_is_loaded_and_its_store_created(tmp_path,
         f"hydra.run.dir={tmp_path}/run",
     ]
     sent = in_a_terminal(
-        f"import sys; sys.argv = {['run.py', *arguments]!r}; from ragsweep.app.cli import main; main()"
+        f"import sys; sys.argv = {['run.py', *arguments]!r}; from ragsweep.app.main import main; main('run')"
     )
     assert "\rloading MLflow ..." in sent
     assert "\rcreating the tracking store ..." in sent

@@ -110,7 +110,7 @@ HOSTILE = {
     "another module": ("retriever._target_", "os.system"),
     "a module that ours imports": ("retriever._target_", "ragsweep.store.stage_store.shutil.rmtree"),
     "what ours imports from elsewhere": ("retriever._target_", "ragsweep.models.encoders.model_files.Path"),
-    "one of ours that is no part of a configuration": ("retriever._target_", "ragsweep.app.cli.main"),
+    "one of ours that is no part of a configuration": ("retriever._target_", "ragsweep.app.cli.run"),
     "a module named like ours": ("dataset._target_", "ragsweep.datasets_of_others.Evil"),
     "hydra's own": ("evaluation.metrics.f1._target_", "hydra.utils.get_method"),
     "a target deep inside": ("retriever.dense.encoder._target_", "subprocess.Popen"),

@@ -418,7 +418,8 @@ def test_a_run_whose_retriever_gives_up_is_failed(theirs, application):
     process = theirs("raises")
     assert process.returncode == 1
     line = THEIRS.splitlines().index('            raise KeyError("their bug")') + 1
-    assert said(process.stderr) == [f"ragsweep: KeyError: 'their bug', in theirs.py, line {line} (-v shows where)"]
+    assert said(process.stderr)[0].startswith(f"ragsweep: KeyError: 'their bug', in theirs.py, line {line} (")
+    assert len(said(process.stderr)) == 1
     assert [run.info.status for run in application.runs()] == ["FAILED"]
 
 

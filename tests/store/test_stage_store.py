@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.app.commands.store import main
+from ragsweep.app.commands import stores
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.store.code import code_of_call
 from ragsweep.store.stage_store import CHECKSUMS, CompleteStore, Store, packed, unpacked
@@ -261,7 +261,7 @@ def test_the_command_shows_and_clears(store, monkeypatch, capsys):
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["ragsweep", "--path", store.path, *arguments])
         try:
-            status = main()
+            status = stores.store()
         except SystemExit as end:
             status = end.code
         return status, "".join(capsys.readouterr())

@@ -4,7 +4,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from outcomes import of_scores
 
-from ragsweep.app.naming import name_and_settings
+from ragsweep.app.job import name_and_settings
 from ragsweep.report.record import as_record
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.configuration_names import told_apart

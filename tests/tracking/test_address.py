@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragsweep
-from ragsweep.app.commands import ui
+from ragsweep.app.commands.stores import ui
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError
 from ragsweep.tracking.address import check_address, check_arguments
 from ragsweep.tracking.tracking_store import open_store
@@ -266,5 +266,5 @@ def test_a_relative_address_is_kept_in_full_and_files_beside_the_database_are_le
 def test_the_ui_does_not_repeat_the_password_of_a_server(monkeypatch, kind):
     monkeypatch.setattr("sys.argv", ["ui", "--uri", SECRET[kind]])
     with pytest.raises(RagsweepError, match=r"127\.0\.0\.1:9.* is a server; open it|has a user or password") as caught:
-        ui.main()
+        ui()
     assert CANARY not in str(caught.value)

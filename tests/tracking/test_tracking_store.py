@@ -18,7 +18,7 @@ from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
 
 from ragsweep import decision, per_query, runs
-from ragsweep.app.commands import ui
+from ragsweep.app.commands.stores import ui
 from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.core.terminal import say_once
 from ragsweep.tracking import tracking_store as store
@@ -212,7 +212,7 @@ def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, d
         runs(uri=application.uri)
     monkeypatch.setattr("sys.argv", ["ui", "--uri", application.uri])
     with pytest.raises(RefusedError, match=command):
-        ui.main()
+        ui()
     refused = application.run(*dataset, "retriever=sparse")
     assert refused.returncode == 2, refused.stderr
     [line] = said(refused.stderr)

@@ -1,29 +1,41 @@
-"""One job: measures one configuration and prints one line about it."""
+"""One job: its name and command, and how one configuration is measured, with one line about it."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
 import sys
 import threading
 import warnings
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext, suppress
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import DictConfig
+from hydra.core.override_parser.types import Override, OverrideType
+from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.app.messages import explained, in_one_line
-from ragsweep.app.naming import as_given, name_and_settings, start_no_more_jobs, sweep_of_job, tracked_job
 from ragsweep.app.workers import begin_worker
 from ragsweep.config.groups import name_unused, unused_groups
+from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
-from ragsweep.tracking.address import sqlite_file
+from ragsweep.tracking.address import sqlite_file, store_overrides
 from ragsweep.tracking.place import check_places, name_variables
+
+SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
+COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command of every job
+UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
+NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
 
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
@@ -31,23 +43,34 @@ warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated"
 
 
 def job(config: DictConfig) -> float:
-    """Measure one configuration; Hydra calls this for every job.
-
-    Returns:
-        The metric that decides, for sweepers that look for the best; NaN where nothing was measured.
-    """
+    """Measure one configuration, for Hydra. Returns the metric that decides; NaN where nothing was measured."""
     guard()  # also in the worker of a launcher
     end_if_signalled()
     in_sweep = sweep_of_job()
-    unused = set() if in_sweep else _checked_start(config)
+    about = HydraConfig.get()
+    typed = as_given(about.overrides.task)
+    parsed = OverridesParser.create().parse_overrides(typed)
+    unused = set() if in_sweep else _checked_start(config, typed, parsed)
     with progress("loading MLflow") if in_sweep is None else nullcontext():
         from ragsweep import experiment, tracking
         from ragsweep.tracking import run_record  # noqa: F401 - loads MLflow
 
-    tracked = tracked_job(config, unused)
-    place = f"{(tracked.number or 0) + 1}/{in_sweep['total'] or '?'} " if in_sweep else ""
-    if in_sweep and in_sweep["driver"] != os.getpid() and threading.current_thread() is threading.main_thread():
-        begin_worker(in_sweep["driver"], in_sweep["identity"])
+    name, settings = name_and_settings(parsed, in_sweep["swept"] if in_sweep else [], unused)
+    mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in typed) else []
+    in_its_sweep: dict[str, Any] = {**in_sweep["job"], "number": about.job.num} if in_sweep else {"parent_run_id": None}
+    tracked = tracking.Job(
+        name=name,
+        folder=Path(about.runtime.output_dir),
+        overrides=typed,
+        command=command_of([*typed, *mode], config.tracking),
+        swept=settings if in_sweep else {},
+        sweep_id=sweep_id(),
+        tracking=config.tracking,
+        **in_its_sweep,
+    )
+    place = f"{about.job.num + 1}/{tracked.total or '?'} " if in_sweep else ""
+    if in_sweep and in_sweep["driver"][0] != os.getpid() and threading.current_thread() is threading.main_thread():
+        begin_worker(*in_sweep["driver"])
         hide_progress()
     if in_sweep and Path(in_sweep["stop"]).exists():
         return float("nan")
@@ -77,7 +100,7 @@ def job(config: DictConfig) -> float:
     return metrics[decides]
 
 
-def _checked_start(config: DictConfig) -> set[str]:
+def _checked_start(config: DictConfig, typed: Sequence[str], parsed: Sequence[Override]) -> set[str]:
     """Check the input of a single run before anything is recorded. Returns the groups that are set and not used."""
     from ragsweep.experiment import Experiment
 
@@ -85,14 +108,12 @@ def _checked_start(config: DictConfig) -> set[str]:
         params = HydraConfig.get().sweeper.get("params")
         if params and "hydra.mode=RUN" not in sys.argv:
             raise ConfigError(f"hydra.sweeper.params: add -m to sweep {', '.join(params)}, or hydra.mode=RUN")
-        overrides = as_given(HydraConfig.get().overrides.task)
         experiment = Experiment.built(config)
-        parsed = OverridesParser.create().parse_overrides(overrides)
         unused = unused_groups([override.key_or_group for override in parsed], config, experiment.used)
         name_unused(unused)
         check_tracking(config)
         experiment.items  # noqa: B018 - is loaded and checked here
-        experiment.keep(overrides, sweep_id())
+        experiment.keep(typed, sweep_id())
         if config.get("dry_run"):
             print(f"would run: {name_and_settings(parsed, [], unused)[0]}")
             raise SystemExit(0)
@@ -102,11 +123,7 @@ def _checked_start(config: DictConfig) -> set[str]:
 
 
 def check_tracking(config: DictConfig) -> None:
-    """Check before a dataset is loaded whether the store of a checked configuration can be opened; a server is asked.
-
-    Raises:
-        TrackingError: It cannot be opened.
-    """
+    """Raise `TrackingError`, before a dataset is loaded, if the store cannot be opened; a server is asked."""
     name_variables(config.tracking.uri, config.tracking.experiment)
     if sqlite_file(config.tracking.uri):
         check_places(config)
@@ -121,3 +138,68 @@ def _end(error: BaseException) -> SystemExit:
     with suppress(OSError):  # a folder that is not empty stays
         Path(HydraConfig.get().runtime.output_dir).rmdir()
     return SystemExit(explained(error))
+
+
+def sweep_of_job() -> dict[str, Any] | None:
+    """What the jobs of a sweep need to know about it; None for a single run."""
+    return json.loads(os.environ[SWEEP]) if SWEEP in os.environ else None
+
+
+def start_no_more_jobs() -> None:
+    """Make the jobs of the sweep that have not begun yet end as soon as they start, on any machine."""
+    if in_sweep := sweep_of_job():
+        with suppress(OSError):
+            Path(in_sweep["stop"]).touch()
+
+
+def command_of(arguments: Sequence[str], store: DictConfig) -> str:
+    """The command that runs this again from any folder, on the same store."""
+    kept = [argument for argument in arguments if not argument.lstrip("+").startswith(NOT_REPEATED)]
+    return " ".join([os.environ[COMMAND], *map(shlex.quote, [*kept, *store_overrides(store, kept)])])
+
+
+def name_and_settings(
+    parsed: Sequence[Override], swept: Sequence[str], unused: Collection[str] = ()
+) -> tuple[str, dict[str, Any]]:
+    """The name of a run and the settings in it: the swept ones, or else all that were set, in groups that are used."""
+    from ragsweep.sweeps.configuration_names import short_names, told_apart
+    from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
+
+    kept = [item for item in parsed if item.type is not OverrideType.DEL]
+    by_name = {item.key_or_group: item for item in kept if item.key_or_group.partition(".")[0] not in unused}
+    telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
+    shown = [name for name in swept or telling if name in by_name]
+    values = [_text(by_name[name]) for name in shown]
+    words = [_word(name, told_apart([text])[text]) for name, text in zip(short_names(shown), values, strict=True)]
+    record = re.search(r" --from ([^ ]+)", os.environ.get(COMMAND, ""))
+    unchanged = f"from {record[1] if '.' in record[1] else record[1][:8]}" if record else "defaults"
+    settings = {name: _plain(by_name[name]) for name in shown}
+    return shortened_with_digest(" ".join(words) or unchanged, LONGEST_MLFLOW_NAME), settings
+
+
+def _word(name: str, value: str) -> str:
+    """A setting as part of a run's name; a named configuration is shown by its name alone."""
+    if name == "configuration":
+        return value
+    with suppress(ValueError):  # a range makes values like 0.7000000000000001
+        value = f"{float(value):.12g}" if "." in value else value
+    return f"{name}={value}"
+
+
+def _text(override: Override) -> str:
+    """An override's value as it was typed, without the backslashes that Hydra writes before some characters."""
+    text = override.get_value_element_as_str()
+    return text if text.startswith(("'", '"')) else re.sub(r"\\(.)", r"\1", text)
+
+
+def _plain(override: Override) -> Any:
+    """An override's value as JSON can hold it."""
+    value = override.value()
+    plain = isinstance(value, bool | int | None) or (isinstance(value, float) and isfinite(value))
+    return value if plain else _text(override)
+
+
+def as_given(overrides: Any) -> list[str]:
+    """The overrides as they were typed; one that names an unknown setting, as `${nosuch}`, could not be resolved."""
+    given: list[str] = OmegaConf.to_container(overrides, resolve=False)  # type: ignore[assignment]
+    return given

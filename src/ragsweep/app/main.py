@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib.metadata import version
@@ -12,48 +11,35 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import NoReturn
 
-from omegaconf.errors import OmegaConfBaseException
-
+from ragsweep.core import terminal
 from ragsweep.core.endings import answer_signals
-from ragsweep.core.errors import ConfigError, RagsweepError
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
-from ragsweep.core.terminal import (
-    BAD_INPUT,
-    FULL_ERROR,
-    guard,
-    interrupted,
-    one_line,
-    shortened,
-    with_lost_output,
-)
 from ragsweep.models.language.budget import say_spent
 from ragsweep.tracking.address import check_arguments
 
-COMMANDS = {
-    "init": "prepare this folder: a place for PDF files, a template for questions, a dataset for both",
-    "run": "measure one configuration, or a sweep over many with -m",
-    "compare": "compare runs and sweeps, and say which differences are more than chance",
-    "gate": "check that a run is not worse than another one by more than a margin",
-    "explain": "show what a run retrieved for a query, and why",
-    "reproduce": "run a recorded run or sweep again, and compare every number",
-    "export": "write a recorded configuration as a folder that answers questions",
-    "check": "ask an exported retriever its recorded questions again",
-    "convert": "write a dataset of any format in the layout of BEIR",
-    "push": "upload runs that the tracking server could not take when they were made",
-    "store": "show or clear the stored embeddings, indexes and rankings",
-    "ui": "show the runs of this folder in MLflow",
+COMMANDS = {  # by name, the module of this package that has the function of this name, and what it does
+    "init": ("commands.datasets", "prepare this folder: a place for PDF files, example questions, a dataset for both"),
+    "run": ("cli", "measure one configuration, or a sweep over many with -m"),
+    "compare": ("commands.records", "compare runs and sweeps, and say which differences are more than chance"),
+    "gate": ("commands.records", "check that a run is not worse than another one by more than a margin"),
+    "explain": ("commands.records", "show what a run retrieved for a query, and why"),
+    "reproduce": ("commands.records", "run a recorded run or sweep again, and compare every number"),
+    "export": ("commands.records", "write a recorded configuration as a folder that answers questions"),
+    "check": ("commands.records", "ask an exported retriever its recorded questions again"),
+    "convert": ("commands.datasets", "write a dataset of any format in the layout of BEIR"),
+    "push": ("commands.stores", "upload runs that the tracking server could not take when they were made"),
+    "store": ("commands.stores", "show or clear the stored embeddings, indexes and rankings"),
+    "ui": ("commands.stores", "show the runs of this folder in MLflow"),
 }
 
 
 def main(command: str | None = None, project_folder: Path | None = None) -> NoReturn:
-    """Run the subcommand that the arguments of this process name, and exit with its status.
-
-    Args:
-        command: The subcommand; None reads it from the arguments.
-        project_folder: The project, where it is not the current folder.
-    """
-    guard()
+    """Run a subcommand, or else the one that the arguments name, in a project, or else here; exit with its status."""
+    if "-v" in sys.argv or os.environ.get(terminal.FULL_ERROR) == "1":
+        os.environ[terminal.VERBOSE] = "1"
+    terminal.guard()
     answer_signals()
     if project_folder:
         os.environ[PROJECT] = str(project_folder.resolve())
@@ -69,15 +55,7 @@ def main(command: str | None = None, project_folder: Path | None = None) -> NoRe
         commands()
     except ConfigError as error:
         _refuse(f"{error}; uninstall it, or set {DISABLED}=1 to start without plugins")
-    if command is None:
-        command = _subcommand()
-    if command == "run":
-        try:
-            from ragsweep.app import cli
-        except KeyboardInterrupt:
-            sys.exit(interrupted())
-        cli.main()
-    sys.exit(_status_of(command))
+    sys.exit(_status_of(command or _subcommand()))
 
 
 def _subcommand() -> str:
@@ -98,17 +76,13 @@ def _subcommand() -> str:
         close = ["run"] if is_setting else get_close_matches(name, commands(), n=1)
         meant = f"run {name}=..." if is_setting else close[0] if close else ""
         hint = f" (did you mean ragsweep {meant}?)" if close else f"; expected one of {', '.join(commands())}"
-        _refuse(f"{shortened(one_line(name))}: no such command{hint}")
-    sys.exit(with_lost_output(0))
+        _refuse(f"{terminal.shortened(terminal.one_line(name))}: no such command{hint}")
+    sys.exit(terminal.with_lost_output(0))
 
 
 def commands() -> dict[str, Command]:
-    """All subcommands by name: the kernel's and those of the plugins.
-
-    Raises:
-        ConfigError: As of `commands_of_plugins`, or a plugin brings a command of the kernel.
-    """
-    of_kernel = {name: Command(about, f"ragsweep.app.commands.{name}:main") for name, about in COMMANDS.items()}
+    """All subcommands by name. Raises `ConfigError` where a plugin brings one of the kernel, or of another plugin."""
+    of_kernel = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
     of_plugins = commands_of_plugins()
     for name, plugin in plugins().items():
         if taken := sorted(of_kernel.keys() & plugin.commands.keys()):
@@ -118,22 +92,19 @@ def commands() -> dict[str, Command]:
 
 def usage() -> str:
     """The subcommands, a line each: the kernel's, then those of each plugin."""
-    lines = [_line(name, about) for name, about in COMMANDS.items()]
+    line = "  ragsweep {:<10} {}".format
+    lines = [line(name, about) for name, (_, about) in COMMANDS.items()]
     for name, plugin in plugins().items():
         lines += ["", f"{name}: {plugin.about}"]
-        lines += [_line(each, command.about) for each, command in plugin.commands.items()]
+        lines += [line(own, command.about) for own, command in plugin.commands.items()]
+    lines += ["", "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."]
     about = "ragsweep: which retrieval configuration should I ship, and can I trust that answer?"
-    more = "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."
-    return "\n".join([about, "", *lines, "", more])
-
-
-def _line(name: str, about: str) -> str:
-    return f"  ragsweep {name:<10} {about}"
+    return "\n".join([about, "", *lines])
 
 
 def _refuse(problem: str) -> NoReturn:
     print(f"ragsweep: {problem}", file=sys.stderr)
-    sys.exit(BAD_INPUT)
+    sys.exit(terminal.BAD_INPUT)
 
 
 def _status_of(name: str) -> int:
@@ -142,16 +113,13 @@ def _status_of(name: str) -> int:
         check_arguments(sys.argv[1:])  # first: another error could repeat a password
         run: Callable[[], int] = resolve_name(commands()[name].main)
         try:
-            return with_lost_output(run())
+            return terminal.with_lost_output(run())
         finally:
             say_spent()
     except KeyboardInterrupt:
-        return interrupted()
+        return terminal.interrupted()
     except Exception as error:
-        if os.environ.get(FULL_ERROR) == "1":
-            traceback.print_exception(error)
-        text = one_line(str(error))
-        if not isinstance(error, RagsweepError | OmegaConfBaseException | OSError):
-            text = f"{type(error).__name__}: {text} ({FULL_ERROR}=1 shows where)"
-        print(f"{name}: {text}", file=sys.stderr)
-        return BAD_INPUT
+        from ragsweep.app.messages import explained
+
+        explained(error, "ragsweep" if name == "run" else name)
+        return terminal.BAD_INPUT  # other statuses of a command are results

@@ -22,13 +22,19 @@ from ragsweep.config.groups import groups
 from ragsweep.core.errors import JobFailed, NotAcceptedError, RagsweepError, UnusableError, first_line
 from ragsweep.core.plugins import our_folders
 from ragsweep.core.project import CONF, VERSION_BASE, options_of
-from ragsweep.core.terminal import BAD_INPUT, FAILED, NOT_ACCEPTED, interrupted
+from ragsweep.core.terminal import BAD_INPUT, FAILED, FULL_ERROR, NOT_ACCEPTED, VERBOSE, interrupted
 
-VERBOSE = "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks
+ABOUT_INPUT = (RagsweepError, HydraException, MarkedYAMLError)
+PHRASES = {  # of Hydra, with the setting, and what is said of it instead
+    r"Ambiguous value for argument '(.+?)' 1\.": "several values are a sweep, ragsweep run -m; a list is [1,2]",
+    r"Multiple values for (.+?)\.": "is there already; leave out the +, or write override before it in a defaults list",
+    r"An item is already at '(.+?)'": "is there already; leave out the +",
+    r"Hydra's configuration is not supported : '(.+)'": "Hydra's settings are not swept; a list is [a,b]",
+}
 LAUNCHER_PACKAGES = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
 
 
-def explained(error: BaseException) -> int:
+def explained(error: BaseException, command: str = "ragsweep") -> int:
     """Print an error in one line and return its exit status. A failed job has printed its own."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
@@ -38,35 +44,28 @@ def explained(error: BaseException) -> int:
         traceback.print_exception(error)
     if isinstance(error, JobFailed):
         return FAILED
-    print(f"ragsweep: {in_one_line(error)}", file=sys.stderr)
+    print(f"{command}: {in_one_line(error)}", file=sys.stderr)
     if isinstance(error, NotAcceptedError):
         return NOT_ACCEPTED
-    if isinstance(error, UnusableError):  # its run is recorded as FAILED
-        return FAILED
-    bad_input = isinstance(error, RagsweepError | HydraException | OmegaConfBaseException | MarkedYAMLError)
-    return BAD_INPUT if bad_input or _is_from_hydra(error) else FAILED
+    bad_input = isinstance(error, (*ABOUT_INPUT, OmegaConfBaseException)) or _is_from_hydra(error)
+    return BAD_INPUT if bad_input and not isinstance(error, UnusableError) else FAILED  # whose run is recorded
 
 
 def _is_from_hydra(error: BaseException) -> bool:
     """Whether Hydra raised it before it called our code: then an argument is wrong."""
     files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
     files = [file for file in files if file != Path(__file__).with_name("cli.py")]
-    about_arguments = isinstance(error, OSError | TypeError | ValueError) and len(files) > 0
     ours = any(file.is_relative_to(folder) for file in files for folder in our_folders())
-    return about_arguments and not ours and not any(LAUNCHER_PACKAGES & {*file.parts} for file in files)
+    of_launcher = any(LAUNCHER_PACKAGES & {*file.parts} for file in files)
+    return isinstance(error, OSError | TypeError | ValueError) and bool(files) and not ours and not of_launcher
 
 
 def in_one_line(error: BaseException, config: str = "config") -> str:
-    """An error as one line, worded for the person who typed the command.
-
-    Args:
-        error: The error.
-        config: Name of the primary configuration, whose settings are suggested for unknown ones.
-    """
-    text = str(error)
+    """An error as one line, for the person who typed the command; `config` has the settings that it may name."""
+    text = " ".join(str(error).split())
     if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark):
         text = f"{mark.name}, line {mark.line + 1}: {error.problem}"
-    text = " ".join(text.split()) or (in_one_line(error.__cause__) if error.__cause__ else type(error).__name__)
+    text = text or (in_one_line(error.__cause__) if error.__cause__ else type(error).__name__)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = error.missing_cfg_file.partition("/")  # an option may be meant as a path
         if group not in groups() or group == "hydra":  # which has groups of its own
@@ -77,29 +76,27 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return f"{f'conf/{file[1]}.yaml: ' if file else ''}{group}={option}: there is no group {group}"
     if isinstance(error, OverrideParseException):
         return f"{error.override}: cannot be read as name=value; quote special characters, \"name='value'\""
-    if several := re.search(r"Ambiguous value for argument '(.+?)' 1\.", text):
-        return f"{several.group(1)}: several values are a sweep, ragsweep run -m; a list stands in brackets, [1,2]"
+    for phrase, words in PHRASES.items():
+        if about := re.search(phrase, text):
+            return f"{about[1]}: {words}"
     if text.startswith("Config group override"):
-        odd = (each.split("=", 1) for each in sys.argv[1:] if re.search(r"=(.*\W)?(null|true|false|[\d.]+)\b", each))
-        named = (
-            f"{name}={value}: expected one of {', '.join(options_of(name))}" for name, value in odd if options_of(name)
-        )
-        return next(named, text)
+        odd = [typed for typed in sys.argv[1:] if re.search(r"=(.*\W)?(null|true|false|[\d.]+)\b", typed)]
+        options = {typed: options_of(typed.partition("=")[0]) for typed in odd}
+        return next((f"{typed}: expected one of {', '.join(names)}" for typed, names in options.items() if names), text)
     if unknown := unknown_name(error):
         file = re.match(r"In '(\w+/.+?)': ", text)
         no_group = f"there is no group {unknown} to override; a group is named as in '/retriever'"
         return f"conf/{file[1]}.yaml: {no_group}" if file else _unknown_in(unknown, config)
-    if several := re.search("Multiple values for (.+?)\\.", text):
-        return f"{several[1]}: is chosen already; leave out the +, or write 'override /{several[1]}' in the file"
     if isinstance(error, OmegaConfBaseException):
         return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)
-    if isinstance(error, RagsweepError | HydraException | MarkedYAMLError):
+    if isinstance(error, ABOUT_INPUT):
         return text
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the store, the outputs, or the folder of temporary files'}: {error.strerror}"
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = [f", in {Path(frame.filename).name}, line {frame.lineno}" for frame in last]
-    return f"{type(error).__name__}: {text}{''.join(where)}{'' if VERBOSE in os.environ else ' (-v shows where)'}"
+    hint = "" if VERBOSE in os.environ else f" ({FULL_ERROR}=1 shows where)"
+    return f"{type(error).__name__}: {text}{''.join(where)}{hint}"
 
 
 def unknown_name(error: BaseException) -> str:
@@ -114,12 +111,13 @@ def unknown_setting(name: str, settings: Sequence[str], listed: str = "ragsweep 
     """The message for a setting that there is not, with the most similar one of those that there are."""
     if name in groups() and not any(setting.startswith(f"{name}.") for setting in settings):
         return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
-    return f"{name}: no such setting{nearest(name, [*groups(), *settings])}; {listed} lists them"
+    hint = " (did you mean +dry_run?)" if name == "dry_run" else nearest(name, [*groups(), *settings])
+    return f"{name}: no such setting{hint}; {listed} lists them"
 
 
 def _unknown_in(name: str, primary: str) -> str:
     """The message for a setting that the configuration which the other arguments choose does not have."""
-    others = [each for each in sys.argv[1:] if "=" in each and "," not in each and name not in each]
+    others = [typed for typed in sys.argv[1:] if "=" in typed and "," not in typed and name not in typed]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
         try:

@@ -22,18 +22,16 @@ from ragsweep.tracking.address import SETTING, VARIABLE
 
 SECONDS_TO_END = 0.5  # for a worker that the sweep ends, before it is killed
 SECONDS_TO_END_ALONE = 5  # for a worker whose driver is gone
-LAUNCHERS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
 EXTRAS = {"joblib": "parallel", "submitit": "slurm", "ray": "ray"}  # what installs a launcher
+PLUGINS = {"JoblibLauncher": "joblib", "LocalLauncher": "submitit", "SlurmLauncher": "submitit", "RayLauncher": "ray"}
 
 
 def check_launcher(target: str) -> None:
     """Raise `ConfigError` that says what to install if the plugin of the launcher is missing."""
-    name = LAUNCHERS.get(target.rpartition(".")[2], "")
-    package = f"hydra_{name}_launcher"
-    if name and find_spec(f"hydra_plugins.{package}") is None:
-        raise ConfigError(
-            f"hydra.launcher: {package} is not installed here; run pip install 'ragsweep[{EXTRAS[name]}]'"
-        )
+    name = PLUGINS.get(target.rpartition(".")[2], "")
+    if name and find_spec(f"hydra_plugins.hydra_{name}_launcher") is None:
+        missing = f"hydra.launcher: hydra_{name}_launcher is not installed here"
+        raise ConfigError(f"{missing}; run pip install 'ragsweep[{EXTRAS[name]}]'")
 
 
 def tell_workers(config: DictConfig, *variables: str) -> None:
@@ -61,9 +59,7 @@ def end_workers() -> None:
 def begin_worker(driver: int, identity: str) -> None:
     """Prepare a worker of a launcher: leave Ctrl-C to its driver, and end soon after that is gone, even if killed.
 
-    Args:
-        driver: The process that started the sweep.
-        identity: Of that process, as `process_identity` returns it.
+    `driver` is the process that started the sweep, and `identity` what `process_identity` returned there.
     """
     from ragsweep.tracking.process import is_gone
 

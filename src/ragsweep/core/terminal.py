@@ -16,7 +16,7 @@ from typing import Any
 from ragsweep.core.plugins import our_folders
 
 FAILED, BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143  # exit statuses
-FULL_ERROR = "HYDRA_FULL_ERROR"  # in the environment: 1 shows tracebacks
+FULL_ERROR, VERBOSE = "HYDRA_FULL_ERROR", "RAGSWEEP_VERBOSE"  # in the environment: show tracebacks, Hydra's and ours
 LONGEST_PRINTED_NAME = 120  # characters
 LONGEST_EXAMPLE = 80  # characters
 LONGEST_SHOWN_H = 1000  # hours of a time: a server can ask to wait any number of them

@@ -12,8 +12,8 @@ from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.app.commands import composed
-from ragsweep.app.naming import name_and_settings
-from ragsweep.app.plan import jobs_of
+from ragsweep.app.job import name_and_settings
+from ragsweep.app.sweep import jobs_of
 from ragsweep.config.ignored_input import refuse_ignored
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError

@@ -11,7 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ragsweep import tracking
 from ragsweep.app.commands import composed
-from ragsweep.app.plan import jobs_of
+from ragsweep.app.sweep import jobs_of
 from ragsweep.core.errors import ConfigError, RagsweepError, first_line
 from ragsweep.core.project import command, sweep_id
 from ragsweep.replay.trusted_record import composed_today

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 from ragsweep.core.errors import ConfigError
@@ -14,24 +15,17 @@ if TYPE_CHECKING:
 
 
 def parser_of(command: str, about: str | None) -> ArgumentParser:
-    """A parser of the arguments of a subcommand, whose help shows what its module says."""
+    """A parser of the arguments of a subcommand, whose help shows the docstring of its function or module."""
+    about = cleandoc(about or "")
     return ArgumentParser(f"ragsweep {command}", description=about, formatter_class=RawDescriptionHelpFormatter)
 
 
 def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: bool = False) -> DictConfig:
-    """The configuration that overrides choose, as Hydra composes it for `ragsweep run`.
-
-    Args:
-        overrides: `name=value`.
-        primary: Name of the configuration that they change: `config`, or `generate`.
-        with_hydra: Whether it has the node `hydra`, too.
-
-    Raises:
-        ConfigError: An override cannot be read, or names what does not exist.
-    """
+    """What `ragsweep run` composes, or another primary file. Raises `ConfigError` for an override that is wrong."""
     import hydra
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
 
     from ragsweep.app.messages import in_one_line
     from ragsweep.config.ignored_input import refuse_ignored, refuse_unread
@@ -43,7 +37,7 @@ def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: b
     try:
         with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
             return hydra.compose(primary, list(overrides), return_hydra_config=with_hydra)
-    except (HydraException, OmegaConfBaseException, OSError, TypeError, ValueError) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError, OSError, TypeError, ValueError) as error:
         raise ConfigError(in_one_line(error, primary)) from error
 
 
@@ -51,14 +45,20 @@ def check_ids(ids: Iterable[str]) -> None:
     """Refuse what cannot be the id of a run or of a sweep, before the store is asked for it."""
     from ragsweep.tracking.names import RUN_ID
 
-    for each in ids:
-        if not RUN_ID.fullmatch(each):
-            shown = shortened(one_line(each), 40)
+    for text in ids:
+        if not RUN_ID.fullmatch(text):
+            shown = shortened(one_line(text), 40)
             raise ConfigError(f"{shown}: expected the id of a run or of a sweep, 32 digits and letters from a to f")
 
 
 def add_allow(parser: ArgumentParser) -> None:
     """Add the option that lists the user's own modules, for commands that build what a record names."""
-    parser.add_argument(
-        "--allow", action="append", default=[], metavar="MODULE", help="a module whose classes the record may name"
-    )
+    about = "a module whose classes the record may name"
+    parser.add_argument("--allow", action="append", default=[], metavar="MODULE", help=about)
+
+
+def add_run(parser: ArgumentParser) -> None:
+    """Add the arguments of a command that builds what a run or a sweep has recorded."""
+    parser.add_argument("run_id", help="id of a run or of a sweep, as MLflow shows it")
+    parser.add_argument("overrides", nargs="*", default=[], help="places on this machine: dataset.path=...")
+    add_allow(parser)
