@@ -91,6 +91,15 @@ def _with_whole_paths(sentence: str, folder: Path, names: Iterable[str]) -> str:
     return sentence
 
 
+def _with_plain_numbers(value: Any) -> Any:
+    """A value of JSON with 1.0 as 1, since both are the same setting."""
+    if isinstance(value, dict):
+        return {key: _with_plain_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_plain_numbers(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 @dataclass(frozen=True)
 class Experiment:
     """The task that a configuration describes, with its items.
@@ -171,7 +180,8 @@ class Experiment:
     @property
     def digest(self) -> str:
         """Digest of all that determines the results: the task with its settings and code, and the data."""
-        return digest([self.identity, self.settings.get(SETTING), self.items.digest_of_all, digest_of_code()])
+        made = _with_plain_numbers(self.identity)
+        return digest([made, self.settings.get(SETTING), self.items.digest_of_all, digest_of_code()])
 
     @property
     def cutoff(self) -> Any:

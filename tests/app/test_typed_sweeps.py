@@ -99,6 +99,7 @@ TYPED = {
     "a file with a name of its own": ("experiment=own_names retriever=sparse seed=1,2", ["seed=1", "seed=2"]),
     "a value that is listed twice": ("retriever.alpha=0.5,0.50,0.5", ["alpha=0.5"]),
     "a value that is written in two ways": ("retriever=sparse k=3,3", ["k=3"]),
+    "a whole number with and without decimals": ("retriever=sparse retriever.k1=1,1.0", ["k1=1"]),
     "two files that sweep, one of whose values are the same": (
         "experiment=first,second retriever=sparse",
         [
