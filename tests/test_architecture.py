@@ -29,12 +29,12 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 1598,
+    "app": 1602,
     "mlflow": 175,
-    "production": 814,
-    "replay": 1084,
-    "tracking": 3659,
-    "report": 3898,
+    "production": 817,
+    "replay": 1182,
+    "tracking": 3691,
+    "report": 3895,
     "sweeps": 2499,
     "tasks": 6980,
     "retrieval": 5828,
@@ -42,16 +42,16 @@ BUDGETS = {
     "datasets": 6082,
     "text": 1006,
     "statistics": 2511,
-    "config": 868,
+    "config": 907,
     "store": 682,
-    "core": 1960,
-    "ragsweep": 468,  # what lies beside its rooms
-    "hydra_plugins": 187,
+    "core": 1969,
+    "ragsweep": 478,  # what lies beside its rooms
+    "hydra_plugins": 185,
     "ragsweep_answers": 6604,
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3913,
-    "ragsweep_generate": 1711,
-    "tests": 56339,
+    "ragsweep_generate": 1712,
+    "tests": 57049,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -150,7 +150,7 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "experiment=first,bare retriever=sparse": "experiment: a file in conf/experiment needs the first line",
         "experiment=first,misspelt_group retriever=sparse": "retrievr: no such setting (did you mean retriever?)",
         "experiment=first,twice retriever=sparse": "conf/experiment/twice.yaml, line 3: found duplicate key k",
-        "experiment=first,again": "retriever: is there already; leave out the +, or write 'override /retriever' in",
+        "experiment=first,again": "retriever: is there already; leave out the +, or write override before it in",
         "experiment=first,without_slash": "conf/experiment/without_slash.yaml: there is no group experiment/retriever",
         "++retreiver.k1=0.5,0.6 retriever=sparse": "retreiver: no such setting (did you mean retriever?)",
         "+note=a,b retriever=sparse": "note: sweeping it changes nothing",

@@ -145,8 +145,7 @@ def _close_sweep(status: int) -> int:
     killed = status in (INTERRUPTED, TERMINATED)
     if killed and "ragsweep.tracking.run_record" in sys.modules:  # the module that opens runs
         tracking.close_all("KILLED")
-    sweep = SweepCallback.sweep
-    if sweep is None:
+    if (sweep := SweepCallback.sweep) is None:
         return status
     try:
         if killed:

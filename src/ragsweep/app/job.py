@@ -201,5 +201,4 @@ def _plain(override: Override) -> Any:
 
 def as_given(overrides: Any) -> list[str]:
     """The overrides as they were typed; one that names an unknown setting, as `${nosuch}`, could not be resolved."""
-    given: list[str] = OmegaConf.to_container(overrides, resolve=False)  # type: ignore[assignment]
-    return given
+    return OmegaConf.to_container(overrides, resolve=False)  # type: ignore[return-value]

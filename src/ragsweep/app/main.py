@@ -98,8 +98,9 @@ def usage() -> str:
         lines += ["", f"{name}: {plugin.about}"]
         lines += [line(own, command.about) for own, command in plugin.commands.items()]
     lines += ["", "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."]
-    about = "ragsweep: which retrieval configuration should I ship, and can I trust that answer?"
-    return "\n".join([about, "", *lines])
+    return "\n".join(
+        ["ragsweep: which retrieval configuration should I ship, and can I trust that answer?", "", *lines]
+    )
 
 
 def _refuse(problem: str) -> NoReturn:

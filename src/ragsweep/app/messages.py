@@ -31,7 +31,6 @@ PHRASES = {  # of Hydra, with the setting, and what is said of it instead
     r"An item is already at '(.+?)'": "is there already; leave out the +",
     r"Hydra's configuration is not supported : '(.+)'": "Hydra's settings are not swept; a list is [a,b]",
 }
-LAUNCHER_PACKAGES = {"hydra_plugins", "joblib", "loky", "ray", "submitit"}  # packages that start jobs
 
 
 def explained(error: BaseException, command: str = "ragsweep") -> int:
@@ -56,7 +55,7 @@ def _is_from_hydra(error: BaseException) -> bool:
     files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
     files = [file for file in files if file != Path(__file__).with_name("cli.py")]
     ours = any(file.is_relative_to(folder) for file in files for folder in our_folders())
-    of_launcher = any(LAUNCHER_PACKAGES & {*file.parts} for file in files)
+    of_launcher = any({"hydra_plugins", "joblib", "loky", "ray", "submitit"} & {*file.parts} for file in files)
     return isinstance(error, OSError | TypeError | ValueError) and bool(files) and not ours and not of_launcher
 
 
@@ -111,8 +110,7 @@ def unknown_setting(name: str, settings: Sequence[str], listed: str = "ragsweep 
     """The message for a setting that there is not, with the most similar one of those that there are."""
     if name in groups() and not any(setting.startswith(f"{name}.") for setting in settings):
         return f"{name}: nothing is chosen; expected one of {', '.join(options_of(name))}"
-    hint = " (did you mean +dry_run?)" if name == "dry_run" else nearest(name, [*groups(), *settings])
-    return f"{name}: no such setting{hint}; {listed} lists them"
+    return f"{name}: no such setting{nearest(name, [*groups(), *settings, '+dry_run'])}; {listed} lists them"
 
 
 def _unknown_in(name: str, primary: str) -> str:

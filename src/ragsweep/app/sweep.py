@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 100_000
 MOST_KEPT = 100  # experiments that keep what they load until their jobs run
-ADDS = (OverrideType.ADD, OverrideType.FORCE_ADD, OverrideType.DEL)
 
 
 class Planned(NamedTuple):
@@ -239,10 +238,8 @@ def jobs_of(overrides: Sequence[Override], zipped: Sequence[str] = ()) -> list[l
         if len({*lengths.values()}) > 1 or {*lengths.values()} & {0, 1}:
             shown = ", ".join(f"{name} with {counted(number, 'value')}" for name, number in lengths.items())
             raise ConfigError(f"hydra.sweeper.zip: found {shown}; expected settings swept over equally many values")
-        rows = zip(*(axes[name] for name in zipped), strict=True)
+        rows = zip(*[axes[name] if name == zipped[0] else axes.pop(name) for name in zipped], strict=True)
         axes[zipped[0]] = [[line for lines in row for line in lines] for row in rows]
-        for name in zipped[1:]:
-            del axes[name]
     if (jobs := prod(map(len, axes.values()))) > MOST_JOBS:
         raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
     return [[line for lines in row for line in lines] for row in product(*axes.values())]
@@ -255,7 +252,9 @@ def _applicable(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[s
     given, used = set[str](), set[str]()
     for job in jobs:
         overrides = loader.parsed(job)
-        chosen = [override for override in overrides if loader.is_choice(override) or override.type in ADDS]
+        chosen = [
+            override for override in overrides if loader.is_choice(override) or override.type is not OverrideType.CHANGE
+        ]
         key = tuple(str(override.input_line) for override in chosen)
         if key not in composed:
             composed[key] = OmegaConf.to_container(without_hydra(loader.chosen(config, chosen)))  # type: ignore[assignment]
@@ -332,8 +331,7 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
 
 def _check_folder(job: DictConfig, name: str, folders: dict[str, str]) -> None:
     """Raise `ConfigError` where two jobs would write into one folder."""
-    folder = OmegaConf.to_container(job.hydra.sweep, resolve=False)["subdir"]  # type: ignore[call-overload, index]
-    if "${hydra:" in str(folder):  # is known when the job runs
+    if "${hydra:" in str(OmegaConf.to_container(job.hydra.sweep, resolve=False)):  # is known when the job runs
         return
     folder = str(job.hydra.sweep.subdir)
     if folders.setdefault(folder, name) != name:

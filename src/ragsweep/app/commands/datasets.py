@@ -29,8 +29,7 @@ def init() -> int:
             file.mkdir(exist_ok=True)
         elif not file.exists():
             shutil.copyfile(TEMPLATES / name, file)
-    next_steps = (TEMPLATES / "next_steps.txt").read_text(encoding="utf-8")
-    print(next_steps.format(folder=shlex.quote(str(folder))), end="")
+    print((TEMPLATES / "next_steps.txt").read_text(encoding="utf-8").format(folder=shlex.quote(str(folder))), end="")
     return 0
 
 
