@@ -348,10 +348,8 @@ def say_what_would_run(plan: Plan) -> None:
     """Print a line per job: whether `tracking.resume=true` would find it finished or run it."""
     from ragsweep import tracking
 
-    if not plan.jobs:
-        print("the sweeper chooses the jobs as it goes: none is known yet")
-        return
     runs = [tracking.finished_with(plan.first.tracking, job.digest, job.experiment) for job in plan.jobs]
     for job, run in zip(plan.jobs, runs, strict=True):
         print(f"{job.name}: {f'finished, run {run.info.run_id}' if run else 'would run'}")
-    print(f"{runs.count(None)} of {len(runs)} would run with tracking.resume=true, all without it")
+    number = f"{runs.count(None)} of {len(runs)} would run with tracking.resume=true, all without it"
+    print(number if runs else "the sweeper chooses the jobs as it goes: none is known yet")
