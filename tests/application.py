@@ -69,7 +69,6 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr("sys.argv", ["ragsweep", *arguments])
         patch.setattr("ragsweep.app.cli.SweepCallback.sweep", None)  # of an earlier sweep
-        patch.setattr("ragsweep.app.cli.end_workers", lambda: None)  # this process has others, of the tests
         patch.setattr("sys.path", [*sys.path])
         for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
             patch.setattr(*changed, getattr(*changed))  # to be put back

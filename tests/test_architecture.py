@@ -29,7 +29,7 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 1600,
+    "app": 1592,
     "mlflow": 175,
     "production": 817,
     "replay": 1182,
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3913,
     "ragsweep_generate": 1712,
-    "tests": 57049,
+    "tests": 57048,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

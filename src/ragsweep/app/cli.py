@@ -112,8 +112,8 @@ def run() -> int:
     except BaseException as error:  # the status of the process tells them apart
         ignore_signals()  # a second one must not leave a traceback, or the sweep open
         status = explained(of_signal() or error)
-        if isinstance(error, Exception) and not isinstance(error, JobFailed):  # a launcher that gave up leaves workers
-            end_workers()
+        if SweepCallback.sweep and isinstance(error, Exception) and not isinstance(error, JobFailed):
+            end_workers()  # a launcher that gave up leaves them
     return _close_sweep(status)
 
 

@@ -129,7 +129,4 @@ def _unknown_in(name: str, primary: str) -> str:
 def settings_in(node: Any, prefix: str = "") -> Iterator[str]:
     """The names of the settings; their values are not read, since one that must be given may be missing."""
     for name, value in node.items():
-        if isinstance(value, dict):
-            yield from settings_in(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}"
+        yield from settings_in(value, f"{prefix}{name}.") if isinstance(value, dict) else [f"{prefix}{name}"]

@@ -170,13 +170,11 @@ def plan(config: DictConfig) -> Plan:
         if SweepCallback.left:
             raise ConfigError(unknown_setting(SweepCallback.left[0].partition("=")[0], [*settings_in(config)]))
         return Plan(config, [], [_name(override) for override in overrides if override.is_sweep_override()])
-    jobs, swept = _jobs_of_files(config, loader, typed)
+    jobs, swept = _jobs(config, loader, typed)
     return _checked(config, loader, _applicable(config, loader, jobs), swept)
 
 
-def _jobs_of_files(
-    config: DictConfig, loader: SharingLoader, typed: Sequence[Override]
-) -> tuple[list[list[str]], list[str]]:
+def _jobs(config: DictConfig, loader: SharingLoader, typed: Sequence[Override]) -> tuple[list[list[str]], list[str]]:
     """The overrides of every job, and the names of the swept settings: of each file that is chosen, what it sweeps."""
     choices = jobs_of([override for override in typed if loader.is_choice(override)])
     options = {line for lines in choices for line in lines}
@@ -320,9 +318,9 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
         shown = " and jobs with ".join(sorted(cutoffs))
         raise ConfigError(f"found jobs with {shown}: expected the same cutoff for all")
     name_unused(set[str].intersection(*unused), swept)
-    for at in cutoffs.values():
-        if {*at} != {None}:
-            check_at(decision_of(first), [*at])
+    [values_of_cutoff] = cutoffs.values()
+    if {*values_of_cutoff} != {None}:
+        check_at(decision_of(first), [*values_of_cutoff])
     for alike in planned.values():  # which differ only in settings without an effect
         if len(names := [*dict.fromkeys(job.name for job in alike)]) > 1:
             print(f"{', '.join(names)}: measure the same, so only the first one runs", file=sys.stderr)

@@ -57,10 +57,7 @@ def end_workers() -> None:
 
 @cache
 def begin_worker(driver: int, identity: str) -> None:
-    """Prepare a worker of a launcher: leave Ctrl-C to its driver, and end soon after that is gone, even if killed.
-
-    `driver` is the process that started the sweep, and `identity` what `process_identity` returned there.
-    """
+    """Prepare a worker: leave Ctrl-C to its driver, a process of this identity, and end soon after that is gone."""
     from ragsweep.tracking.process import is_gone
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes
