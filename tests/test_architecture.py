@@ -46,7 +46,7 @@ BUDGETS = {
     "store": 682,
     "core": 1969,
     "ragsweep": 478,  # what lies beside its rooms
-    "hydra_plugins": 185,
+    "hydra_plugins": 180,
     "ragsweep_answers": 6604,
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3913,

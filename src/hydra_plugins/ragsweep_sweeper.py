@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 from hydra.core.plugins import Plugins
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 
 class CheckedSweeper(Sweeper):
@@ -40,11 +39,7 @@ class CheckedSweeper(Sweeper):
         """Run the jobs, and raise the error of the first one that failed."""
         from ragsweep.app.sweep import SweepCallback
 
-        assert self.config is not None
         assert self.launcher is not None
-        folder = Path(self.config.hydra.sweep.dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        OmegaConf.save(self.config, folder / "multirun.yaml")
         results = self.launcher.launch([job.overrides for job in SweepCallback.plan.jobs], initial_job_idx=0)
         with redirect_stderr(StringIO()):  # of Hydra's, as the job has said why it failed
             for result in results:

@@ -38,7 +38,7 @@ _PASSWORD = re.compile(r":(?!\d+(?:[/?#&]|$)).*@", re.DOTALL)
 _TOKEN = re.compile(r"https?://[^/?#]*@")  # a server's user needs no password
 _SECRET = re.compile(r"(?is)[?#;].*(passw|passphrase|pwd|secret|token|api_?key|access_?key|credential)[\w.+\- ]*=")
 # Also as another setting's part: hydra.sweeper.params.tracking.uri=URI, hydra.sweeper.params={tracking.uri: URI}
-_OTHERS = r"(?:questions|retriever)\.uri"
+_OTHERS = r"(?:questions|retriever)\.uri|MLFLOW_TRACKING_URI"
 _SETTING = re.compile(
     rf"(?:.*?[^\w/])??(?:tracking(?:\.uri|@[^=]*)?|(?P<other>{_OTHERS}))['\"]?\s*[=:](?P<value>.*)", re.DOTALL
 )
