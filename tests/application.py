@@ -65,10 +65,12 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
     """Do in this process what `ragsweep ARGUMENTS` does in a folder."""
     from ragsweep.app.main import main
 
-    out, err, of_ctrl_c = StringIO(), StringIO(), signal.getsignal(signal.SIGINT)
+    out, err = StringIO(), StringIO()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr("sys.argv", ["ragsweep", *arguments])
         patch.setattr("ragsweep.app.cli.SweepCallback.sweep", None)  # of an earlier sweep
+        patch.setattr("ragsweep.core.drawing._processes", [])
         patch.setattr("sys.path", [*sys.path])
         for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
             patch.setattr(*changed, getattr(*changed))  # to be put back
@@ -80,7 +82,8 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
         patch.chdir(folder)
         with pytest.raises(SystemExit) as ended:
             main()
-        signal.signal(signal.SIGINT, of_ctrl_c)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     return subprocess.CompletedProcess([], int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 

@@ -29,11 +29,11 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 1592,
+    "app": 1593,
     "mlflow": 175,
     "production": 817,
-    "replay": 1182,
-    "tracking": 3691,
+    "replay": 1189,
+    "tracking": 3690,
     "report": 3895,
     "sweeps": 2499,
     "tasks": 6980,
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3913,
     "ragsweep_generate": 1712,
-    "tests": 57048,
+    "tests": 57051,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

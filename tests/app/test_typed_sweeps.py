@@ -157,7 +157,7 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "reranker=null,mmr": "reranker=null,mmr: expected one of cross_encoder, encoder, mmr, none",
         "k=1,2 tracking.artifacts='~/mine'": "tracking.artifacts='~/mine': ~ is not expanded here",
         "--k=1,2": "--k=1,2: there is no such option",
-        "k=3,5 hydra.sweep.subdir=same": "hydra.sweep.subdir: k=3 and k=5 would write into the folder same",
+        "k=3,5 hydra.sweep.subdir=same": "hydra.sweep.subdir: k=3 and k=5 would share same",
         "k=3,5 hydra.sweep.dir=${hydra:runtime.cwd}": "hydra.sweep.dir: found what is not known before a sweep starts",
     }.items(),
 )

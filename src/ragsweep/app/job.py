@@ -56,7 +56,7 @@ def job(config: DictConfig) -> float:
         from ragsweep.tracking import run_record  # noqa: F401 - loads MLflow
 
     name, settings = name_and_settings(parsed, in_sweep["swept"] if in_sweep else [], unused)
-    mode = ["hydra.mode=RUN"] if any(override.startswith("experiment=") for override in typed) else []
+    mode = ["hydra.mode=RUN"] if about.sweeper.get("params") else []
     in_its_sweep: dict[str, Any] = {**in_sweep["job"], "number": about.job.num} if in_sweep else {"parent_run_id": None}
     tracked = tracking.Job(
         name=name,
@@ -109,7 +109,7 @@ def _checked_start(config: DictConfig, typed: Sequence[str], parsed: Sequence[Ov
         if params and "hydra.mode=RUN" not in sys.argv:
             raise ConfigError(f"hydra.sweeper.params: add -m to sweep {', '.join(params)}, or hydra.mode=RUN")
         experiment = Experiment.built(config)
-        unused = unused_groups([override.key_or_group for override in parsed], config, experiment.used)
+        unused = unused_groups([item.key_or_group for item in parsed if not item.package], config, experiment.used)
         name_unused(unused)
         check_tracking(config)
         experiment.items  # noqa: B018 - is loaded and checked here
@@ -166,13 +166,15 @@ def name_and_settings(
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 
     kept = [item for item in parsed if item.type is not OverrideType.DEL]
-    by_name = {item.key_or_group: item for item in kept if item.key_or_group.partition(".")[0] not in unused}
+    used = [item for item in kept if item.key_or_group.partition(".")[0] not in unused]
+    by_name = {item.get_key_element().lstrip("+"): item for item in used}
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
     values = [_text(by_name[name]) for name in shown]
     words = [_word(name, told_apart([text])[text]) for name, text in zip(short_names(shown), values, strict=True)]
-    record = re.search(r" --from ([^ ]+)", os.environ.get(COMMAND, ""))
-    unchanged = f"from {record[1] if '.' in record[1] else record[1][:8]}" if record else "defaults"
+    words_of_command = shlex.split(os.environ.get(COMMAND, ""))
+    record = words_of_command[words_of_command.index("--from") + 1] if "--from" in words_of_command else ""
+    unchanged = f"from {Path(record).name if '.' in record else record[:8]}" if record else "defaults"
     settings = {name: _plain(by_name[name]) for name in shown}
     return shortened_with_digest(" ".join(words) or unchanged, LONGEST_MLFLOW_NAME), settings
 

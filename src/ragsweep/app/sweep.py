@@ -189,7 +189,7 @@ def _jobs(config: DictConfig, loader: SharingLoader, typed: Sequence[Override]) 
         params = loader.parsed(_params(sweeper))
         for override in params:
             if override.is_sweep_override() and (now := replaced.get(_name(override))):
-                print(f"{' '.join(_values_of(now))} replaces {override.input_line} of a file", file=sys.stderr)
+                print(f"{now.input_line} replaces {override.input_line} of a file", file=sys.stderr)
         overrides = [*(override for override in params if _name(override) not in replaced), *typed]
         zipped = sweeper.zip or ()
         jobs += [job for job in jobs_of(overrides, zipped) if options.intersection(job) in chosen]
@@ -285,20 +285,21 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
     from ragsweep.tasks.task_capabilities import cutoff_of
 
     unused: list[set[str]] = []
-    folders: dict[str, str] = {}
+    folders: dict[tuple[str, ...], str] = {}
     kept: dict[tuple[str, ...], Experiment | None] = {}
     cutoffs: dict[str, dict[Any, None]] = {}
     planned: dict[tuple[str, str], list[Planned]] = {}
 
     def built(lines: Sequence[str]) -> Experiment:
         job = loader.load_sweep_config(config, [*lines])
-        _check_folder(job, " ".join(line for line in lines if _name(*loader.parsed([line])) in swept), folders)
+        if "${hydra:" not in str(OmegaConf.to_container(job.hydra.sweep, resolve=False)):  # else known when it runs
+            folders[tuple(lines)] = str(job.hydra.sweep.subdir)
         return Experiment.built(without_hydra(job))
 
     for lines in jobs:
         experiment = built(lines)
         overrides = loader.parsed(lines)
-        groups = {_name(override): override.key_or_group.partition(".")[0] for override in overrides}
+        groups = {_name(each): each.key_or_group.partition(".")[0] for each in overrides if not each.package}
         unused.append(unused_groups([*groups.values()], experiment.config, experiment.used))
         without = {name for name in swept if groups.get(name) in unused[-1]}
         used = tuple(str(override.input_line) for override in overrides if _name(override) not in without)
@@ -322,19 +323,17 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
     if {*values_of_cutoff} != {None}:
         check_at(decision_of(first), [*values_of_cutoff])
     for alike in planned.values():  # which differ only in settings without an effect
-        if len(names := [*dict.fromkeys(job.name for job in alike)]) > 1:
-            print(f"{', '.join(names)}: measure the same, so only the first one runs", file=sys.stderr)
+        names = [*dict.fromkeys(job.name for job in alike)]
+        if len(alike) > 1:
+            same = names if len(names) > 1 else [" ".join(job.overrides) for job in alike]
+            print(f"{', '.join(same)}: measure the same, so only the first one runs", file=sys.stderr)
+    taken: dict[str, str] = {}
+    for job, *_ in planned.values():
+        folder = folders.get(tuple(job.overrides))
+        if folder and (other := taken.setdefault(folder, job.name)) != job.name:
+            expected = "expected another one for each job, such as ${hydra.job.override_dirname}"
+            raise ConfigError(f"hydra.sweep.subdir: {other} and {job.name} would share {folder}; {expected}")
     return Plan(first, [jobs[0] for jobs in planned.values()], swept)
-
-
-def _check_folder(job: DictConfig, name: str, folders: dict[str, str]) -> None:
-    """Raise `ConfigError` where two jobs would write into one folder."""
-    if "${hydra:" in str(OmegaConf.to_container(job.hydra.sweep, resolve=False)):  # is known when the job runs
-        return
-    folder = str(job.hydra.sweep.subdir)
-    if folders.setdefault(folder, name) != name:
-        jobs, expected = f"{folders[folder]} and {name}", "one for each job, such as ${hydra.job.override_dirname}"
-        raise ConfigError(f"hydra.sweep.subdir: {jobs} would write into the folder {folder}; expected {expected}")
 
 
 def without_hydra(config: DictConfig) -> DictConfig:

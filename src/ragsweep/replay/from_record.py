@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.project import CONF, options_of
 from ragsweep.core.terminal import say_once
-from ragsweep.replay.trusted_record import TODAYS, composed_today, set_setting, settings_in, trusted
+from ragsweep.replay.trusted_record import OF_HYDRA, TODAYS, composed_today, has_setting, settings_in, trusted
 from ragsweep.tracking.names import RUN_ID
 from ragsweep.tracking.stored_run import LARGEST_SETTINGS_MB
 
@@ -44,7 +42,8 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
         TrackingError: The run cannot be read.
     """
     parsed = OverridesParser.create().parse_overrides([*overrides])
-    today, settings = composed_today([str(override.input_line) for override in parsed if _is_setting(override)])
+    given = [override for override in parsed if _is_setting(override) or override.key_or_group in TODAYS]
+    today, settings = composed_today([str(override.input_line) for override in given])
     if RUN_ID.fullmatch(record):
         text = tracking.fetch_run(today.tracking, record).config
     else:
@@ -57,7 +56,7 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
     try:
         written = settings_in(text)
         if any(options_of(override.key_or_group) for override in parsed):  # another option may have other settings
-            settings = {name: value for name, value in settings.items() if _has(written, name)}
+            settings = {name: value for name, value in settings.items() if has_setting(written, name)}
         safe: Any = OmegaConf.to_container(trusted(text, today, settings, modules), resolve=False)
     except ConfigError as error:
         raise ConfigError(f"--from {record}: {error}") from error
@@ -66,6 +65,8 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
         safe["task"]["tokenizer"] = "${decision.tokenizer}"
     primary: Any = OmegaConf.load(CONF / "config.yaml")
     if not RUN_ID.fullmatch(record):  # somebody may have edited it
+        if ignored := sorted(written.keys() & {*OF_HYDRA}):
+            raise ConfigError(f"--from {record}: {ignored[0]}: is not read from a record; type it in the command")
         names = [*groups(), *map(str, primary), *safe]
         for name in sorted(written.keys() - {*names}):
             if hint := nearest(name, names):
@@ -85,10 +86,3 @@ def _is_setting(override: Override) -> bool:
     is_one = not override.is_sweep_override() and not isinstance(override.value(), dict)
     is_value = is_one and not options_of(override.key_or_group) and not override.is_hydra_override()
     return is_value and override.type is OverrideType.CHANGE
-
-
-def _has(recorded: dict[str, Any], name: str) -> bool:
-    with suppress(ConfigError):
-        set_setting(copy.deepcopy(recorded), name, None)
-        return True
-    return False

@@ -20,7 +20,7 @@ from ragsweep.core.project import command, project, sweep_id
 from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment
 from ragsweep.replay.returned_record import recorded_experiment
-from ragsweep.replay.trusted_record import composed_today
+from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in
 from ragsweep.store.code import digest_of_code
 from ragsweep.sweeps.decision_settings import decision_of
 from ragsweep.tracking.address import VARIABLE, absolute
@@ -52,8 +52,11 @@ def reproduce(
             today.store.path, today.store.enabled = empty, True
         _say(f"embeddings and rankings: {'from the store' if stored else 'computed anew'}")
         pairs = []
-        for run in history.runs:
-            experiment, how = recorded_experiment(run, today, settings, modules, Path(empty))
+        recorded = [settings_in(run.config) for run in history.runs]
+        for run, record in zip(history.runs, recorded, strict=True):  # an arm of a sweep may lack what others have
+            in_others = {name for name in settings if any(has_setting(other, name) for other in recorded)}
+            own = {name: settings[name] for name in settings if name not in in_others or has_setting(record, name)}
+            experiment, how = recorded_experiment(run, today, own, modules, Path(empty))
             if how:
                 _say(how)
             pairs.append((run, experiment))

@@ -127,15 +127,25 @@ def settings_in(text: str) -> dict[str, Any]:
 
 def set_setting(recorded: dict[str, Any], name: str, value: object) -> None:
     """Set a setting by its dotted name. Raises `ConfigError` if there is no such setting."""
-    *groups, last = name.split(".")
+    if not has_setting(recorded, name):
+        raise ConfigError(f"{name}: the recorded configuration has no such setting")
+    _holder(recorded, name)[name.rpartition(".")[2]] = value
+
+
+def has_setting(recorded: dict[str, Any], name: str) -> bool:
+    """Whether a record has a setting of this dotted name."""
+    holder = _holder(recorded, name)
+    return isinstance(holder, dict) and name.rpartition(".")[2] in holder
+
+
+def _holder(recorded: dict[str, Any], name: str) -> Any:
+    """The settings among which one stands, also in a group that is referred to."""
     node: Any = recorded
-    for group in groups:
+    for group in name.split(".")[:-1]:
         node = node.get(group) if isinstance(node, dict) else None
         if isinstance(node, str) and (whole := WHOLE.fullmatch(node)):
             node = recorded.get(whole[1])
-    if not isinstance(node, dict) or last not in node:
-        raise ConfigError(f"{name}: the recorded configuration has no such setting")
-    node[last] = value
+    return node
 
 
 @dataclass

@@ -121,7 +121,7 @@ def _has_password(uri: str, setting: str) -> bool:
 
 def say_variable(uri: str) -> None:
     """Say once that a checked address is the one in the variable of MLflow's own clients."""
-    if uri == os.environ.get(VARIABLE):
+    if uri and uri == os.environ.get(VARIABLE):
         say_once(f"the tracking store is {uri} ({VARIABLE})")
 
 

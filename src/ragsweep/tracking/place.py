@@ -18,7 +18,7 @@ from ragsweep.tracking.address import check_address, is_server, say_variable, sq
 CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
 EXPERIMENT_VARIABLE = "MLFLOW_EXPERIMENT_NAME"  # of MLflow's own client
-UNUSED_VARIABLES = ("MLFLOW_EXPERIMENT_ID", "MLFLOW_RUN_ID")  # they name what is there already
+UNUSED_VARIABLE = "MLFLOW_RUN_ID"  # it names an existing run; ragsweep makes new ones
 
 
 def own_store() -> tuple[str, str]:
@@ -51,9 +51,8 @@ def name_variables(uri: str, experiment: object) -> None:
         say_once(
             f"{shown} is not used; the experiment is {one_line(str(experiment))} (tracking.experiment changes that)"
         )
-    for variable in UNUSED_VARIABLES:
-        if os.environ.get(variable):
-            say_once(f"{variable} is not used; each run is a new one, in an experiment that tracking.experiment names")
+    if os.environ.get(UNUSED_VARIABLE):
+        say_once(f"{UNUSED_VARIABLE} is not used; each run is a new one")
 
 
 def check_place(uri: str, artifacts: str | None) -> None:

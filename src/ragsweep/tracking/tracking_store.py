@@ -32,7 +32,7 @@ from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
 from ragsweep.tracking.address import SQLITE, absolute, check_address, is_server, say_variable, sqlite_file
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
-from ragsweep.tracking.place import check_place, is_cloud, is_database, own_store
+from ragsweep.tracking.place import check_place, is_cloud, is_database
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_RECOVER, SECONDS_TO_ASK_AGAIN = 90, 3  # of a server that answers with errors, as one that is restarted
@@ -214,7 +214,7 @@ def _opened(uri: str, name: str, location: str | None, artifacts: str | None) ->
             if experiment is None:
                 raise
     client.check_experiment(experiment)
-    kept, usual = str(experiment.artifact_location).rstrip("/"), Path(own_store()[1]).resolve().as_uri()
+    kept, usual = str(experiment.artifact_location).rstrip("/"), (project() / "mlruns" / "artifacts").as_uri()
     if location and location.rstrip("/") not in (kept, usual):
         place = f"keeps its artifacts in {one_line(kept.removeprefix('file://'))}"
         say_once(f"experiment {one_line(name)} {place}; tracking.experiment=NAME makes one with another place")
