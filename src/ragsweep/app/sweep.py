@@ -323,10 +323,10 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
     if {*values_of_cutoff} != {None}:
         check_at(decision_of(first), [*values_of_cutoff])
     for alike in planned.values():  # which differ only in settings without an effect
-        names = [*dict.fromkeys(job.name for job in alike)]
         if len(alike) > 1:
-            same = names if len(names) > 1 else [" ".join(job.overrides) for job in alike]
-            print(f"{', '.join(same)}: measure the same, so only the first one runs", file=sys.stderr)
+            lines = [[line for line in job.overrides if _name(*loader.parsed([line])) in swept] for job in alike]
+            same = ", ".join(map(" ".join, lines))
+            print(f"{same}: measure the same, so only the first one runs", file=sys.stderr)
     taken: dict[str, str] = {}
     for job, *_ in planned.values():
         folder = folders.get(tuple(job.overrides))
