@@ -123,8 +123,8 @@ def test_a_sweep_has_the_jobs_that_were_meant(folder, typed, jobs):
     ("typed", "said"),
     {
         "retriever.alpha=0.5,0.50": "retriever.alpha=0.5,0.50: a value that is listed twice is measured once",
-        "experiment=first,second retriever=sparse": "retriever.k1=1.0 experiment=first, retriever.k1=1.0 experiment=second: measure the same",
-        "retriever=sparse retriever.k1=1,1.0": "retriever.k1=1, retriever.k1=1.0: measure the same, so only the first one",
+        "experiment=first,second retriever=sparse": "retriever.k1=1.0 experiment=second: measure the same",
+        "retriever=sparse retriever.k1=1,1.0": "retriever.k1=1, retriever.k1=1.0: measure the same, so only",
         "experiment=first retriever.k1=2 retriever=sparse": "retriever.k1=2 replaces retriever.k1=0.5,1.0,1.5 of",
         "+note=a k=1,2 retriever=sparse": "note: no effect: nothing that is measured uses note",
     }.items(),

@@ -324,8 +324,8 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
         check_at(decision_of(first), [*values_of_cutoff])
     for alike in planned.values():  # which differ only in settings without an effect
         if len(alike) > 1:
-            lines = [[line for line in job.overrides if _name(*loader.parsed([line])) in swept] for job in alike]
-            same = ", ".join(map(" ".join, lines))
+            texts = [[line for line in job.overrides if _name(*loader.parsed([line])) in swept] for job in alike]
+            same = ", ".join(map(" ".join, texts))
             print(f"{same}: measure the same, so only the first one runs", file=sys.stderr)
     taken: dict[str, str] = {}
     for job, *_ in planned.values():
