@@ -29,7 +29,7 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
     "testing": 1266,
-    "app": 1593,
+    "app": 1597,
     "mlflow": 175,
     "production": 817,
     "replay": 1189,

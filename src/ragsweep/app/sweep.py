@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking import OpenSweep
 
 MOST_JOBS = 100_000
-MOST_KEPT = 100  # experiments that keep what they load until their jobs run
+MOST_KEPT = 100  # experiments that stay built until their jobs run
 
 
 class Planned(NamedTuple):
@@ -111,6 +111,8 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"hydra.sweep.dir: {config.hydra.sweep.dir} cannot be made ({error.strerror})") from error
+    typed = [*as_given(config.hydra.overrides.task), *SweepCallback.left]
+    of_hydra = [line for line in as_given(config.hydra.overrides.hydra) if line != "hydra.mode=MULTIRUN"]
     store = first.tracking
     OmegaConf.resolve(store)
     if len(experiments := list(dict.fromkeys(job.experiment for job in planned))) > 1:
@@ -118,8 +120,8 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     job = tracking.Job(
         name=f"sweep {' '.join(short_names(swept)) or sweep_id()}",
         folder=Path(config.hydra.sweep.dir) / "summary",
-        overrides=[*as_given(config.hydra.overrides.task), *SweepCallback.left],
-        command=command_of(["-m", *(text for text in sys.argv[1:] if "=" in text), *SweepCallback.left], store),
+        overrides=typed,
+        command=command_of(["-m", *typed, *of_hydra], store),
         swept={},
         sweep_id=sweep_id(),
         parent_run_id=None,
@@ -306,6 +308,7 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
         if used not in kept:
             experiment = built(used) if without else experiment
             kept[used] = experiment if len(kept) < MOST_KEPT else None
+        if kept[used] is experiment:
             experiment.keep([line for line in used if not line.startswith("hydra.")], sweep_id())
     first = next(filter(None, kept.values())).config  # that of the whole sweep lacks what is swept
     check_tracking(first)
@@ -330,9 +333,10 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
     taken: dict[str, str] = {}
     for job, *_ in planned.values():
         folder = folders.get(tuple(job.overrides))
-        if folder and (other := taken.setdefault(folder, job.name)) != job.name:
+        if folder in taken:
             expected = "expected another one for each job, such as ${hydra.job.override_dirname}"
-            raise ConfigError(f"hydra.sweep.subdir: {other} and {job.name} would share {folder}; {expected}")
+            raise ConfigError(f"hydra.sweep.subdir: {taken[folder]} and {job.name} would share {folder}; {expected}")
+        taken |= {folder: job.name} if folder else {}
     return Plan(first, [jobs[0] for jobs in planned.values()], swept)
 
 

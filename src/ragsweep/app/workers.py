@@ -37,7 +37,7 @@ def check_launcher(target: str) -> None:
 def tell_workers(config: DictConfig, *variables: str) -> None:
     """Set these environment variables in every job, by overrides that Hydra itself carries to its workers."""
     overrides = [f"hydra.sweep.dir={for_hydra(config.hydra.sweep.dir)}"]
-    if os.environ.get(VARIABLE) in (OmegaConf.select(config, SETTING) or "",):  # which has been checked
+    if (uri := os.environ.get(VARIABLE)) and uri == OmegaConf.select(config, SETTING):  # which has been checked
         variables = (*variables, VARIABLE)
     overrides += [f"+hydra.job.env_set.{name}={for_hydra(os.environ[name])}" for name in variables]
     with open_dict(config):

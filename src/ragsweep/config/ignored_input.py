@@ -22,7 +22,7 @@ def refuse_ignored(overrides: Iterable[str]) -> None:
         name, is_set, value = override.partition("=")
         if is_set and not name.startswith("~"):
             given.setdefault(name.strip().lstrip("+"), []).append(value)
-            if value.lstrip("'\"").startswith("~/"):
+            if re.search(r"(^|[,\[])\s*['\"]?~/", value):
                 raise ConfigError(f'{override}: ~ is not expanded here; write "{name}=$HOME/..."')
     for name, values in given.items():
         if len(values) > 1:
@@ -45,7 +45,7 @@ def refuse_hidden(folders: Sequence[Path]) -> None:
 def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
     """Raise `ConfigError` for a file that Hydra would not read, where everybody who knows Hydra puts settings.
 
-    One beside the folder of groups is named.
+    A `config.yaml` in the project folder itself is only reported, as it may be another program's.
 
     Args:
         given: The settings that were given, and `-m` before those of a sweep.

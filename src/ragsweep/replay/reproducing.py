@@ -53,9 +53,10 @@ def reproduce(
         _say(f"embeddings and rankings: {'from the store' if stored else 'computed anew'}")
         pairs = []
         recorded = [settings_in(run.config) for run in history.runs]
-        for run, record in zip(history.runs, recorded, strict=True):  # an arm of a sweep may lack what others have
-            in_others = {name for name in settings if any(has_setting(other, name) for other in recorded)}
-            own = {name: settings[name] for name in settings if name not in in_others or has_setting(record, name)}
+        in_some = {name for name in settings if any(has_setting(record, name) for record in recorded)}
+        for run, record in zip(history.runs, recorded, strict=True):
+            lacking = {name for name in in_some if not has_setting(record, name)}  # of another arm of the sweep
+            own = {name: value for name, value in settings.items() if name not in lacking}
             experiment, how = recorded_experiment(run, today, own, modules, Path(empty))
             if how:
                 _say(how)

@@ -37,7 +37,8 @@ def brief_cells(decision: Decision) -> list[list[str]]:
     left_out = {"cannot be told apart", *map(sweep.title, sweep.settings.gains)} - {sweep.metric_title}
     columns = [place for place, head in enumerate(heads) if head not in left_out][:5]
     for row, choice in zip(rows, decision.choices.values(), strict=True):
-        row[heads.index(sweep.metric_title)] += f" {interval(sweep, choice.named, sweep.decided_by)}"
+        if choice.meets:
+            row[heads.index(sweep.metric_title)] += f" {interval(sweep, choice.named, sweep.decided_by)}"
     return [[row[place] for place in columns] for row in (heads, *rows)]
 
 

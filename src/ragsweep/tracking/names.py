@@ -22,11 +22,9 @@ LONGEST_PARAM_VALUE = 6000
 LONGEST_TAG_VALUE = 8000
 LONGEST_EXPERIMENT_NAME = 500
 LONGEST_METRIC_NAME = 150  # leaves room for a query type beside it, in `by_type/TYPE/METRIC`
-# The groups of metrics that every run logs
-METRIC_GROUPS = tuple("at_k/ by_repeat/ by_type/ ci/ context/ coverage/ index/ latency/ swept/".split())
-SWEPT_GROUP = (
-    "swept/"  # swept numbers, so that MLflow sorts by them: it sorts params as texts. They are no measurements
-)
+SWEPT_GROUP = "swept/"  # swept numbers, which are not measured: MLflow sorts metrics as numbers, params as texts
+# Groups of metrics that runs log
+METRIC_GROUPS = (*"at_k/ by_repeat/ by_type/ ci/ context/ coverage/ index/ latency/".split(), SWEPT_GROUP)
 STEPPED = ("at_k/", "by_repeat/")  # metrics with several values: a step per cutoff, or per repeat
 NOT_COLUMNS = (*STEPPED, SWEPT_GROUP)  # metrics without one measured value of their own
 BRIEF_TEXT = 36  # characters of each text in a tag of JSON that would be too long: room for a run id

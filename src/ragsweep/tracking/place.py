@@ -25,7 +25,7 @@ def own_store() -> tuple[str, str]:
     """The store where nothing names another one, and the folder of its artifacts, as `conf/tracking/local.yaml` says.
 
     Raises:
-        RefusedError: The variable of MLflow's own clients names what is no store of ours.
+        RefusedError: The variable of MLflow's own clients names no store that ragsweep can use.
     """
     register_resolvers()
     local = OmegaConf.load(CONF / "tracking" / "local.yaml")

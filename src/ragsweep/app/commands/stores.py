@@ -65,7 +65,7 @@ def ui() -> int:
     """
     parser = parser_of("ui", ui.__doc__)
     parser.add_argument("--port", type=int, default=5000, help="default: 5000")
-    parser.add_argument("--uri", help="the tracking store; default: tracking.uri of the configuration")
+    parser.add_argument("--uri", help="the tracking store; default: MLFLOW_TRACKING_URI, else the project's own")
     given = parser.parse_args()
 
     from ragsweep.tracking import own_store, print_latest_sweep
