@@ -34,7 +34,7 @@ BUDGETS = {
     "production": 817,
     "replay": 1189,
     "tracking": 3690,
-    "report": 3895,
+    "report": 3896,
     "sweeps": 2499,
     "tasks": 6980,
     "retrieval": 5828,

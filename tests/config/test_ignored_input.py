@@ -39,7 +39,7 @@ def test_a_setting_given_twice_is_refused_with_its_values(given, named):
     assert set(named) <= set(words)
 
 
-@pytest.mark.parametrize("given", ["store.path=~/mine", "store.path='~/mine'", '+x="~/mine"'])
+@pytest.mark.parametrize("given", ["store.path=~/mine", "store.path='~/mine'", "dataset.path=/a,~/b", '+x="~/mine"'])
 def test_a_home_that_only_a_shell_would_name_is_refused(given):
     with pytest.raises(ConfigError, match=r"~ is not expanded here; .*\$HOME"):
         refuse_ignored([given])

@@ -63,7 +63,7 @@ def option_file(group: str, option: str) -> Path | None:
 
 
 def register_resolvers() -> None:
-    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${folder_name:PATH}`, `${sweep_id:}`, `${variable:NAME,X}`."""
+    """Teach OmegaConf `${project:PATH}`, `${data:PATH}`, `${folder_name:PATH}`, `${sweep_id:}`, `${variable:N,X}`."""
     register = partial(OmegaConf.register_new_resolver, replace=True)
     register("project", lambda path: str(project() / path))
     register("data", lambda path: str(placed(f"{DATA}/{path}")))

@@ -55,8 +55,7 @@ def reproduce(
         recorded = [settings_in(run.config) for run in history.runs]
         in_some = {name for name in settings if any(has_setting(record, name) for record in recorded)}
         for run, record in zip(history.runs, recorded, strict=True):
-            lacking = {name for name in in_some if not has_setting(record, name)}  # of another arm of the sweep
-            own = {name: value for name, value in settings.items() if name not in lacking}
+            own = {name: settings[name] for name in settings if name not in in_some or has_setting(record, name)}
             experiment, how = recorded_experiment(run, today, own, modules, Path(empty))
             if how:
                 _say(how)
