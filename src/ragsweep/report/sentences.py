@@ -1,0 +1,60 @@
+"""A claim, and the sentence that says it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragsweep.core.terminal import counted, one_line
+from ragsweep.report.value_words import in_sentence, listed, p_value, rough
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A thing that is known of a decision.
+
+    Attributes:
+        name: Of its sentence in claims.toml.
+        numbers: What the sentence and `decision.json` need.
+        place: Whether the headline says it, or the evidence.
+        vetoes: Whether nothing is shipped while it holds.
+    """
+
+    name: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    place: Literal["headline", "evidence"] = "headline"
+    vetoes: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Its sentence, on one line."""
+        return one_line(" ".join(_template(self.name).render(self.numbers).split()))
+
+
+def sentences(claims: Iterable[Claim], place: str = "headline") -> list[str]:
+    """The sentences of the claims of one place, in their order."""
+    return [sentence for claim in claims if claim.place == place and (sentence := claim.sentence)]
+
+
+@cache
+def _template(name: str) -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {
+        "n3": "{:.3f}".format,
+        "rough": rough,
+        "p": p_value,
+        "listed": listed,
+        "lower": in_sentence,
+        "counted": counted,
+    }
+    words = tomllib.loads(files(__package__).joinpath("claims.toml").read_text("utf-8"))
+    return environment.from_string(words[name])
