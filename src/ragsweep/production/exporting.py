@@ -32,11 +32,11 @@ from ragsweep.production.export_folder import DECISION, INDEX, PARTS, Origin, Qu
 from ragsweep.production.loading import differences, load_with, refuse_if_not_alone
 from ragsweep.production.model_card import model_card
 from ragsweep.replay.trusted_record import composed_today, settings_in, settings_within, trusted
+from ragsweep.report import TAKEN
 from ragsweep.retrieval import Ranking, rank
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import NO_STORE, CompleteStore
-from ragsweep.sweeps import SHIPPED
 from ragsweep.tasks.ranking import trec_lines
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import components_within, search_of
@@ -101,7 +101,7 @@ def export(
     run = tracking.fetch_run(today.tracking, run_id)
     refuse_if_not_alone(_classes_named(run.config), run_id)  # before anything is asked for that this needs
     why = (decision or {}).get("not_shipped")
-    not_shipped = None if why in SHIPPED else str(why)
+    not_shipped = None if why in TAKEN else str(why)
     if model and not_shipped:
         raise ConfigError(
             f"--register: sweep {sweep} does not show that its choice should be shipped ({not_shipped}); "

@@ -11,8 +11,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.production.export_folder import CHECK, Origin
 from ragsweep.report.markup import code, markdown
 from ragsweep.report.report_page import environment
-from ragsweep.report.timing_words import machines
-from ragsweep.sweeps import SHIPPED, Outcome, Sweep
+from ragsweep.sweeps import Outcome
 
 MOST_TIED_LISTED = 10
 MOST_SENTENCES = 8  # of the decision
@@ -38,7 +37,7 @@ def model_card(outcome: Outcome, origin: Origin, decision: Mapping[str, Any] | N
         check=code(CHECK),
         k=code(f"k={outcome.cutoff}"),
         metrics={name: metric for name, metric in outcome.metrics.items() if name not in outcome.facts.measures},
-        machines=machines(Sweep([outcome], {})),
+        machines=sorted({name for each in outcome.facts.measures.values() for name in each.machines or ()}),
         number=_number,
         decision=decision and _decided(decision),
     )
@@ -52,15 +51,13 @@ def _decided(decision: Mapping[str, Any]) -> dict[str, Any]:
     """What the sweep says of its choice, and of what is tied with it; anybody may have written it."""
     choices = [choice for choice in _list(decision.get("choices")) if isinstance(choice, dict)]
     choice = next((choice for choice in choices if choice.get("cutoff") == decision.get("at")), {})
-    chosen, why = decision["choice"].get("label"), decision.get("not_shipped")
+    chosen = decision["choice"].get("label")
     tied = [label for label in _list(choice.get("cannot_be_told_apart")) if label != chosen]
     return {
         "sweep": decision.get("sweep", ""),
         "configurations": decision.get("configurations", "?"),
         "sentences": [*_list(decision.get("headline")), *_list(decision.get("evidence"))][:MOST_SENTENCES],
         "tied": [*tied[:MOST_TIED_LISTED], *(["..."] if len(tied) > MOST_TIED_LISTED else [])] or ["none"],
-        "why": why,
-        "is_shipped": why in SHIPPED,
     }
 
 

@@ -6,8 +6,9 @@ Either can be a registered retriever, which stands for the run that was measured
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 
 from omegaconf import DictConfig
 
@@ -16,12 +17,15 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today
-from ragsweep.report.doubt_words import less_judged
+from ragsweep.report.claims import unequal_text
+from ragsweep.report.evidence import less_judged
 from ragsweep.report.markup import markdown
-from ragsweep.report.value_words import p_value, queries_in_words
+from ragsweep.report.sentences import Claim
+from ragsweep.report.value_words import queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, AgainstBaseline, Groups, against_baseline
 from ragsweep.statistics.intervals import Array
-from ragsweep.sweeps import Outcome, Sweep, check_margin
+from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, check_margin, decide
+from ragsweep.tasks.ranking.ranking_costs import TOKENS
 from ragsweep.tracking import RegisteredRetriever
 from ragsweep.tracking.address import SCHEME
 
@@ -74,9 +78,18 @@ class Gate:
     @property
     def verdict(self) -> Verdict:
         """Whether the candidate is shown not to be worse by the margin, shown to be worse, or neither."""
-        if self.same_run or self.found.p_not_worse <= LEVEL:
+        if self.same_run or (self.found.p_not_worse <= LEVEL and not self.unequal):
             return Verdict.NOT_WORSE
         return Verdict.WORSE if self.found.p_worse <= LEVEL else Verdict.UNCERTAIN
+
+    @cached_property
+    def unequal(self) -> list[Claim]:
+        """That the candidate is better for returning more text, which is no comparison."""
+        if not self.sweep.is_mean(self.request.metric) or self.same_run:
+            return []
+        settings = DecisionSettings(self.request.metric, costs=(TOKENS.name,))
+        claims = unequal_text(decide(replace(self.sweep, settings=settings)))
+        return [claim for claim in claims if claim.numbers["label"] == self.sweep.label(self.sweep.outcomes[0])]
 
     @property
     def same_run(self) -> bool:
@@ -84,38 +97,37 @@ class Gate:
         candidate, baseline = self.sweep.outcomes
         return candidate.run_id == baseline.run_id
 
-    def sentences(self) -> Iterator[str]:
-        """The verdict and its numbers, line by line."""
-        found, metric = self.found, self.sweep.title(self.request.metric)
+    def claims(self) -> Iterator[Claim]:
+        """What the queries show, the verdict first."""
+        found, metric, margin = self.found, self.sweep.title(self.request.metric), self.request.margin
         candidate, baseline = self.sweep.outcomes
+        names = {"candidate": candidate.name, "baseline": baseline.name, "metric": metric, "margin": margin}
+        verdict = "same run" if self.same_run else self.verdict.name
+        yield Claim("gate", {**names, "verdict": verdict, "run_id": candidate.run_id})
         if self.same_run:
-            yield f"PASS: {candidate.name} is the baseline itself (run {candidate.run_id}): nothing was compared."
             return
-        margin = f"{self.request.margin:g} {metric}"
+        yield from self.unequal
         number, groups = len(_values(candidate, self.request.metric)), _groups(self.sweep, self.request.metric)
         queries = queries_in_words(self.sweep) if groups else counted(number, "query")
-        yield {
-            Verdict.NOT_WORSE: f"PASS: {candidate.name} is shown not to be worse than {baseline.name} by {margin}.",
-            Verdict.WORSE: f"FAIL: {candidate.name} is worse than {baseline.name}.",
-            Verdict.UNCERTAIN: f"UNCERTAIN: the queries do not show whether {candidate.name} is worse by {margin}.",
-        }[self.verdict]
-        yield (
-            f"{metric} {self._value(candidate):.4f} against {self._value(baseline):.4f}: {found.difference:+.4f} "
-            f"[{found.low:+.4f}, {found.high:+.4f}], {queries}; not worse by the margin: "
-            f"p {p_value(found.p_not_worse)}; worse: p {p_value(found.p_worse)}"
-        )
+        tested = {name: getattr(found, name) for name in ("difference", "low", "high", "p_not_worse", "p_worse")}
+        values = [self._value(run) for run in self.sweep.outcomes]
+        yield Claim("gate_numbers", {"metric": metric, "values": values, "queries": queries, **tested})
         for one, other in ((candidate, baseline), (baseline, candidate)):
-            yield from filter(None, [less_judged(self.sweep, one, [other])])
+            yield from less_judged(self.sweep, one, [other])
         if found.p_equivalent <= LEVEL:
-            yield f"The two are equivalent within {margin} (two one-sided tests, p {p_value(found.p_equivalent)})."
+            yield Claim("gate_equivalent", {**names, "p": found.p_equivalent})
         if found.least is None:
-            yield f"{metric} has no bounds: the test of the margin misses a loss that few queries carry."
+            yield Claim("unbounded", {"metric": metric})
         if (groups.number if groups else number) < FEW_QUERIES:
-            yield f"Only {queries}: tests with so few are not reliable."
-        if self.verdict is Verdict.UNCERTAIN and found.least and number < found.least:
-            yield f"Even if no query differed, it would take {found.least:,} queries to show so small a margin."
-        if self.verdict is Verdict.UNCERTAIN and found.needed and found.needed > (found.least or 0):
-            yield f"About {found.needed:,} queries like these would show that it is not."
+            yield Claim("gate_few", {"queries": queries})
+        if self.verdict is Verdict.UNCERTAIN and not self.unequal:
+            least = found.least if found.least and number < found.least else None
+            needed = found.needed if found.needed and found.needed > (found.least or 0) else None
+            yield Claim("gate_needed", {"least": least, "needed": needed})
+
+    def sentences(self) -> list[str]:
+        """The verdict and its numbers, line by line."""
+        return [sentence for claim in self.claims() if (sentence := claim.sentence)]
 
     def markdown(self) -> Iterator[str]:
         """The verdict, a table of its numbers, and what else is said, for the summary of a pull request."""

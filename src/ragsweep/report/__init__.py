@@ -1,14 +1,16 @@
 """Tables, charts, sentences and pages of a finished sweep."""
 
 from ragsweep.report.across_words import across_in_words, alone
+from ragsweep.report.claims import TAKEN, headline, veto_of
 from ragsweep.report.pair_tables import pair_tables
 from ragsweep.report.report_files import write_across, write_comparison, write_sweep
 from ragsweep.report.report_page import Origin
-from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import brief_cells
 from ragsweep.report.report_text import across_summary, comparison, summary
+from ragsweep.report.rows import rows_of
 
 __all__ = [
+    "TAKEN",
     "Origin",
     "across_in_words",
     "across_summary",
@@ -17,7 +19,9 @@ __all__ = [
     "comparison",
     "headline",
     "pair_tables",
+    "rows_of",
     "summary",
+    "veto_of",
     "write_across",
     "write_comparison",
     "write_sweep",

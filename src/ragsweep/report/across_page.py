@@ -15,8 +15,8 @@ from ragsweep.report.across_words import (
     alone,
     datasets_listed,
 )
+from ragsweep.report.claims import headline
 from ragsweep.report.report_page import Origin, when, write_pages
-from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import cells
 from ragsweep.sweeps import AcrossDatasets
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.bought_words import bought, of_which
+
+bought, of_which = (lambda decision: decision.bought), (lambda decision: "")
 from ragsweep.report.decision_charts import differences_of, other_than_best, outcomes_of
 from ragsweep.report.report_charts import (
     AGAINST,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ragsweep.report.evidence_section import evidence
+from ragsweep.report.claims import evidence, headline
 from ragsweep.report.record import as_record
-from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import cells
 from ragsweep.report.report_text import table_by_cutoff
 from ragsweep.sweeps import Decision
@@ -32,12 +31,12 @@ class SweepDecision:
 
     @property
     def headline(self) -> Sequence[str]:
-        """At most four lines: which configuration, what a larger cutoff buys and costs, what to expect."""
+        """At most three sentences: what to take, or why nothing is; what it is not shown to beat; what is missing."""
         return headline(self.decision)
 
     @property
     def evidence(self) -> Sequence[str]:
-        """Further sentences: how the choice was made, warnings, the baseline, query types, power."""
+        """Further sentences: what it assumes, what a larger cutoff buys, warnings, the baseline, query types, power."""
         return evidence(self.decision)
 
     @property

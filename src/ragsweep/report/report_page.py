@@ -6,9 +6,8 @@ import html
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -18,26 +17,17 @@ from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report import query_lists as queries
 from ragsweep.report.captions import captions_of
-from ragsweep.report.evidence_section import evidence
+from ragsweep.report.claims import evidence, headline
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.report_sentences import headline
-from ragsweep.report.report_tables import (
-    against_best,
-    against_guessing,
-    baseline_rows,
-    cells,
-    number,
-    pair_rows,
-    standing,
-    unread,
-)
+from ragsweep.report.report_tables import baseline_rows, cells, head_of_choice, number, pair_rows
+from ragsweep.report.rows import rows_of
 from ragsweep.report.run_sections import about_sections, run_sections
 from ragsweep.report.value_words import at, interval
 from ragsweep.statistics import affordable_resamples
 from ragsweep.sweeps import Decision, Sweep
+from ragsweep.sweeps.decision import Compared
 
 if TYPE_CHECKING:
-    import pandas as pd
     from jinja2 import Environment
 
 DIGITS = 12  # of a digest in the report
@@ -76,27 +66,6 @@ class Origin:
     def explaining(self, run_id: str, query_id: object) -> str:
         """The command that shows what a run retrieved for a query."""
         return command("explain", run_id or "RUN_ID", query_id, *self.places, *self.store)
-
-
-class Row(NamedTuple):
-    """A row of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
-
-    cutoff: str
-    name: str
-    mark: str
-    verdict: str
-    guessing: str
-    unread: str
-    difference: str
-    mean: float
-    interval: str
-    left: float
-    width: float
-    middle: float
-    others: list[str]
-    wins: str
-    run_id: str
-    address: str
 
 
 def write_report(folder: Path, decision: Decision, origin: Origin, charts: Sequence[Chart]) -> None:
@@ -151,7 +120,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     resamples = affordable_resamples(sweep.resamples, len(sweep.queries))
     return {
         "title": _title(sweep),
-        "facts": f"{counted(len(sweep.outcomes), 'configuration')}, {_queries(sweep)}, "
+        "facts": f"{_measured(sweep)}, {_queries(sweep)}, "
         f"{when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
         "across": origin.across,
         "dataset": sweep.dataset,
@@ -161,6 +130,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "about_sections": about_sections(decision),
         "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
         "by_cutoff": cells(decision),
+        "head_of_choice": head_of_choice(decision),
         "metric": sweep.metric_title,
         "cutoff": sweep.cutoff,
         "other_metrics": [sweep.title(name) for name in _others(sweep)],
@@ -208,39 +178,45 @@ def _others(sweep: Sweep) -> list[str]:
     return list(dict.fromkeys([*(name for name in sweep.metrics if name != sweep.decided_by), *costs]))
 
 
-def _rows(decision: Decision, origin: Origin) -> Iterator[Row]:
-    sweep = decision.sweep
-    metric, table = sweep.decided_by, sweep.table
-    low, high = table[f"{metric}_low"].min(), table[f"{metric}_high"].max()
+def _rows(decision: Decision, origin: Origin) -> Iterator[dict[str, Any]]:
+    """The rows of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
+    sweep, metric = decision.sweep, decision.sweep.decided_by
+    ends = {
+        row.run: [sweep.statistic(row.run, metric, end) for end in ("_low", "", "_high")] for row in rows_of(decision)
+    }
+    low, high = min(some[0] for some in ends.values()), max(some[2] for some in ends.values())
     scale = 100 / (high - low) if high > low else 0
-    summary = decision.summary_statistics
-    for (_, row), (_, compared) in zip(table.iterrows(), summary.iterrows(), strict=True):
-        outcome = sweep.outcomes[row["outcome"]]
-        verdict = against_best(decision, outcome)
-        wins = compared["win_frequency"]
-        yield Row(
-            cutoff=str(outcome.cutoff or ""),
-            name=outcome.name,
-            mark=standing(decision, outcome),
-            verdict=verdict,
-            guessing=against_guessing(decision, outcome),
-            unread=unread(decision, outcome),
-            difference=_difference(compared, metric) if verdict != "best" else "",
-            mean=row[metric],
-            interval=interval(sweep, outcome, metric),
-            left=round((row[f"{metric}_low"] - low) * scale, 1),
-            width=round((row[f"{metric}_high"] - row[f"{metric}_low"]) * scale, 1),
-            middle=round((row[metric] - low) * scale, 1),
-            others=[number(sweep, name, outcome.value(name)) for name in _others(sweep)],
-            wins="" if isnan(wins) else f"{100 * wins:.1f} %",
-            run_id=outcome.run_id,
-            address=origin.address_of(outcome.run_id),
-        )
+    for row in rows_of(decision):
+        run, compared, (start, mean, end) = row.run, row.compared, ends[row.run]
+        yield {
+            "cutoff": str(run.cutoff or ""),
+            "name": run.name,
+            "mark": "best" if row.is_best else row.verdict.partition(":")[0],
+            "verdict": row.against_best,
+            "guessing": row.against_guessing,
+            "unread": "" if row.unread is None else str(row.unread),
+            "difference": _difference(compared) if compared and not row.is_best else "",
+            "mean": mean,
+            "interval": interval(sweep, run, metric),
+            "left": round((start - low) * scale, 1),
+            "width": round((end - start) * scale, 1),
+            "middle": round((mean - low) * scale, 1),
+            "others": [number(sweep, name, run.value(name)) for name in _others(sweep)],
+            "wins": f"{100 * compared.wins:.1f} %" if compared else "",
+            "run_id": run.run_id,
+            "address": origin.address_of(run.run_id),
+        }
 
 
-def _difference(compared: pd.Series, metric: str) -> str:
-    difference, low, high = (compared[f"{metric}_minus_best{end}"] for end in ("", "_low", "_high"))
-    return "" if isnan(difference) else f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+def _difference(compared: Compared) -> str:
+    return f"{compared.difference:+.3f} [{compared.low:+.3f}, {compared.high:+.3f}]"
+
+
+def _measured(sweep: Sweep) -> str:
+    """How many configurations were measured, and at how many cutoffs."""
+    runs, cutoffs = len(sweep.outcomes), len(sweep.cutoffs)
+    at = f" at {cutoffs} {sweep.cutoff} ({counted(runs, 'run')})" if cutoffs > 1 else ""
+    return f"{counted(sweep.configurations, 'configuration')}{at}"
 
 
 def _queries(sweep: Sweep) -> str:

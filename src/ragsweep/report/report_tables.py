@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ragsweep.report.claims import veto_of
 from ragsweep.report.settings_words import tied_in_words
 from ragsweep.report.value_words import interval, p_value
-from ragsweep.statistics import LEVEL
-from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
+from ragsweep.sweeps import Choice, Decision, Sweep
 
 MOST_PAIRS = 15  # in a report: those of six configurations
 
@@ -27,8 +27,14 @@ def cells(decision: Decision) -> list[list[str]]:
                 *(number(sweep, name, choice.named.value(name) if choice.meets else None) for name in shown),
             ]
         )
-    heads = [*([unit or sweep.cutoff] if sweep.cutoff else []), "choice"]
+    heads = [*([unit or sweep.cutoff] if sweep.cutoff else []), head_of_choice(decision)]
     return [[*heads, "cannot be told apart", *map(sweep.title, shown)], *rows]
+
+
+def head_of_choice(decision: Decision) -> str:
+    """What the configurations are that a table names at each cutoff."""
+    veto = veto_of(decision)
+    return "choice" if veto is None else "cheapest" if veto == "tied" and decision.headline.by_cost else "measured best"
 
 
 def brief_cells(decision: Decision) -> list[list[str]]:
@@ -61,30 +67,6 @@ def number(sweep: Sweep, name: str, value: float | None) -> str:
         return f"{value:.3f}"
     digits = three_digits(value)
     return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
-
-
-def against_guessing(decision: Decision, outcome: Outcome) -> str:
-    """How a run compares with guessing; empty if it is not known."""
-    found = decision.against_guessing.get(outcome)
-    if not found:
-        return ""
-    if found.worse:
-        return f"worse, p {p_value(found.p_worse)}"
-    return f"{'better' if found.better else 'no better'}{_p_or_why(decision, outcome)}"
-
-
-def _p_or_why(decision: Decision, outcome: Outcome) -> str:
-    """The p-value of a comparison with guessing, unless a run is below it only because of what could not be read."""
-    found, unread = decision.against_guessing[outcome], decision.unread
-    if found.better or found.p > LEVEL or unread is None or not unread.counts[outcome]:
-        return f", p {p_value(found.p)}"
-    return f", {unread.counts[outcome]} unread"
-
-
-def unread(decision: Decision, outcome: Outcome) -> str:
-    """How many responses of a run could not be read; empty if all responses of all runs could be read."""
-    found = decision.unread
-    return str(found.counts[outcome]) if found and found.most else ""
 
 
 def three_digits(value: float) -> str:
@@ -121,19 +103,3 @@ def pair_rows(decision: Decision) -> list[list[str]]:
     tests = [[p_value(p), p_value(corrected)] for p, corrected in pairs[["p", "p_holm"]].to_numpy().tolist()]
     rows = [count + test for count, test in zip(counts, tests, strict=True)]
     return [["first", "second", "only the first", "only the second", "p", "p (Holm)"], *rows]
-
-
-def against_best(decision: Decision, outcome: Outcome) -> str:
-    """How a configuration stands at its cutoff, with the p-value or the reason."""
-    found = standing(decision, outcome)
-    if found == "left out":
-        return f"{found}: {decision.choices[outcome.cutoff].excluded[outcome.name]}"
-    return found if found == "best" else f"{found}, p {p_value(decision.compared[outcome].p)}"
-
-
-def standing(decision: Decision, outcome: Outcome) -> str:
-    """How a configuration stands at its cutoff: `best`, `tied`, `worse`, or `left out` by the requirements."""
-    if outcome is decision.choices[outcome.cutoff].best:
-        return "best"
-    found = decision.compared.get(outcome)
-    return "left out" if found is None else "tied" if found.tied else "worse"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.report.across_words import about_across_table, across_in_words, across_table
-from ragsweep.report.evidence_section import evidence
-from ragsweep.report.report_sentences import headline
-from ragsweep.report.report_tables import against_best, against_guessing, baseline_rows, cells, unread
+from ragsweep.report.claims import evidence, headline
+from ragsweep.report.report_tables import baseline_rows, cells
+from ragsweep.report.rows import rows_of
 from ragsweep.report.value_words import interval
 from ragsweep.sweeps import AcrossDatasets, Decision
 
@@ -24,27 +24,26 @@ def table_by_cutoff(decision: Decision) -> str:
 
 def table_of_configurations(decision: Decision) -> str:
     """The configurations as an aligned table, by cutoff and the best first."""
-    sweep = decision.sweep
-    outcomes = [sweep.outcomes[position] for position in sweep.table["outcome"]]
+    sweep, rows = decision.sweep, rows_of(decision)
     guessing = ["against guessing"] if decision.against_guessing else []
-    unreadable = ["unread"] if decision.unread and decision.unread.most else []
+    unreadable = ["unread"] if any(row.unread is not None for row in rows) else []
     interval_head = f"{sweep.decided_by} 95 % interval"
-    header = ["configuration", *sweep.metrics, interval_head, *unreadable, *guessing, "against the best", "run"]
+    header = ["configuration", *sweep.metrics, interval_head, *unreadable, *guessing, "verdict", "run"]
     shown = [
         [
-            outcome.name,
-            *(f"{sweep.statistic(outcome, name):.4f}" for name in sweep.metrics),
-            interval(sweep, outcome, sweep.decided_by),
-            *(unread(decision, outcome) for _ in unreadable),
-            *(against_guessing(decision, outcome) for _ in guessing),
-            against_best(decision, outcome),
-            outcome.run_id,
+            row.run.name,
+            *(f"{sweep.statistic(row.run, name):.4f}" for name in sweep.metrics),
+            interval(sweep, row.run, sweep.decided_by),
+            *(str(row.unread) for _ in unreadable),
+            *(row.against_guessing for _ in guessing),
+            row.against_best,
+            row.run.run_id,
         ]
-        for outcome in outcomes[:TERMINAL_ROWS]
+        for row in rows[:TERMINAL_ROWS]
     ]
     lines = aligned([header, *shown], left=(0, len(header) - 2))
-    if len(outcomes) > len(shown):
-        lines.append(f"... and {len(outcomes) - len(shown)} more")
+    if len(rows) > len(shown):
+        lines.append(f"... and {len(rows) - len(shown)} more")
     return "\n".join(lines)
 
 

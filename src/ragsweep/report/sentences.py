@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragsweep.core.terminal import counted, one_line
@@ -49,12 +50,23 @@ def _template(name: str) -> Template:
 
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
-        "n3": "{:.3f}".format,
-        "rough": rough,
-        "p": p_value,
+        "an": lambda text: f"{'an' if text[0] in 'aeiou' else 'a'} {text}",
+        "counted": counted,
         "listed": listed,
         "lower": in_sentence,
-        "counted": counted,
+        "more": lambda number: _up(number, 1 - floor(log10(number))),
+        "n3": "{:.3f}".format,
+        "numbers": lambda counts: listed([f"{label} {count}" for label, count in counts.items()]),
+        "p": p_value,
+        "paid": lambda price: f"{rough(price[0])} {price[1]}",
+        "rough": rough,
+        "shares": lambda shares: listed([f"{label} ({100 * share:.0f} %)" for label, share in shares.items()]),
+        "up": _up,
     }
     words = tomllib.loads(files(__package__).joinpath("claims.toml").read_text("utf-8"))
     return environment.from_string(words[name])
+
+
+def _up(number: float, digits: int) -> str:
+    """A number rounded up, so that what is said of it holds: less is not found, and fewer queries do not find it."""
+    return f"{ceil(round(number * 10**digits, 6)) / 10**digits:,.{max(0, digits)}f}"

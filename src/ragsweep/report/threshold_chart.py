@@ -10,7 +10,6 @@ from ragsweep.core.style import LONGEST_IN_LEGEND, MARKERS, colour, dress, figur
 from ragsweep.report.settings_charts import WIDE
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Decision
-from ragsweep.sweeps.threshold_promise import threshold_promise
 from ragsweep.tasks.facts import FalseFindsFact
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def curves(measured: FalseFindsFact) -> tuple[Array, dict[str, Array]]:
 
 def left_by_thresholds(decision: Decision) -> Figure:
     """What would a threshold leave?"""
-    measured, promise = decision.named.facts.false_finds, threshold_promise(decision)
+    measured, promise = decision.named.facts.false_finds, decision.threshold
     assert measured is not None
     thresholds, shares = curves(measured)
     drawing = figure(

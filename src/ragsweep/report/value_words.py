@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ragsweep.core.style import INTERVALS
 from ragsweep.core.terminal import counted
@@ -46,10 +47,19 @@ def rough(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.10g}"
 
 
-def measured(sweep: Sweep, outcome: Outcome) -> str:
-    """The deciding metric of a configuration, with its interval."""
-    metric = sweep.decided_by
-    return f"{sweep.title(metric)} {sweep.statistic(outcome, metric):.3f} {interval(sweep, outcome, metric)}"
+def measured_with(sweep: Sweep, run: Outcome) -> dict[str, Any]:
+    """The deciding metric of a configuration, as the numbers of a claim; its interval in words."""
+    value = sweep.statistic(run, sweep.decided_by)
+    return {"metric": sweep.metric_title, "value": value, "interval": interval(sweep, run, sweep.decided_by)}
+
+
+def price(sweep: Sweep, run: Outcome, cost: str | None) -> list[Any] | None:
+    """What a configuration costs, and its unit, as the numbers of a claim; None if that is not known."""
+    value = run.value(cost) if cost else None
+    if value is None or cost is None:
+        return None
+    metric = sweep.metric_info[cost]
+    return [value, metric.unit or in_sentence(metric.title)]
 
 
 def at(sweep: Sweep, choice: Choice) -> str:

@@ -7,42 +7,24 @@ from ragsweep.sweeps.configuration_names import short_names
 from ragsweep.sweeps.deciding import decide, decide_each
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
-from ragsweep.sweeps.equal_cost import spends
 from ragsweep.sweeps.other_readings import differ_by_parser_alone, on_common_queries, parsers_of
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.repeated_runs import asked_once, split
-from ragsweep.sweeps.shipping import (
-    SHIPPED,
-    NotShipped,
-    alone_meets,
-    doubted,
-    most_fail,
-    not_shipped,
-    requirements_exclude,
-    undecided,
-    unread_explains,
-    unread_texts,
-)
 from ragsweep.sweeps.side_by_side import side_by_side
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, Promise, at_each_cutoff
 from ragsweep.sweeps.unread import Recount, UnreadAnswers
 
 __all__ = [
-    "SHIPPED",
     "AcrossDatasets",
     "Choice",
     "CostFront",
     "Decision",
     "DecisionSettings",
-    "NotShipped",
     "Outcome",
     "Promise",
     "Recount",
     "Sweep",
     "UnreadAnswers",
-    "alone_meets",
-    "asked_once",
     "at_each_cutoff",
     "check_at",
     "check_decision",
@@ -50,18 +32,9 @@ __all__ = [
     "decide",
     "decide_each",
     "differ_by_parser_alone",
-    "doubted",
-    "most_fail",
-    "not_shipped",
     "on_common_queries",
     "parsers_of",
-    "requirements_exclude",
     "short_names",
     "side_by_side",
-    "spends",
-    "split",
-    "undecided",
-    "unread_explains",
-    "unread_texts",
     "with_own_columns",
 ]

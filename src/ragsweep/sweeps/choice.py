@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from ragsweep.statistics import (
     worse_for_any_spread,
 )
 from ragsweep.statistics.intervals import EQUAL, Array
-from ragsweep.sweeps.equal_cost import spends
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
+
+Undecided = Literal["requirements", "one configuration", "same values", "tied"]
 
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
 UNASKED_SAVING = 0.1  # share of a cost that nobody asked to save: passages of one size differ by as much
@@ -57,6 +58,7 @@ class Choice:
         cutoff: The cutoff; None if the task has none.
         allowed: The configurations that meet all requirements. All of them if none does.
         excluded: Names of the configurations that do not, each with the first requirement that it does not meet.
+        barred: How many of them are no controls.
         by_cost: The cost that chooses, because the queries cannot; None if they can, or a preference is configured.
         everywhere: The configuration that is named at every cutoff, if there is one.
     """
@@ -64,6 +66,7 @@ class Choice:
     cutoff: int | None
     allowed: Sweep
     excluded: Mapping[str, str]
+    barred: int = 0
     by_cost: str | None = None
     everywhere: Outcome | None = None
 
@@ -76,6 +79,17 @@ class Choice:
     def meets(self) -> bool:
         """Whether any configuration meets all requirements."""
         return not any(outcome.name in self.excluded for outcome in self.allowed.outcomes)
+
+    @property
+    def undecided(self) -> Undecided | None:
+        """Why quality does not choose here; None if it does, or if one configuration alone meets the requirements."""
+        if not self.meets:
+            return "requirements"
+        if len(self.allowed.outcomes) == 1:
+            return None if self.barred else "one configuration"
+        if self.distinct == 1:
+            return "same values"
+        return None if self.worse else "tied"
 
     @property
     def best(self) -> Outcome:
@@ -202,7 +216,8 @@ def choose(sweep: Sweep, cutoff: int | None) -> Choice:
     here = sweep.at(cutoff)
     excluded = {outcome.name: why for outcome in here.outcomes for why in _unmet(sweep, outcome)}
     allowed = [outcome for outcome in here.outcomes if outcome.name not in excluded]
-    return Choice(cutoff, here.only(allowed) if allowed else here, excluded)
+    barred = sum(outcome.name in excluded and not outcome.facts.control for outcome in here.outcomes)
+    return Choice(cutoff, here.only(allowed) if allowed else here, excluded, barred)
 
 
 def choose_at_each(sweep: Sweep) -> dict[int | None, Choice]:
@@ -222,8 +237,8 @@ def settled(choices: Sequence[Choice]) -> Sequence[Choice]:
 
     Where there are none, those that are nearest to that.
     """
-    spent = [each for each in choices if all(spends(each.allowed, run) for run in each.allowed.outcomes)] or choices
-    return [each for each in spent if len(each.allowed.outcomes) > 1 or each.excluded] or spent
+    spent = [choice for choice in choices if all(map(choice.allowed.spends, choice.allowed.outcomes))] or choices
+    return [choice for choice in spent if len(choice.allowed.outcomes) > 1 or choice.excluded] or spent
 
 
 def _equal_to_best(level: Sweep) -> list[Outcome]:

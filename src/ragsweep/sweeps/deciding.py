@@ -9,7 +9,6 @@ from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.other_readings import differ_by_parser_alone
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.shipping import undecided
 from ragsweep.sweeps.sweep import Sweep
 
 
@@ -23,7 +22,8 @@ def decide(sweep: Sweep) -> Decision:
     decision = Decision(sweep, choose_at_each(sweep))
     settings, cost = sweep.settings, cost_of_all(sweep)
     asked = settings.prefer or settings.margin is not None
-    if cost and not asked and undecided(decision) == "tied" and not differ_by_parser_alone(sweep.outcomes):
+    tied = decision.headline.undecided == "tied"
+    if cost and not asked and tied and not differ_by_parser_alone(sweep.outcomes):
         by_cost = {
             cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
             for cutoff, choice in decision.choices.items()

@@ -17,6 +17,7 @@ from ragsweep.sweeps.choice import Choice, at_worst, settled
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
+from ragsweep.sweeps.threshold_promise import ThresholdPromise, threshold_promise
 from ragsweep.sweeps.tradeoff import CostFront, Promise, fronts, promises
 from ragsweep.sweeps.unread import UnreadAnswers, unread_answers
 
@@ -83,14 +84,16 @@ class Decision:
         """The choice that the headline is about: at the configured cutoff, or at the middle one of those swept.
 
         Only cutoffs at which a configuration meets the requirements count, if there are any; of these, `settled` ones
-        at which most configurations were measured: where jobs have failed, what is left has won nothing.
+        at which most configurations were measured: where jobs have failed, what is left has won nothing. Of these,
+        those at which quality chooses, if it does anywhere.
         """
         if (asked := self.sweep.settings.at) is not None and asked in self.choices:
             return self.choices[asked]
         meeting = settled([choice for choice in self.choices.values() if choice.meets] or [*self.choices.values()])
         measured = [len(self.sweep.at(choice.cutoff).outcomes) for choice in meeting]
         fullest = [choice for choice, number in zip(meeting, measured, strict=True) if number == max(measured)]
-        return fullest[(len(fullest) - 1) // 2]
+        telling = [choice for choice in fullest if choice.undecided is None] or fullest
+        return telling[(len(telling) - 1) // 2]
 
     @property
     def headline_cutoffs(self) -> list[int | None]:
@@ -129,6 +132,11 @@ class Decision:
         return list(promises(self.sweep, self.named, len(labels)))
 
     @cached_property
+    def threshold(self) -> ThresholdPromise | None:
+        """What the questions that should find nothing show about their promise; None without one."""
+        return threshold_promise(self.sweep, self.named)
+
+    @cached_property
     def gain(self) -> str | None:
         """The first metric of `decision.gains` that was measured: what a larger cutoff buys."""
         return self._first_measured(self.sweep.settings.gains)
@@ -137,6 +145,28 @@ class Decision:
     def cost(self) -> str | None:
         """The first cost of `decision.costs` that was measured: what a larger cutoff costs."""
         return self._first_measured(self.sweep.settings.costs)
+
+    @cached_property
+    def bought(self) -> list[tuple[int, float, float | None]]:
+        """The gain and the cost of the named configuration at each swept cutoff at which it meets the requirements.
+
+        Of one configuration: between the choices at two cutoffs, other settings differ as well. A budget that it could
+        not spend is left out, and so is a cutoff before which its rankings end.
+        """
+        runs = {
+            run.cutoff: run
+            for choice in self.choices.values()
+            for run in choice.allowed.outcomes
+            if choice.meets and run.configuration == self.named.configuration
+        }
+        return [
+            (cutoff, value, run.value(self.cost or ""))
+            for cutoff, run in runs.items()
+            if cutoff is not None
+            and (value := run.value(self.gain or "")) is not None
+            and self.sweep.spends(run)
+            and not run.ends_early
+        ]
 
     def _first_measured(self, names: Sequence[str]) -> str | None:
         return next((name for name in names if self.named.value(name) is not None), None)

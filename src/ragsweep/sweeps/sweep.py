@@ -18,9 +18,13 @@ from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.other_readings import on_common_queries
 from ragsweep.sweeps.outcome import BY_NAME, Outcome
 from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.task import LEAST_DEPTH
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ALIKE = 1.1  # times as large: units that differ by less are of one size
+SPENT = 0.9  # of a budget; a configuration that spends less may have more to return
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,26 @@ class Sweep:
         unit = self.outcomes[0].facts.cutoff_unit
         costs = [name for name in self.settings.costs if name in self.metric_info]
         return next((name for name in costs if unit and self.metric_info[name].unit == unit), None)
+
+    def spends(self, run: Outcome) -> bool:
+        """Whether a configuration costs as much as the budget that it was measured within, if it was.
+
+        It does unless its ranking ends before the budget is filled.
+        """
+        cost = run.value(self.budgeted) if self.budgeted else None
+        ranked = len(run.facts.curves.get(self.budgeted or "", ()))
+        return cost is None or run.cutoff is None or ranked < LEAST_DEPTH or cost >= SPENT * run.cutoff
+
+    @property
+    def alike_in_size(self) -> bool | None:
+        """Whether the units that configurations return are of one size; None if that is not known of all."""
+        sizes = [run.facts.returned.characters for run in self.outcomes if run.facts.returned]
+        return max(sizes) <= ALIKE * min(sizes) if len(sizes) == len(self.outcomes) else None
+
+    @cached_property
+    def configurations(self) -> int:
+        """How many configurations were measured: runs that differ in their cutoff alone are one."""
+        return len({self.label(run) for run in self.outcomes})
 
     def at(self, cutoff: int | None) -> Sweep:
         """The runs at one cutoff."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from ragsweep.statistics.certified_threshold import CertifiedThreshold, certify_threshold
 from ragsweep.statistics.intervals import Array
-from ragsweep.sweeps.decision import Decision
+from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.sweep import Sweep
 from ragsweep.tasks.false_finds import ThresholdWords
 
 
@@ -36,16 +37,16 @@ class ThresholdPromise:
     words: ThresholdWords
 
 
-def threshold_promise(decision: Decision) -> ThresholdPromise | None:
+def threshold_promise(sweep: Sweep, named: Outcome) -> ThresholdPromise | None:
     """What the questions that should find nothing show about their promise in `decision.target`; None without one.
 
     The configuration is chosen by other questions, which needs no correction, unless a metric of these takes part.
     """
-    settings, measured = decision.sweep.settings, decision.named.facts.false_finds
+    settings, measured = sweep.settings, named.facts.false_finds
     if measured is None or measured.metric not in (settings.target or {}):
         return None
-    chosen_by = {decision.sweep.decided_by, *(settings.require or ()), settings.prefer, *settings.costs}
-    curves = {each.facts.false_finds.scores for each in decision.sweep.outcomes if each.facts.false_finds}
+    chosen_by = {sweep.decided_by, *(settings.require or ()), settings.prefer, *settings.costs}
+    curves = {each.facts.false_finds.scores for each in sweep.outcomes if each.facts.false_finds}
     rate = (settings.target or {})[measured.metric]
     found = _scores(measured.found)
     certificate = certify_threshold(

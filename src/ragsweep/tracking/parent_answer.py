@@ -28,8 +28,13 @@ class Answer(NamedTuple):
 def answer_of(decision: Decision) -> Answer:
     """The decision for one dataset."""
     sweep = decision.sweep
-    axes, label = [sweep.short(name) for name in sweep.axes], sweep.label(decision.named)
+    axes, label, veto = (
+        [sweep.short(name) for name in sweep.axes],
+        sweep.label(decision.named),
+        report.veto_of(decision),
+    )
     answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
+    answer = answer if veto is None else veto if veto in report.TAKEN else f"nothing to ship, {veto}"
     name = f"{' x '.join(axes) or 'sweep'}: {answer}"
     return Answer(name, report.headline(decision)[0], dict(_decided(decision)), dict(_numbers(decision)))
 
@@ -54,7 +59,7 @@ def answer_across(across: AcrossDatasets) -> Answer | None:
 
 def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
     """The metrics of the parent run: everything measured of the named configuration, and what to expect of it."""
-    yield "configurations", float(len(decision.sweep.outcomes))
+    yield "configurations", float(decision.sweep.configurations)
     yield "tied", float(len(decision.headline.others))
     for name in decision.named.metrics:
         value = decision.named.value(name)

@@ -10,8 +10,8 @@ from mlflow import MlflowClient
 from mlflow.entities import RunTag
 
 from ragsweep.core.errors import TrackingError
-from ragsweep.report.value_words import at
-from ragsweep.sweeps import SHIPPED, AcrossDatasets, Choice, Decision, Outcome, not_shipped
+from ragsweep.report import rows_of
+from ragsweep.sweeps import AcrossDatasets, Decision, Outcome
 from ragsweep.tracking.journal import journals_below
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracking_store import UNREACHABLE
@@ -63,32 +63,12 @@ def note_verdicts(
 
 
 def _verdicts(decision: Decision, across: AcrossDatasets | None) -> Iterator[tuple[Outcome, dict[str, str]]]:
-    for_all = across.runs[across.named] if across and not across.problem else ()
-    unread = any(not_shipped(each) == "unread texts" for each in (across.decisions if across else ()))
-    of_headline_last = sorted(decision.choices.values(), key=lambda each: each is decision.headline)
-    for choice in of_headline_last:  # at equal cost, a run can stand for several choices
-        level = decision.sweep.at(choice.cutoff)
-        for rank, position in enumerate(level.table["outcome"], start=1):
-            outcome = level.outcomes[position]
-            verdict = _verdict(decision, choice, outcome)
-            if outcome in for_all:
-                guessing = decision.against_guessing.get(outcome)
-                verdict = "not shipped: guessing" if guessing and not guessing.better else "chosen"
-                verdict = "not shipped: unequal text" if not_shipped(decision) == "unequal text" else verdict
-                verdict = "not shipped: unread texts" if unread else verdict
-            elif for_all and verdict == "chosen":
-                verdict = "chosen for this dataset alone"
-            yield outcome, {DECISION: verdict, RANK: str(rank)}
-
-
-def _verdict(decision: Decision, choice: Choice, outcome: Outcome) -> str:
-    """One or a few words: `chosen`, `tied`, `worse`, `control`, `left out`, or `not shipped: ` and the reason."""
-    if outcome.facts.control:
-        return "control"
-    if outcome.name in choice.excluded:
-        return "left out"
-    if outcome is choice.named:
-        if (why := not_shipped(decision)) not in (*SHIPPED, "requirements"):  # this one meets them
-            return f"not shipped: {why}"
-        return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
-    return "tied" if outcome in choice.tied else "worse"
+    """The tags of each run. Of several datasets, `chosen` is the one for all."""
+    together = across if across and not across.problem else None
+    for row in rows_of(decision):
+        verdict = row.verdict
+        if together and row.run in together.runs[together.named]:
+            verdict = verdict if verdict.startswith("not shipped") else "chosen"
+        elif together and verdict.startswith("chosen"):
+            verdict = "chosen for this dataset alone"
+        yield row.run, {DECISION: verdict, RANK: str(row.rank)}

@@ -52,7 +52,7 @@ def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
 
 CHUNKS_BY_PAGES = (
     "Judgments of {0}s cannot say which chunks are better: a {0} counts as found as soon as any piece of it is, "
-    "however little of the answer is in that piece. Judge spans (questions=spans) before you choose chunks by quality."
+    "however little of the answer is in that piece; experiment=chunking judges the text (questions=spans)."
 )
 CHUNKS_BY_SPANS = "Judged spans choose chunks by the text that is found: evaluation=spans decision.metric=token/iou."
 

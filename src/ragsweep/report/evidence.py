@@ -1,0 +1,389 @@
+"""Further claims of a decision: what it assumes, what a larger cutoff buys, warnings, the baseline, types and power."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import isfinite
+
+from ragsweep.report.sentences import Claim
+from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
+from ragsweep.statistics import FEW_QUERIES, LEVEL, WORTHWHILE
+from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
+from ragsweep.sweeps.choice import EQUAL_COST
+from ragsweep.tasks.ranking.lost_references import LOST
+from ragsweep.tasks.repeating import shift_in_words, what_pays
+
+Finder = Callable[[Decision], Iterator[Claim]]
+
+STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
+LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
+NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
+MOST_TWINS = 3  # sentences about configurations that measure the same
+
+
+def assumption(decision: Decision) -> Iterator[Claim]:
+    """What "worse" assumes, if the queries are too few to do without."""
+    chosen = decision.headline
+    worse = len(chosen.allowed.outcomes) - len(chosen.tied)
+    if worse > len(chosen.worse_for_any_spread) and chosen.allowed.is_mean(chosen.allowed.decided_by):
+        yield evident("assumption", queries=queries_in_words(decision.sweep))
+
+
+def evident(name: str, /, **numbers: object) -> Claim:
+    """A claim of the evidence."""
+    return Claim(name, numbers, "evidence")
+
+
+def expected(decision: Decision) -> Iterator[Claim]:
+    """What to expect on new queries, where that is less than what was measured."""
+    chosen, sweep = decision.headline, decision.sweep
+    enough = sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.meets  # of fewer, it says little
+    if enough and chosen.expected is not None:
+        value = sweep.statistic(chosen.named, sweep.decided_by)
+        loss = sweep.sign(sweep.decided_by) * (round(value, 3) - round(chosen.expected, 3))
+        if loss > 0:
+            numbers = {"value": chosen.expected, "measured": value, "loss": loss, "higher": sweep.higher_is_better}
+            yield evident("expected", at=at(sweep, chosen), metric=sweep.metric_title, **numbers)
+
+
+def bought(decision: Decision) -> Iterator[Claim]:
+    """The first gain and the first cost of the named configuration at each swept cutoff."""
+    sweep, points, gain = decision.sweep, decision.bought, decision.gain
+    if not gain or len(points) < 2:
+        return
+    values = [sweep.sign(gain) * value for _, value, _ in points]
+    highest = points[values.index(max(values))][0] if values[-1] < max(values) > values[0] else None
+    named = [choice.named.configuration for choice in decision.choices.values()]
+    numbers = {
+        "gain": sweep.title(gain),
+        "cutoff": sweep.cutoff,
+        "points": [[cutoffs_in_words(sweep, cutoff), value, cost] for cutoff, value, cost in points],
+        "unit": sweep.metric_info[decision.cost].unit if decision.cost and not sweep.budgeted else None,
+        "highest": highest and cutoffs_in_words(sweep, highest),
+        "more": values[-1] > values[0],
+        "label": None if all(each == named[0] for each in named) else sweep.label(decision.named),
+        "rises": abs(points[-1][1] - points[-2][1]) if values[-1] - values[-2] >= STILL_RISING else None,
+    }
+    only_cutoff = decision.headline.undecided == "one configuration"
+    yield Claim("bought", numbers, "headline" if only_cutoff else "evidence")
+
+
+def beaten(decision: Decision) -> Iterator[Claim]:
+    """That the choice is shown to be beaten in quality and cost, mostly by a configuration at another cutoff."""
+    prefer, sweep = decision.headline.prefer or decision.cost, decision.sweep
+    front = next((front for front in decision.fronts if front.cost == prefer), None)
+    other = front.beats(decision.named) if front else None
+    if front is None or other is None or other.configuration == decision.named.configuration:
+        return
+    same = decision.headline.as_good if decision.headline.costs_the_same(front.cost) else ()
+    left_out = any(other.name in choice.excluded for choice in decision.choices.values())
+    if left_out or other.name in [run.name for run in same]:  # of the same price, as the headline has just said
+        return
+    names = [
+        " at ".join([sweep.label(run), *([cutoffs_in_words(sweep, run.cutoff)] if run.cutoff is not None else [])])
+        for run in (other, decision.named)
+    ]
+    values = [run.value(front.quality) for run in (other, decision.named)]
+    prices = [price(sweep, run, front.cost) for run in (other, decision.named)]
+    yield evident("beaten", labels=names, quality=sweep.title(front.quality), values=values, prices=prices)
+
+
+def far_cheaper(decision: Decision) -> Iterator[Claim]:
+    """What measures nearly as well as the choice, for a fraction of one of its costs."""
+    sweep, chosen = decision.sweep, decision.headline
+    value = chosen.named.value(sweep.decided_by)
+    if value is None or not sweep.higher_is_better or not chosen.meets:
+        return
+    for cost in sweep.settings.costs:
+        own = chosen.named.value(cost)
+        if not own or sweep.metric_info[cost].higher_is_better or cost in (sweep.budgeted, chosen.prefer):
+            continue
+        cheap = [
+            run
+            for run in chosen.allowed.outcomes
+            if (run.value(sweep.decided_by) or 0) >= NEARLY * value
+            and (other := run.value(cost)) is not None
+            and other <= FRACTION * own
+            and not (_is_one_time(chosen.named, cost) and _is_one_time(run, cost))
+        ]
+        if cheap:
+            run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
+            prices = [price(sweep, each, cost) for each in (chosen.named, run)]
+            numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
+            yield evident("far_cheaper", label=sweep.label(run), **numbers)
+            return
+
+
+def _is_one_time(run: Outcome, cost: str) -> bool:
+    return cost in run.facts.measures and run.facts.measures[cost].is_one_time
+
+
+def control(decision: Decision) -> Iterator[Claim]:
+    """That a control, which nobody can ship, measures better than the choice."""
+    sweep = decision.sweep
+    sign, metric = sweep.sign(sweep.decided_by), sweep.decided_by
+    controls = [run for run in sweep.at(decision.headline.cutoff).outcomes if run.facts.control]
+    best = max(controls, key=lambda run: sign * sweep.statistic(run, metric), default=None)
+    if best and sign * (sweep.statistic(best, metric) - sweep.statistic(decision.named, metric)) > 0:
+        yield evident("control", label=sweep.label(best), why=best.facts.control, **measured_with(sweep, best))
+
+
+def ended(decision: Decision) -> Iterator[Claim]:
+    """Whose rankings end before a cutoff at which they were measured."""
+    sweep = decision.sweep
+    short = [run for choice in decision.choices.values() for run in choice.allowed.outcomes if run.ends_early]
+    if short:
+        ends = sorted({run.facts.ends_at or 0 for run in short})
+        where = cutoffs_in_words(sweep, *sorted({run.cutoff or 0 for run in short}))
+        yield evident("ended", labels=[*dict.fromkeys(map(sweep.label, short))], ends=[ends[0], ends[-1]], at=where)
+
+
+def unjudged(decision: Decision) -> Iterator[Claim]:
+    """That less was judged of what other configurations find than of what the choice finds."""
+    chosen = decision.headline
+    yield from less_judged(decision.sweep, decision.named, chosen.allowed.outcomes, at(decision.sweep, chosen))
+
+
+def less_judged(sweep: Sweep, run: Outcome, others: Sequence[Outcome], where: str = "") -> Iterator[Claim]:
+    """That less was judged of what others find, so that they may be better than they measure."""
+    own = run.facts.judged
+    judged = {sweep.label(other): other.facts.judged for other in others if other.facts.judged}
+    less = {
+        label: fact.of_wrong
+        for label, fact in judged.items()
+        if own and min(own.share - fact.share, own.of_wrong - fact.of_wrong) > LESS_JUDGED
+    }
+    if own and less:
+        yield evident("less_judged", at=where, label=sweep.label(run), own=own.of_wrong, others=less)
+
+
+def unspent(decision: Decision) -> Iterator[Claim]:
+    """Which configurations could not spend a budget, as no more was ranked."""
+    sweep = decision.sweep
+    allowed = (run for choice in decision.choices.values() for run in choice.allowed.outcomes)
+    short = [run for run in allowed if not sweep.spends(run)]
+    if short:
+        costs = sorted(run.value(sweep.budgeted or "") or 0 for run in short)
+        numbers = {
+            "labels": [*dict.fromkeys(map(sweep.label, short))],
+            "most": [costs[0], costs[-1]],
+            "unit": sweep.outcomes[0].facts.cutoff_unit,
+            "k": 2 * max(len(run.facts.curves[sweep.budgeted or ""]) for run in short),
+        }
+        yield evident("unspent", at=cutoffs_in_words(sweep, *dict.fromkeys(run.cutoff for run in short)), **numbers)
+
+
+def unmeasured(decision: Decision) -> Iterator[Claim]:
+    """Which configurations lack a cutoff that others have, and what the curve of their ranking has there."""
+    sweep, levels = decision.sweep, {cutoff: decision.sweep.at(cutoff).outcomes for cutoff in decision.choices}
+    for cutoff, runs in levels.items() if max(map(len, levels.values())) > 1 else ():
+        here = [run.configuration for run in runs]
+        lacking = {
+            sweep.label(run): sweep.deepest(run).facts for run in sweep.outcomes if run.configuration not in here
+        }
+        cut = {
+            label: curve[cutoff - 1]
+            for label, facts in lacking.items()
+            if cutoff and not facts.cutoff_unit and len(curve := facts.curves.get(sweep.decided_by, ())) >= cutoff
+        }
+        if lacking:
+            where = cutoffs_in_words(sweep, cutoff)
+            yield evident("unmeasured", at=where, labels=[*lacking], cut=cut, metric=sweep.metric_title)
+
+
+def other_lengths(decision: Decision) -> Iterator[Claim]:
+    """That the metric compares lists of different length: within a budget, of units that differ in size."""
+    sweep = decision.sweep
+    gains = [name for name in sweep.settings.gains if name in sweep.metric_info]
+    kinds = [name.rpartition("/")[2] for name in (*gains, sweep.decided_by)]  # recall, as token/recall, is a gain
+    if sweep.budgeted and gains and kinds[-1] not in kinds[:-1] and not sweep.alike_in_size:
+        yield evident("other_lengths", metric=sweep.metric_title, gain=gains[0])
+
+
+def lost_fields(decision: Decision) -> Iterator[Claim]:
+    """How many responses were read without some of their fields."""
+    sweep, queries = decision.sweep, len(decision.sweep.queries)
+    runs = decision.unread.counts if decision.unread else ()
+    lost = {sweep.label(run): run.value(run.facts.unread[sweep.decided_by].lost) or 0 for run in runs}
+    counts = {label: round(queries * share) for label, share in lost.items() if round(queries * share)}
+    if counts:
+        yield evident("lost_fields", counts=counts, queries=queries)
+
+
+def repeats(decision: Decision) -> Iterator[Claim]:
+    """What another asking would change, where answers vary."""
+    sweep, named = decision.sweep, decision.named
+    if once := [run.name for run in sweep.outcomes if run.facts.varies and run.facts.repeats == 1]:
+        yield evident("asked_once", names=once)
+    fact = named.facts.repeated.get(sweep.decided_by)
+    if fact and fact.question is not None:
+        pays = what_pays(fact.asked_once, sweep.groups, named.facts.repeats)
+        shift = [*shift_in_words(fact.question, fact.repeat, fact.residual)]
+        yield evident("repeats", label=sweep.label(named), pays=pays, shift=" ".join(shift))
+
+
+def parsers(decision: Decision) -> Iterator[Claim]:
+    """On which questions parsers are compared, and how many references each has lost."""
+    runs = parsers_of(decision.sweep.outcomes)
+    lost = {
+        name: sorted({run.value(LOST.name) or 0 for run in decision.sweep.outcomes if run.facts.parser == name})
+        for name in runs
+    }
+    if runs:
+        references = max(run.facts.references for run in runs.values())
+        ends = {name: [numbers[0], numbers[-1]] for name, numbers in lost.items() if numbers[-1]}
+        yield evident("parsers", names=[*runs], queries=len(decision.sweep.queries), references=references, lost=ends)
+
+
+def other_cutoff(decision: Decision) -> Iterator[Claim]:
+    """That no run finished at the cutoff that was asked for."""
+    asked, used = decision.sweep.settings.at, decision.headline.cutoff
+    if asked is not None and asked != used:
+        yield evident("other_cutoff", asked=asked, used=cutoffs_in_words(decision.sweep, used))
+
+
+def twins(decision: Decision) -> Iterator[Claim]:
+    """Configurations that have the same number in every metric, also where their settings differ."""
+    level = decision.headline.allowed
+    alike: dict[str, list[str]] = {}
+    for run in level.outcomes:
+        alike.setdefault(run.measured, []).append(level.label(run))
+    same = [labels for labels in alike.values() if len(labels) > 1]
+    for labels in same[:MOST_TWINS] if len(alike) > 1 else ():
+        yield evident("twins", labels=labels)
+
+
+def left_out(decision: Decision) -> Iterator[Claim]:
+    """The configurations at the headline's cutoff that could not be chosen."""
+    sweep, chosen = decision.sweep, decision.headline
+    controls = {run.name for run in sweep.outcomes if run.facts.control}
+    for why, some in (("do not meet the requirements", chosen.excluded.keys() - controls), ("are controls", controls)):
+        if chosen.meets and (names := [name for name in chosen.excluded if name in some]):
+            yield evident("left_out", at=at(sweep, chosen), why=why, names=names)
+
+
+def rule(decision: Decision) -> Iterator[Claim]:
+    """How one of several configurations was chosen, and what a margin can show."""
+    sweep, chosen = decision.sweep, decision.headline
+    margin, not_worse = sweep.settings.margin, chosen.not_worse
+    if chosen.undecided not in (None, "tied") or len(chosen.allowed.outcomes) < 2:
+        return
+    yield evident(
+        "rule",
+        preferred=chosen.prefer and sweep.title(chosen.prefer),
+        end="highest" if chosen.prefer and sweep.metric_info[chosen.prefer].higher_is_better else "lowest",
+        asked=sweep.settings.prefer is not None,
+        slack=EQUAL_COST,
+        as_good=len(chosen.as_good),
+        tied=len(chosen.tied) > 1,
+        metric=sweep.metric_title,
+        margin=margin,
+        not_worse=None if not_worse is None else [*map(sweep.label, not_worse)],
+        at=at(sweep, chosen),
+    )
+    showable = chosen.showable
+    if not_worse is not None and not isfinite(sweep.metric_info[sweep.decided_by].span):
+        yield evident("unbounded", metric=sweep.metric_title)
+    elif not_worse is not None and showable and showable.queries > len(sweep.queries):
+        numbers = {"number": chosen.distinct, "smallest": showable.margin, "needed": showable.queries}
+        yield evident("small_margin", queries=queries_in_words(sweep), margin=margin, **numbers)
+
+
+def edges(decision: Decision) -> Iterator[Claim]:
+    """Warnings that the best may lie outside of what was swept."""
+    sweep = decision.sweep
+    for name in decision.at_edge:
+        method = decision.named.facts.method
+        value = decision.best[name]
+        vary = method.vary if name in method.stands_for else ""
+        end = "smallest" if value == sweep.axes[name][0] else "largest"
+        yield evident("edge", name=sweep.short(name), value=value, end=end, vary=vary)
+
+
+def baseline(decision: Decision) -> Iterator[Claim]:
+    """A tied baseline that is cheaper to run, and the best against the baseline."""
+    sweep = decision.headline.allowed
+    methods = [run.facts.method for run in decision.headline.others if run.facts.method.is_baseline]
+    if methods and not decision.named.facts.method.is_baseline:
+        yield evident("tied_baseline", title=methods[0].title or "the usual baseline", advantage=methods[0].advantage)
+    standings = sweep.standings
+    against, best = standings.baseline, standings.best
+    if against is None or against.reference == best or decision.headline.undecided == "same values":
+        return
+    other = sweep.outcomes[against.reference]
+    fixed = other.name == sweep.baseline
+    yield evident(
+        "against_baseline",
+        name=other.name,
+        title="the baseline" if fixed else other.facts.method.title or "the baseline",
+        metric=sweep.metric_title,
+        difference=float(against.difference[best]),
+        low=float(against.low[best]),
+        high=float(against.high[best]),
+        p=float(against.p_holm[best] if fixed else standings.with_best.p[against.reference]),
+        fixed=fixed,
+        counts=[int(counts[best]) for counts in (against.wins, against.ties, against.losses)],
+    )
+
+
+def query_types(decision: Decision) -> Iterator[Claim]:
+    """Whether a configuration for each query type pays off."""
+    standings = decision.headline.allowed.standings
+    if standings.by_type is not None:
+        numbers = {"gain": float(standings.by_type.gain), "p": float(standings.by_type.p)}
+        yield evident("query_types", pays=standings.types_pay, metric=decision.sweep.metric_title, **numbers)
+
+
+def power(decision: Decision) -> Iterator[Claim]:
+    """What the queries can show of two configurations that are as similar as the best ones."""
+    sweep, power = decision.headline.allowed, decision.headline.allowed.standings.power
+    if power is not None and 2 ** (1 - sweep.groups.number) <= LEVEL and not power.too_alike:
+        numbers = {"detectable": power.detectable, "worthwhile": WORTHWHILE, "needed": power.needed(WORTHWHILE)}
+        grouped = sweep.groups.in_use
+        yield evident("power", queries=queries_in_words(sweep), metric=sweep.metric_title, grouped=grouped, **numbers)
+
+
+def machines(decision: Decision) -> Iterator[Claim]:
+    """With which machine latency was measured, or that it was measured with several and is not comparable."""
+    sweep = decision.sweep
+    measures = (found for run in sweep.outcomes for found in run.facts.measures.items())
+    name = next((name for name, found in measures if found.machines is not None), "")
+    if not name:
+        return
+    labels: dict[str, list[str]] = {}
+    for run in sweep.outcomes:
+        if name in run.facts.measures:
+            used = ", ".join(run.facts.measures[name].machines or ()) or "an unknown machine"
+            labels.setdefault(used, []).append(sweep.label(run))
+    decides = name in [*(sweep.settings.require or ()), decision.headline.prefer]
+    numbers = {used: [*dict.fromkeys(some)] for used, some in labels.items()}
+    claim = evident("machines", cost=sweep.title(name), machines=numbers)
+    yield replace(claim, place="headline") if decides and len(labels) > 1 else claim
+
+
+EVIDENCE: Sequence[Finder] = (
+    assumption,
+    expected,
+    bought,
+    beaten,
+    far_cheaper,
+    control,
+    ended,
+    unjudged,
+    unspent,
+    unmeasured,
+    other_lengths,
+    lost_fields,
+    repeats,
+    parsers,
+    other_cutoff,
+    twins,
+    left_out,
+    rule,
+    edges,
+    baseline,
+    query_types,
+    power,
+    machines,
+)

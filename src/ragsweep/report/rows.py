@@ -1,0 +1,93 @@
+"""The runs of a decision as every outlet shows them: tables, pages, tags and `decision.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ragsweep.report.claims import TAKEN, veto_of
+from ragsweep.report.value_words import at, p_value
+from ragsweep.statistics import LEVEL
+from ragsweep.sweeps import Choice, Decision, Outcome
+from ragsweep.sweeps.decision import AgainstGuessing, Compared
+
+
+class Row(NamedTuple):
+    """A run, and what the decision says of it.
+
+    Attributes:
+        run: The run.
+        rank: By the deciding metric at its cutoff, from 1.
+        verdict: `chosen`, with its cutoff where that is not the headline's; `tied`, `worse`, `left out`, `control`,
+            `only one`, or `not shipped: ` and the reason.
+        compared: Its comparison with the best one at its cutoff; None if it is left out.
+        why: Why it is left out.
+        guessing: Its comparison with guessing, where one can guess.
+        unread: How many of its responses could not be read; None where that is not known, or where none has any.
+    """
+
+    run: Outcome
+    rank: int
+    verdict: str
+    compared: Compared | None
+    why: str
+    guessing: AgainstGuessing | None
+    unread: int | None
+
+    @property
+    def is_best(self) -> bool:
+        """Whether nothing measures better at its cutoff."""
+        return self.compared is not None and self.compared.difference == 0 and self.rank == 1
+
+    @property
+    def against_best(self) -> str:
+        """The verdict, with the p-value or the reason."""
+        if self.compared is None:
+            return f"{self.verdict}: {self.why}"
+        return f"{self.verdict}, p {p_value(self.compared.p)}" if self.verdict in ("tied", "worse") else self.verdict
+
+    @property
+    def against_guessing(self) -> str:
+        """How the run compares with guessing; empty if that is not known."""
+        found = self.guessing
+        if found is None:
+            return ""
+        if found.worse:
+            return f"worse, p {p_value(found.p_worse)}"
+        if self.unread and not found.better and found.p <= LEVEL:  # it is below it only for what could not be read
+            return f"no better, {self.unread} unread"
+        return f"{'better' if found.better else 'no better'}, p {p_value(found.p)}"
+
+    def as_record(self) -> dict[str, Any]:
+        """The row as a JSON-compatible value."""
+        run, compared = self.run, self.compared
+        numbers = {"difference": None, "low": None, "high": None, "p": None, "wins": None}
+        if compared:
+            numbers = {name: getattr(compared, name) for name in numbers}
+        return {"name": run.name, "run_id": run.run_id, "verdict": self.verdict, "rank": self.rank, **numbers}
+
+
+def rows_of(decision: Decision) -> list[Row]:
+    """A row for each run, by ascending cutoff, the best first."""
+    sweep, veto, rows = decision.sweep, veto_of(decision), list[Row]()
+    unread: Mapping[Outcome, int] = decision.unread.counts if decision.unread and decision.unread.most else {}
+    for position in sweep.table["outcome"]:
+        run = sweep.outcomes[position]
+        choice = decision.choices[run.cutoff]
+        rank = 1 + sum(row.run.cutoff == run.cutoff for row in rows)
+        verdict = _verdict(decision, choice, run, veto)
+        facts = decision.compared.get(run), choice.excluded.get(run.name, ""), decision.against_guessing.get(run)
+        rows.append(Row(run, rank, verdict, *facts, unread.get(run)))
+    return rows
+
+
+def _verdict(decision: Decision, choice: Choice, run: Outcome, veto: str | None) -> str:
+    if run.name in choice.excluded:
+        return "control" if run.facts.control else "left out"
+    if run is choice.named and choice is decision.headline and veto not in TAKEN:
+        return f"not shipped: {veto}"
+    if run is choice.named and choice.undecided is veto is None:
+        return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
+    if choice.undecided == "one configuration":
+        return "only one"
+    return "tied" if run in choice.tied else "worse"
