@@ -23,7 +23,8 @@ MOST_UNREAD = 0.05  # of the queries or passages: where a model does not read so
 MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
-AS_MEASURED = {"choice": "measured_best", "not_one_best": "not_one_best"}  # what these are where nothing is shipped
+AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
+IF_SHIPPED = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected")  # idle where data vetoes
 FEWEST = next(number for number in range(1, 99) if 2 ** (1 - number) <= LEVEL)  # queries that can show a difference
 
 
@@ -32,20 +33,18 @@ def claims_of(decision: Decision) -> list[Claim]:
 
     Only the first veto is in the headline. Where there is one, what measured best is in the evidence.
     """
-    vetoes = [claim for find in VETOES for claim in find(decision)]
-    first = next((claim for claim in vetoes if claim.vetoes), None)
-    rest = [claim for find in REST for claim in find(decision)]
-    if first:
-        vetoes = [
-            replace(claim, place="evidence") if claim.vetoes and claim is not first else claim for claim in vetoes
-        ]
-        rest = [
-            replace(claim, place="evidence", name=AS_MEASURED.get(claim.name, claim.name))
-            if claim.name in AS_MEASURED
-            else claim
-            for claim in rest
-        ]
-    return [*vetoes, *rest]
+    claims = [claim for find in (*VETOES, *REST) for claim in find(decision)]
+    first = next((claim for claim in claims if claim.vetoes), None)
+    if first is None:
+        return claims
+    dropped = IF_SHIPPED if first.name.replace("_", " ") not in TAKEN else ()
+    return [
+        replace(claim, place="evidence", name=AS_MEASURED.get(claim.name, claim.name))
+        if (claim.vetoes and claim is not first) or claim.name in AS_MEASURED
+        else claim
+        for claim in claims
+        if claim.name not in dropped
+    ]
 
 
 def veto_of(decision: Decision) -> str | None:

@@ -276,7 +276,6 @@ def rule(decision: Decision) -> Iterator[Claim]:
         asked=sweep.settings.prefer is not None,
         slack=EQUAL_COST,
         as_good=len(chosen.as_good),
-        tied=len(chosen.tied) > 1,
         metric=sweep.metric_title,
         margin=margin,
         not_worse=None if not_worse is None else [*map(sweep.label, not_worse)],

@@ -54,7 +54,7 @@ def _template(name: str) -> Template:
         "counted": counted,
         "listed": listed,
         "lower": in_sentence,
-        "more": lambda number: _up(number, 1 - floor(log10(number))),
+        "more": lambda number: _up(number, min(0, 1 - floor(log10(number)))),
         "n3": "{:.3f}".format,
         "numbers": lambda counts: listed([f"{label} {count}" for label, count in counts.items()]),
         "p": p_value,
