@@ -297,7 +297,7 @@ def edges(decision: Decision) -> Iterator[Claim]:
         value = decision.best[name]
         vary = method.vary if name in method.stands_for else ""
         end = "smallest" if value == sweep.axes[name][0] else "largest"
-        yield evident("edge", name=sweep.short(name), value=value, end=end, vary=vary)
+        yield evident("edge", name=sweep.short(name), value=float(value), end=end, vary=vary)
 
 
 def baseline(decision: Decision) -> Iterator[Claim]:
