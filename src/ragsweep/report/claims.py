@@ -70,17 +70,17 @@ def evidence(decision: Decision) -> list[str]:
 def requirements(decision: Decision) -> Iterator[Claim]:
     """No configuration meets the requirements."""
     if not decision.headline.meets:
-        choices = [*decision.choices.values()]
-        ends = (
-            [choices[0], *choices[-1:]] if len(choices) > 1 else choices
-        )  # a cost may be met at one, a gain at the other
+        unmet = [choice for choice in decision.choices.values() if not choice.meets]
+        ends = {
+            choice.cutoff: choice for choice in (unmet[0], unmet[-1])
+        }  # a cost may be met at one, a gain at the other
         best = [
             {
                 "label": decision.sweep.label(choice.named),
                 "at": at(decision.sweep, choice),
                 "why": choice.excluded[choice.named.name],
             }
-            for choice in ends
+            for choice in ends.values()
         ]
         yield Claim("requirements", {"best": best}, vetoes=True)
 
