@@ -17,9 +17,9 @@ from ragsweep.core.drawing import Chart
 from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report import query_lists as queries
-from ragsweep.report.captions import captions_of
 from ragsweep.report.evidence_section import evidence
 from ragsweep.report.markup import code, markdown
+from ragsweep.report.report_charts import captions_of
 from ragsweep.report.report_sentences import headline
 from ragsweep.report.report_tables import (
     against_best,
