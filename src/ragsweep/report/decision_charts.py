@@ -23,7 +23,7 @@ from ragsweep.core.style import (
     shown,
 )
 from ragsweep.report.settings_charts import WIDE, limits
-from ragsweep.report.value_words import at, cutoffs_in_words
+from ragsweep.report.value_words import at
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep, at_each_cutoff
 from ragsweep.sweeps.threshold_promise import threshold_promise
@@ -44,9 +44,7 @@ OFF_FRONT = "#b5b5b5"
 def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
-    role = "runner-up" if _other_baseline(level) is None else "baseline"
-    title = f"Where does the best beat the {role}{at(decision.sweep, decision.headline)}?"
-    drawing = figure(WIDE, 3, title, "", top=0.5)
+    drawing = figure(WIDE, 3, f"Where does the best win{at(decision.sweep, decision.headline)}?", "", top=0.5)
     draw_differences(level, differences_of(level), drawing.subplots())
     return drawing
 
@@ -71,17 +69,11 @@ def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
     dress(axes)
 
 
-def _other_baseline(level: Sweep) -> int | None:
-    """Position of the baseline; None if there is none, or if it is the best itself."""
-    baseline = level.standings.baseline
-    return None if baseline is None or baseline.reference == level.best else baseline.reference
-
-
 def other_than_best(level: Sweep) -> int:
     """Position of the baseline, or of the runner-up if there is none or the baseline is the best."""
-    baseline = _other_baseline(level)
-    if baseline is not None:
-        return baseline
+    baseline = level.standings.baseline
+    if baseline is not None and baseline.reference != level.best:
+        return baseline.reference
     return next(int(place) for place in level.table["outcome"].tolist() if place != level.best)
 
 
@@ -91,7 +83,8 @@ def by_cutoff(decision: Decision, metric: str) -> Figure:
     drawing = figure(WIDE, 2.7 + top, f"What does a larger {decision.sweep.cutoff} buy?", "", top=top)
     axes = drawing.subplots()
     draw_by_cutoff(decision, metric, axes)
-    legend_below(drawing, axes)
+    if len(compared_by_cutoff(decision)) > 1:
+        legend_below(drawing, axes)
     return drawing
 
 
@@ -125,8 +118,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     if cost:
         _cutoffs_above(decision, sweep.deepest(decision.named).facts.curves[cost][: max(ends)], axes)
     else:
-        axes.set_xlim(0.5, max(ends) + 0.5)
-        axes.set_xticks(cutoff_ticks(max(ends)))
+        axes.set_xticks(sorted(swept) if sweep.budgeted else cutoff_ticks(max(ends)))
     dress(axes)
 
 
@@ -168,7 +160,7 @@ def compared_by_cutoff(decision: Decision) -> pd.DataFrame:
 
 def cost_fronts(decision: Decision, fronts: Sequence[CostFront]) -> Figure:
     """Which configurations does nothing else beat in quality and cost?"""
-    names = max(min(len(front.members), MOST_NAMED) for front in fronts)
+    names = max(len(front.members) if len(front.members) <= MOST_NAMED else 1 for front in fronts)
     high, below = 2.0, 0.75 + 0.19 * names  # inches of a panel, and for the axis and names below it
     height = 0.5 + (high + below) * len(fronts)
     drawing = figure(WIDE, height, "What is worth its cost?", "", top=0.5, bottom=below)
@@ -190,7 +182,7 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
 
     dots([run for run in sweep.outcomes if run not in members], 22, color=OFF_FRONT, zorder=2)
     groups = [[run] for run in members] if len(members) <= MOST_NAMED else [members]
-    labels = [f"{sweep.label(run)}{_cutoff_of(sweep, run)}" for run in members]
+    labels = [run.name for run in members]
     names = in_legend(*labels, longest=LONGEST_NAME) if len(groups) == len(members) else ["may be worth it"]
     for group, name, marker in zip(groups, names, MARKERS, strict=False):
         dots(group, 34, color=BEST, marker=marker, zorder=3, label=name)
@@ -207,17 +199,13 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     dress(axes, grid="both")
 
 
-def _cutoff_of(sweep: Sweep, outcome: Outcome) -> str:
-    return "" if outcome.cutoff is None else f", {cutoffs_in_words(sweep, outcome.cutoff)}"
-
-
 def left_by_thresholds(decision: Decision) -> Figure:
     """What would a threshold leave?"""
     measured, promise = decision.named.facts.false_finds, threshold_promise(decision)
     assert measured is not None
     thresholds, shares = _shares(measured)
     drawing = figure(
-        WIDE, 3.9, f"Below which {measured.words.scale} to {measured.words.hold_back}?", "", top=0.5, bottom=1.45
+        WIDE, 3.8, f"Below which {measured.words.scale} to {measured.words.hold_back}?", "", top=0.5, bottom=1.35
     )
     axes, every = drawing.subplots(), max(1, len(thresholds) // MOST_MARKERS)
     for place, (what, share) in enumerate(shares.items()):

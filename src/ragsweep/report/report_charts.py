@@ -56,8 +56,11 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
     fronts = decision.fronts
     over_cutoffs = len(decision.choices) > 1 if sweep.budgeted else bool(sweep.cutoff)  # a run has a curve over k
     if decision.gain and decision.gain in decision.named.facts.curves and over_cutoffs:
-        drawn, every = len(compared_by_cutoff(decision)), len({sweep.label(outcome) for outcome in sweep.outcomes})
-        caption = f"Means over queries. Marked: the swept {sweep.cutoff}. Thick, with its 95 % interval: the choice."
+        drawn, every = len(compared_by_cutoff(decision)), len({str(run.configuration[0]) for run in sweep.outcomes})
+        band = (
+            ", with its 95 % interval" if decision.gain in decision.named.facts.intervals and not sweep.budgeted else ""
+        )
+        caption = f"Means over queries. Marked: the swept {sweep.cutoff}. Thick: the choice{band}."
         yield ReportChart(BY_CUTOFF, caption + _of(drawn, every), partial(by_cutoff, decision, decision.gain))
         if drawn == every:  # it shows this front, too
             shown = (decision.gain, cost_of_cutoff(decision))
@@ -75,7 +78,9 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
         caption = "Grey: another one is shown to be cheaper or better, and not worse in the other. Ring: the choice."
         yield ReportChart(FRONT, caption, partial(cost_fronts, decision, fronts))
     if (measured := decision.named.facts.false_finds) and any(score is not None for score in measured.scores):
-        caption = f"What the choice does at every lowest {measured.words.scale}: at the left, all questions pass."
+        caption = (
+            f"What a lowest {measured.words.scale} leaves, of the choice: the share of the questions of each kind."
+        )
         yield ReportChart(THRESHOLDS, caption, partial(left_by_thresholds, decision))
     if sweep.is_mean(sweep.decided_by) and len(level.table) > 1:
         best, other = (level.outcomes[place].name for place in (level.best, other_than_best(level)))

@@ -119,7 +119,7 @@ def one_setting(decision: Decision, x: str) -> Figure:
     values = level.values_of(x)
     names = [] if all(map(is_number, values)) else _names(values)
     title = f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?"
-    height, left = (1.2 + 0.25 * len(names), _beside(names)) if names else (3, 0.75)
+    height, left = (1.2 + 0.25 * len(names), _beside(names)) if names else (3.0, 0.75)
     drawing = figure(WIDE, height, title, "", left=left, top=0.5)
     draw_one_setting(decision, x, drawing.subplots())
     return drawing
@@ -149,7 +149,7 @@ def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
     else:
         axes.set_yticks(places, _names(values))
         axes.set_ylim(len(values) - 0.4, -0.6)
-        axes.set(xlabel=level.metric_title, ylabel=shown(level.short(x)))
+        axes.set_xlabel(level.metric_title)
         axes.set_xlim(limits(axes.get_xlim(), level, metric))
     dress(axes, grid="y" if numeric else "x")
 

@@ -36,19 +36,18 @@ MOST_IN_A_LINE = 8  # titles of metrics
 
 
 class KnownSetting(NamedTuple):
-    """How to draw a common setting: file name and title of its chart, label of its axis, colours of its lines."""
+    """How to draw a common setting: file name and title of its chart, and label of its axis."""
 
     file: str
     question: str
     axis: str
-    colours: str
 
 
 KNOWN = {  # the settings of which the reference has charts
     "retriever.alpha": KnownSetting(
-        "2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)", "viridis"
+        "2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)"
     ),
-    "k": KnownSetting("3_topk_analysis.png", "How many passages should be retrieved?", "k (passages)", "plasma"),
+    "k": KnownSetting("3_topk_analysis.png", "How many passages should be retrieved?", "k (passages)"),
 }
 
 
@@ -124,7 +123,7 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     values = sweep.axes[x]
     places, numeric = dict(zip(values, positions(values), strict=True)), all(map(is_number, values))
     names = in_legend(*(f"{sweep.short(lines or '')} = {own:g}" if is_number(own) else own for own, _ in groups))
-    colours = shades([value for value, _ in groups], KNOWN[lines].colours if lines in KNOWN else "plasma")
+    colours = shades([value for value, _ in groups])
     step = (max(places.values()) - min(places.values())) * 0.012  # so that whiskers do not overlap
     for index, (value, group) in enumerate(groups):
         where = group[x].map(places).sort_values()
