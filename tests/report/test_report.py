@@ -58,7 +58,6 @@ def test_every_figure_says_what_it_shows(report):
     captions = captions or re.findall(r'alt="([^"]*)"><figcaption>([^<]*)', report[0])
     assert len(captions) == 4
     assert all(len(caption) > 20 and alt.endswith(caption) for alt, caption in captions)
-    assert "alpha 1 has the best F1 at k 3; every other configuration is worse." in captions[1][1]
 
 
 def test_every_tag_of_the_page_is_closed(report):

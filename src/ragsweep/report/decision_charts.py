@@ -18,11 +18,10 @@ from ragsweep.core.style import (
     dress,
     figure,
     in_legend,
-    legend_below,
     shades,
     shown,
 )
-from ragsweep.report.settings_charts import WIDE, limits
+from ragsweep.report.settings_charts import LEAST_SPAN, WIDE, limits
 from ragsweep.report.value_words import at
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep, at_each_cutoff
@@ -39,12 +38,17 @@ MOST_CURVES = 5
 MOST_NAMED = 6  # configurations of a front
 MOST_MARKERS = 12  # on a line
 OFF_FRONT = "#b5b5b5"
+HIGH = 2.1  # inches of a panel
+LEGEND: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.52 / HIGH), "borderaxespad": 0}
+LEGEND |= {"frameon": False, "fontsize": 9}
 
 
 def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
-    drawing = figure(WIDE, 3, f"Where does the best win{at(decision.sweep, decision.headline)}?", "", top=0.5)
+    drawing = figure(
+        WIDE, 3, f"Where does the best win{at(decision.sweep, decision.headline)}?", "", top=0.5, left=0.85
+    )
     draw_differences(level, differences_of(level), drawing.subplots())
     return drawing
 
@@ -66,6 +70,7 @@ def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
     axes.set_xlabel(f"queries, from gain to loss ({equal} of {len(differences)} equal)")
     axes.set_ylabel(f"difference in {level.metric_title}")
     axes.set_xlim(0, len(differences))
+    axes.set_ylim(min(axes.get_ylim()[0], -LEAST_SPAN / 2), max(axes.get_ylim()[1], LEAST_SPAN / 2))
     dress(axes)
 
 
@@ -79,13 +84,22 @@ def other_than_best(level: Sweep) -> int:
 
 def by_cutoff(decision: Decision, metric: str) -> Figure:
     """What does a larger cutoff buy?"""
+    names = len(compared_by_cutoff(decision))
     top = 0.95 if cost_of_cutoff(decision) else 0.5
-    drawing = figure(WIDE, 2.7 + top, f"What does a larger {decision.sweep.cutoff} buy?", "", top=top)
-    axes = drawing.subplots()
+    drawing, [axes] = _with_legends(
+        f"What does a larger {decision.sweep.cutoff} buy?", names if names > 1 else 0, top=top
+    )
     draw_by_cutoff(decision, metric, axes)
-    if len(compared_by_cutoff(decision)) > 1:
-        legend_below(drawing, axes)
+    if names > 1:
+        axes.legend(**LEGEND)
     return drawing
+
+
+def _with_legends(title: str, names: int, number: int = 1, top: float = 0.5) -> tuple[Figure, list[Axes]]:
+    """A figure of panels one below the other, each with room below it for a legend of so many names."""
+    below = 0.65 + 0.19 * names
+    drawing = figure(WIDE, top + (HIGH + below) * number, title, "", top=top, bottom=below)
+    return drawing, [*drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": below / HIGH})[:, 0]]
 
 
 def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
@@ -161,14 +175,10 @@ def compared_by_cutoff(decision: Decision) -> pd.DataFrame:
 def cost_fronts(decision: Decision, fronts: Sequence[CostFront]) -> Figure:
     """Which configurations does nothing else beat in quality and cost?"""
     names = max(len(front.members) if len(front.members) <= MOST_NAMED else 1 for front in fronts)
-    high, below = 2.0, 0.75 + 0.19 * names  # inches of a panel, and for the axis and names below it
-    height = 0.5 + (high + below) * len(fronts)
-    drawing = figure(WIDE, height, "What is worth its cost?", "", top=0.5, bottom=below)
-    panels = drawing.subplots(len(fronts), 1, squeeze=False, gridspec_kw={"hspace": below / high})[:, 0]
+    drawing, panels = _with_legends("What is worth its cost?", names, len(fronts))
     for axes, front in zip(panels, fronts, strict=True):
         draw_front(decision, front, axes)
-        place = {"loc": "upper left", "bbox_to_anchor": (0, -0.5 / high), "borderaxespad": 0}
-        axes.legend(frameon=False, fontsize=9, **place)
+        axes.legend(**LEGEND)
     return drawing
 
 
@@ -217,7 +227,7 @@ def left_by_thresholds(decision: Decision) -> Figure:
     axes.set_xlabel(f"lowest {measured.words.scale}")
     axes.set_ylabel("share of the questions")
     axes.set_ylim(0, 1.02)
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.22), frameon=False, fontsize=9)
+    axes.legend(**LEGEND)
     dress(axes)
     return drawing
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from ragsweep.core.style import is_number
 from ragsweep.report.decision_charts import (
     best_against_baseline,
     by_cutoff,
@@ -68,8 +69,9 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
     axes, every = by_use(level) if len(level.table) > 1 else [], len(level.table)
     if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2])) > 1:
         caption = "Dark is better. Framed: cannot be told apart from the best, which has the dot."
-        drawn = len(of_two_settings(decision, *axes[:2]))
-        yield ReportChart(HEAT_MAP, caption + _of(drawn, every), partial(heat_map, decision, *axes[:2]))
+        x, y = sorted(axes[:2], key=lambda name: not all(map(is_number, level.values_of(name))))  # names beside it
+        drawn = len(of_two_settings(decision, x, y))
+        yield ReportChart(HEAT_MAP, caption + _of(drawn, every), partial(heat_map, decision, x, y))
     elif len(axes) == 1:
         caption = "Means over queries with 95 % intervals. Orange: cannot be told apart from the best, query by query."
         drawn = len(level.table.dropna(subset=axes))

@@ -34,7 +34,7 @@ WIDE = 5.2  # inches: on a phone, the smallest text has 8 pixels
 ROOM = 45  # characters that fit along the axis
 LEAST_SPAN = 0.02  # of an axis, so that a difference of nothing does not look like one
 NONE = "(none)"  # where configurations do not have a setting
-MOST_NUMBERS = 60  # of cells; in larger heat maps, values are not printed in the cells
+MOST_COLUMNS = 9  # of which the cells have room for numbers
 
 
 def limits(drawn: tuple[float, float], sweep: Sweep, metric: str) -> tuple[float, float]:
@@ -46,15 +46,10 @@ def limits(drawn: tuple[float, float], sweep: Sweep, metric: str) -> tuple[float
 
 def heat_map(decision: Decision, x: str, y: str) -> Figure:
     """Where is the plateau, and where does it end?"""
-    names = _names(decision.headline.allowed.values_of(y))
-    drawing = figure(
-        WIDE,
-        1.1 + 0.42 * len(names),
-        f"Which are as good as the best{at(decision.sweep, decision.headline)}?",
-        "",
-        left=_beside(names),
-        top=0.5,
-    )
+    below, beside = (_names(decision.headline.allowed.values_of(name)) for name in (x, y))
+    bottom = _room(below) if _are_long(below) else 0.6
+    title = f"Which are as good as the best{at(decision.sweep, decision.headline)}?"
+    drawing = figure(WIDE, 0.5 + 0.42 * len(beside) + bottom, title, "", left=_room(beside), bottom=bottom, top=0.5)
     draw_heat_map(decision, x, y, drawing.subplots())
     return drawing
 
@@ -76,17 +71,19 @@ def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
     values[cells], tied = rows[metric], np.zeros(values.shape, dtype=bool)
     tied[cells] = level.standings.with_best.tied[rows["outcome"].to_numpy()]
     low, high = np.nanmin(sign * values), np.nanmax(sign * values)
-    draw_cells(axes, values, (sign * values - low) / (high - low or 1), tied, digits=2)
+    digits = 2 if len(columns) <= MOST_COLUMNS else None
+    draw_cells(axes, values, (sign * values - low) / (high - low or 1), tied, digits)
     axes.invert_yaxis()
     line, column = (places[first_best(sign * rows[metric].to_numpy())] for places in cells)
     axes.plot(column + 0.38, line + 0.32, "o", color=BEST, markersize=5)
-    axes.set_xticks(*ticks(columns))
+    names = _names(columns)
+    axes.set_xticks(range(len(columns)), names, rotation=90 if _are_long(names) else 0)
     axes.set_yticks(range(len(lines)), _names(lines))
     axes.set_xlabel(shown(level.short(x)))
     axes.set_ylabel(shown(level.short(y)))
 
 
-def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digits: int) -> None:
+def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digits: int | None) -> None:
     """Draw a table of numbers as a heat map.
 
     Args:
@@ -94,11 +91,11 @@ def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digi
         values: The numbers, NaN where there is none, shape [rows, columns].
         shade: 0 for the lightest cell, 1 for the darkest, same shape.
         framed: Which cells are framed together, same shape.
-        digits: Of each number, after the point.
+        digits: Of each number, after the point; None leaves the numbers out.
     """
     axes.imshow(shade, aspect="auto", cmap="Blues", vmin=-0.05, vmax=1.1)
-    for (line, column), value in np.ndenumerate(values if values.size <= MOST_NUMBERS or digits > 2 else []):
-        if not np.isnan(value):
+    for (line, column), value in np.ndenumerate(values):
+        if digits is not None and not np.isnan(value):
             ink = "white" if shade[line, column] > 0.6 else "#111111"
             axes.text(column, line, f"{value:.{digits}f}", ha="center", va="center", fontsize=9, color=ink)
     padded = np.pad(framed, 1)
@@ -119,7 +116,7 @@ def one_setting(decision: Decision, x: str) -> Figure:
     values = level.values_of(x)
     names = [] if all(map(is_number, values)) else _names(values)
     title = f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?"
-    height, left = (1.2 + 0.25 * len(names), _beside(names)) if names else (3.0, 0.75)
+    height, left = (1.2 + 0.25 * len(names), _room(names)) if names else (3.0, 0.75)
     drawing = figure(WIDE, height, title, "", left=left, top=0.5)
     draw_one_setting(decision, x, drawing.subplots())
     return drawing
@@ -158,6 +155,11 @@ def _names(values: Sequence[Any]) -> list[str]:
     return shown_apart([f"{value:g}" if is_number(value) else value for value in values], LONGEST_IN_LEGEND)
 
 
-def _beside(names: list[str]) -> float:
-    """Room for names beside the axis, in inches."""
+def _room(names: list[str]) -> float:
+    """Room for names at the end of their lines, in inches."""
     return 0.45 + 0.085 * max(map(len, names))
+
+
+def _are_long(names: list[str]) -> bool:
+    """Whether names have no room side by side below a chart."""
+    return (max(map(len, names)) + 2) * len(names) > ROOM
