@@ -138,8 +138,11 @@ SWEEPS = {
 }
 
 
+PHONE = 390 - 2 * 12.8  # pixels beside the margins of the page
+
+
 def texts_of(drawing):
-    """The texts that can be seen in a chart, with their boxes."""
+    """The texts that can be seen in a chart, with their boxes; on a phone, none is below 8 pixels."""
     from matplotlib.text import Text
 
     drawing.draw_without_rendering()
@@ -151,6 +154,7 @@ def texts_of(drawing):
         if not ends[0] - 1e-9 <= place <= ends[1] + 1e-9
     ]
     shown = [text for text in drawing.findobj(Text) if text.get_visible() and text.get_text() and text not in ticks]
+    assert all(text.get_fontsize() * PHONE / (72 * drawing.get_figwidth()) > 8 for text in shown)
     return [(text.get_text(), text.get_window_extent()) for text in shown]
 
 
