@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ragsweep.core.style import (
     BEST,
@@ -97,15 +96,14 @@ def by_cutoff(decision: Decision, metric: str) -> Figure:
 
 def _with_legends(title: str, names: int, number: int = 1, top: float = 0.5) -> tuple[Figure, list[Axes]]:
     """A figure of panels one below the other, each with room below it for a legend of so many names."""
-    below = 0.65 + 0.19 * names
+    below = 0.7 + 0.19 * names
     drawing = figure(WIDE, top + (HIGH + below) * number, title, "", top=top, bottom=below)
     return drawing, [*drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": below / HIGH})[:, 0]]
 
 
 def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     """Draw a metric over the cutoff: over the first cost that depends on it, if any, with the cutoff above."""
-    sweep, rows, cost = decision.sweep, compared_by_cutoff(decision), cost_of_cutoff(decision)
-    runs = [sweep.outcomes[position] for position in rows["outcome"]]
+    sweep, runs, cost = decision.sweep, compared_by_cutoff(decision), cost_of_cutoff(decision)
     labels = [sweep.label(run) for run in runs]
     colours, names = shades(labels), in_legend(*labels, longest=LONGEST_NAME)
     swept = {cutoff for cutoff in decision.choices if cutoff is not None}
@@ -153,23 +151,18 @@ def _cutoffs_above(decision: Decision, costs: Sequence[float], axes: Axes) -> No
 
 def cost_of_cutoff(decision: Decision) -> str | None:
     """The first cost that depends on the cutoff, if every configuration that is compared has it."""
-    sweep, positions = decision.sweep, compared_by_cutoff(decision)["outcome"]
-    curves = [sweep.deepest(run).facts.curves for run in (decision.named, *(sweep.outcomes[at] for at in positions))]
+    sweep = decision.sweep
+    curves = [sweep.deepest(run).facts.curves for run in compared_by_cutoff(decision)]
     costs = sweep.settings.costs if not sweep.budgeted else ()
     return next((name for name in costs if all(curve.get(name) for curve in curves)), None)
 
 
-def compared_by_cutoff(decision: Decision) -> pd.DataFrame:
-    """The configurations whose curves are drawn: the named one, and the best others by method or by a setting."""
-    sweep = decision.sweep
-    others = [name for name in sweep.axes if name != sweep.cutoff]
-    rows = decision.methods
-    if len(rows) < 2 and others:
-        rows = decision.like_named(others[0]).dropna(subset=[others[0]]).drop_duplicates(others[0])
-    chosen = rows["outcome"] == sweep.outcomes.index(decision.named)
-    score = sweep.sign(sweep.decided_by) * rows[sweep.decided_by]
-    best = score.where(~chosen, np.inf).nlargest(MOST_CURVES).index
-    return rows[rows.index.isin(best)]
+def compared_by_cutoff(decision: Decision) -> list[Outcome]:
+    """The configurations whose curves are drawn: the named one, and the best others at the cutoff of the headline."""
+    level = decision.headline.allowed
+    best = [level.outcomes[position] for position in level.table["outcome"]]
+    drawn = [decision.named, *(run for run in best if run is not decision.named)][:MOST_CURVES]
+    return [run for run in decision.sweep.outcomes if run in drawn]
 
 
 def cost_fronts(decision: Decision, fronts: Sequence[CostFront]) -> Figure:
