@@ -1,4 +1,4 @@
-"""Whether configurations return as much text: at the same cutoff, or within a budget."""
+"""Whether configurations cost as much: the same time, and as much text at the same cutoff or within a budget."""
 
 from __future__ import annotations
 
@@ -8,8 +8,28 @@ from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.tasks.task import LEAST_DEPTH
 
+EQUAL_TIME = 1.5  # times as long, besides `repeats_within`: the speed of a processor changes with its neighbours
+UNREPEATED = 1.3  # the `repeats_within` of a time of which it is not known
+MILLISECONDS = "ms"
 ALIKE = 1.1  # times as large: units that differ by less are of one size
 SPENT = 0.9  # of a budget; a configuration that spends less may have more to return
+
+
+def about_the_same(sweep: Sweep, cost: str, one: Outcome, other: Outcome, share: float) -> bool:
+    """Whether two configurations cost about the same; a time, whether another measurement of both could be the same.
+
+    Args:
+        sweep: Describes the cost.
+        cost: Its name; both have been measured.
+        one: A configuration.
+        other: Another one.
+        share: What counts as nothing of a cost that is no time.
+    """
+    (low, _), (high, dearer) = sorted((abs(run.value(cost) or 0.0), place) for place, run in enumerate((one, other)))
+    if sweep.metric_info[cost].unit != MILLISECONDS:
+        return high - low <= share * high
+    measure = (one, other)[dearer].facts.measures.get(cost)  # load can only make a time longer
+    return high <= EQUAL_TIME * ((measure and measure.repeats_within) or UNREPEATED) * low
 
 
 def unequal_costs(level: Sweep) -> tuple[str, float, float] | None:

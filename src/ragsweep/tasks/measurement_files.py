@@ -133,7 +133,8 @@ def _about(score: Score) -> dict[str, Any]:
 def _measure(measure: Measure) -> dict[str, Any]:
     sample = {} if measure.sample is None else {"sample": measure.sample.tolist()}
     machines = {} if measure.machines is None else {"machines": list(measure.machines)}
-    return {"value": measure.value, **_described(measure.metric), **sample, **machines}
+    repeats = {} if measure.repeats_within is None else {"repeats_within": measure.repeats_within}
+    return {"value": measure.value, **_described(measure.metric), **sample, **machines, **repeats}
 
 
 def _described(metric: Metric) -> dict[str, Any]:
