@@ -10,7 +10,7 @@ from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, WORTHWHILE
 from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
-from ragsweep.sweeps.choice import EQUAL_COST
+from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
 from ragsweep.tasks.ranking.lost_references import LOST
 from ragsweep.tasks.repeating import shift_in_words, what_pays
 
@@ -104,7 +104,7 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             if (run.value(sweep.decided_by) or 0) >= NEARLY * value
             and (other := run.value(cost)) is not None
             and other <= FRACTION * own
-            and not (_is_one_time(chosen.named, cost) and _is_one_time(run, cost))
+            and not about_the_same(sweep, cost, chosen.named, run, EQUAL_COST)
         ]
         if cheap:
             run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
@@ -112,10 +112,6 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
             yield evident("far_cheaper", label=sweep.label(run), **numbers)
             return
-
-
-def _is_one_time(run: Outcome, cost: str) -> bool:
-    return cost in run.facts.measures and run.facts.measures[cost].is_one_time
 
 
 def control(decision: Decision) -> Iterator[Claim]:

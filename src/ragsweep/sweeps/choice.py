@@ -180,8 +180,8 @@ class Choice:
         runs = self.as_good
         if any(run.value(cost) is None for run in runs):
             return False
-        ends = (chosen(runs, key=lambda run: run.value(cost) or 0) for chosen in (min, max))
-        return about_the_same(self.allowed, cost, *ends, share=self._equal_cost)
+        least, most = (end(runs, key=lambda run: run.value(cost) or 0) for end in (min, max))
+        return about_the_same(self.allowed, cost, least, most, self._equal_cost)
 
     @property
     def _equal_cost(self) -> float:
