@@ -38,7 +38,9 @@ def evident(name: str, /, **numbers: object) -> Claim:
 def expected(decision: Decision) -> Iterator[Claim]:
     """What to expect on new queries, where that is less than what was measured."""
     chosen, sweep = decision.headline, decision.sweep
-    enough = sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.meets  # of fewer, it says little
+    enough = (
+        sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.undecided is None
+    )  # of fewer, it says little
     if enough and chosen.expected is not None:
         value = sweep.statistic(chosen.named, sweep.decided_by)
         loss = sweep.sign(sweep.decided_by) * (round(value, 3) - round(chosen.expected, 3))
@@ -65,8 +67,7 @@ def bought(decision: Decision) -> Iterator[Claim]:
         "label": None if all(each == named[0] for each in named) else sweep.label(decision.named),
         "rises": abs(points[-1][1] - points[-2][1]) if values[-1] - values[-2] >= STILL_RISING else None,
     }
-    only_cutoff = decision.headline.undecided == "one configuration"
-    yield Claim("bought", numbers, "headline" if only_cutoff else "evidence")
+    yield evident("bought", **numbers)
 
 
 def beaten(decision: Decision) -> Iterator[Claim]:
@@ -249,7 +250,8 @@ def twins(decision: Decision) -> Iterator[Claim]:
     alike: dict[str, list[str]] = {}
     for run in level.outcomes:
         alike.setdefault(run.measured, []).append(level.label(run))
-    same = [labels for labels in alike.values() if len(labels) > 1]
+    said = [*map(level.label, decision.headline.tied)]  # the headline says that all that tie measure the same
+    same = [labels for labels in alike.values() if len(labels) > 1 and labels != said]
     for labels in same[:MOST_TWINS] if len(alike) > 1 else ():
         yield evident("twins", labels=labels)
 
@@ -292,7 +294,7 @@ def rule(decision: Decision) -> Iterator[Claim]:
 def edges(decision: Decision) -> Iterator[Claim]:
     """Warnings that the best may lie outside of what was swept."""
     sweep = decision.sweep
-    for name in decision.at_edge:
+    for name in decision.at_edge if decision.headline.undecided is None else ():
         method = decision.named.facts.method
         value = decision.best[name]
         vary = method.vary if name in method.stands_for else ""
