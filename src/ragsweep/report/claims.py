@@ -25,15 +25,8 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-IF_SHIPPED = (
-    "tied",
-    "same_values",
-    "one_configuration",
-    "not_one_best",
-    "rule",
-    "expected",
-    "edge",
-)  # idle where data vetoes
+# idle where data vetoes
+IF_SHIPPED = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected", "edge")
 FEWEST = next(number for number in range(1, 99) if 2 ** (1 - number) <= LEVEL)  # queries that can show a difference
 
 
@@ -259,15 +252,13 @@ def tied(decision: Decision) -> Iterator[Claim]:
     alike = cost is not None and choice.costs_the_same(cost)
     compared = [cutoff for cutoff, other in decision.choices.items() if other.undecided == "tied"]
     everywhere = len(compared) == len(decision.choices)
-    copies = None
+    copies, groups = None, f"{counted(sweep.groups.number, 'group')} of queries"
     if power and power.too_alike:
         copies = [sweep.label(choice.best), sweep.label(level.outcomes[power.rival]), power.differing]
     yield Claim(
         "tied",
         {
-            "queries": f"{counted(sweep.groups.number, 'group')} of queries"
-            if sweep.groups.in_use
-            else queries_in_words(sweep),
+            "queries": groups if sweep.groups.in_use else queries_in_words(sweep),
             "number": len(level.outcomes),
             "those": _those(choice),
             "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),

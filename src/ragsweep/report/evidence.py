@@ -296,9 +296,9 @@ def edges(decision: Decision) -> Iterator[Claim]:
     sweep = decision.sweep
     for name in decision.at_edge if decision.headline.undecided is None else ():
         method = decision.named.facts.method
-        value = decision.best[name]
+        values = sweep.axes[name]
         vary = method.vary if name in method.stands_for else ""
-        end = "smallest" if value == sweep.axes[name][0] else "largest"
+        end, value = ("smallest", values[0]) if decision.best[name] == values[0] else ("largest", values[-1])
         yield evident("edge", name=sweep.short(name), value=value, end=end, vary=vary)
 
 
