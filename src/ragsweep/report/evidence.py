@@ -37,7 +37,9 @@ def evident(name: str, /, **numbers: object) -> Claim:
 def expected(decision: Decision) -> Iterator[Claim]:
     """What to expect on new queries, where that is less than what was measured."""
     chosen, sweep = decision.headline, decision.sweep
-    enough = sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.meets  # of fewer, it says little
+    enough = (
+        sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.undecided is None
+    )  # of fewer, it says little
     if enough and chosen.expected is not None:
         value = sweep.statistic(chosen.named, sweep.decided_by)
         loss = sweep.sign(sweep.decided_by) * (round(value, 3) - round(chosen.expected, 3))
@@ -64,8 +66,7 @@ def bought(decision: Decision) -> Iterator[Claim]:
         "label": None if all(each == named[0] for each in named) else sweep.label(decision.named),
         "rises": abs(points[-1][1] - points[-2][1]) if values[-1] - values[-2] >= STILL_RISING else None,
     }
-    only_cutoff = decision.headline.undecided == "one configuration"
-    yield Claim("bought", numbers, "headline" if only_cutoff else "evidence")
+    yield evident("bought", **numbers)
 
 
 def beaten(decision: Decision) -> Iterator[Claim]:
@@ -275,12 +276,12 @@ def rule(decision: Decision) -> Iterator[Claim]:
 def edges(decision: Decision) -> Iterator[Claim]:
     """Warnings that the best may lie outside of what was swept."""
     sweep = decision.sweep
-    for name in decision.at_edge:
+    for name in decision.at_edge if decision.headline.undecided is None else ():
         method = decision.named.facts.method
-        value = decision.best[name]
+        values = sweep.axes[name]
         vary = method.vary if name in method.stands_for else ""
-        end = "smallest" if value == sweep.axes[name][0] else "largest"
-        yield evident("edge", name=sweep.short(name), value=float(value), end=end, vary=vary)
+        end, value = ("smallest", values[0]) if decision.best[name] == values[0] else ("largest", values[-1])
+        yield evident("edge", name=sweep.short(name), value=value, end=end, vary=vary)
 
 
 def baseline(decision: Decision) -> Iterator[Claim]:
