@@ -90,10 +90,7 @@ def test_an_unread_answer_counts_as_often_right_as_the_others_or_as_a_guess_wher
     """The mean of a run is then that of the answers that it has."""
     right, unread = drawn(0.7, 60, unread=60 - read)
     decision = decided(run("some", right, unread), run("nothing", np.zeros(60), np.ones(60)))
-    if read == 0:
-        expected = {"some": CHANCE, "nothing": CHANCE}
-    else:
-        expected = {"some": right[:read].mean(), "nothing": CHANCE}
+    expected = {"some": right[:read].mean() if read else CHANCE, "nothing": CHANCE}
     last = decision.unread.recounts[-1].choice.allowed
     assert {run.name: last.statistic(run, "f1") for run in last.outcomes} == pytest.approx(expected)
 
