@@ -24,7 +24,7 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-IF_SHIPPED = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected")  # idle where data vetoes
+IDLE = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected")  # where data vetoes
 FEWEST = next(number for number in range(1, 99) if 2 ** (1 - number) <= LEVEL)  # queries that can show a difference
 
 
@@ -37,7 +37,7 @@ def claims_of(decision: Decision) -> list[Claim]:
     first = next((claim for claim in claims if claim.vetoes), None)
     if first is None:
         return claims
-    dropped = IF_SHIPPED if first.name.replace("_", " ") not in TAKEN else ()
+    dropped = ("expected",) if first.name.replace("_", " ") in TAKEN else IDLE
     return [
         replace(claim, place="evidence", name=AS_MEASURED.get(claim.name, claim.name))
         if (claim.vetoes and claim is not first) or claim.name in AS_MEASURED
@@ -70,17 +70,17 @@ def evidence(decision: Decision) -> list[str]:
 def requirements(decision: Decision) -> Iterator[Claim]:
     """No configuration meets the requirements."""
     if not decision.headline.meets:
-        choices = [*decision.choices.values()]
-        ends = (
-            [choices[0], *choices[-1:]] if len(choices) > 1 else choices
-        )  # a cost may be met at one, a gain at the other
+        unmet = [choice for choice in decision.choices.values() if not choice.meets]
+        ends = {
+            choice.cutoff: choice for choice in (unmet[0], unmet[-1])
+        }  # a cost may be met at one, a gain at the other
         best = [
             {
                 "label": decision.sweep.label(choice.named),
                 "at": at(decision.sweep, choice),
                 "why": choice.excluded[choice.named.name],
             }
-            for choice in ends
+            for choice in ends.values()
         ]
         yield Claim("requirements", {"best": best}, vetoes=True)
 

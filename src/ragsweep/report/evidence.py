@@ -19,7 +19,6 @@ Finder = Callable[[Decision], Iterator[Claim]]
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
 NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
-MOST_TWINS = 3  # sentences about configurations that measure the same
 
 
 def assumption(decision: Decision) -> Iterator[Claim]:
@@ -243,17 +242,6 @@ def other_cutoff(decision: Decision) -> Iterator[Claim]:
         yield evident("other_cutoff", asked=asked, used=cutoffs_in_words(decision.sweep, used))
 
 
-def twins(decision: Decision) -> Iterator[Claim]:
-    """Configurations that have the same number in every metric, also where their settings differ."""
-    level = decision.headline.allowed
-    alike: dict[str, list[str]] = {}
-    for run in level.outcomes:
-        alike.setdefault(run.measured, []).append(level.label(run))
-    same = [labels for labels in alike.values() if len(labels) > 1]
-    for labels in same[:MOST_TWINS] if len(alike) > 1 else ():
-        yield evident("twins", labels=labels)
-
-
 def left_out(decision: Decision) -> Iterator[Claim]:
     """The configurations at the headline's cutoff that could not be chosen."""
     sweep, chosen = decision.sweep, decision.headline
@@ -264,16 +252,15 @@ def left_out(decision: Decision) -> Iterator[Claim]:
 
 
 def rule(decision: Decision) -> Iterator[Claim]:
-    """How one of several configurations was chosen, and what a margin can show."""
+    """How a cost chose one of several configurations, and what a margin can show."""
     sweep, chosen = decision.sweep, decision.headline
-    margin, not_worse = sweep.settings.margin, chosen.not_worse
-    if chosen.undecided not in (None, "tied") or len(chosen.allowed.outcomes) < 2:
+    prefer, margin, not_worse = sweep.settings.prefer, sweep.settings.margin, chosen.not_worse
+    if (prefer or margin) is None or chosen.undecided not in (None, "tied") or len(chosen.allowed.outcomes) < 2:
         return
     yield evident(
         "rule",
-        preferred=chosen.prefer and sweep.title(chosen.prefer),
-        end="highest" if chosen.prefer and sweep.metric_info[chosen.prefer].higher_is_better else "lowest",
-        asked=sweep.settings.prefer is not None,
+        preferred=prefer and sweep.title(prefer),
+        end="highest" if prefer and sweep.metric_info[prefer].higher_is_better else "lowest",
         slack=EQUAL_COST,
         as_good=len(chosen.as_good),
         metric=sweep.metric_title,
@@ -297,15 +284,12 @@ def edges(decision: Decision) -> Iterator[Claim]:
         value = decision.best[name]
         vary = method.vary if name in method.stands_for else ""
         end = "smallest" if value == sweep.axes[name][0] else "largest"
-        yield evident("edge", name=sweep.short(name), value=value, end=end, vary=vary)
+        yield evident("edge", name=sweep.short(name), value=float(value), end=end, vary=vary)
 
 
 def baseline(decision: Decision) -> Iterator[Claim]:
-    """A tied baseline that is cheaper to run, and the best against the baseline."""
+    """The best against the baseline."""
     sweep = decision.headline.allowed
-    methods = [run.facts.method for run in decision.headline.others if run.facts.method.is_baseline]
-    if methods and not decision.named.facts.method.is_baseline:
-        yield evident("tied_baseline", title=methods[0].title or "the usual baseline", advantage=methods[0].advantage)
     standings = sweep.standings
     against, best = standings.baseline, standings.best
     if against is None or against.reference == best or decision.headline.undecided == "same values":
@@ -377,7 +361,6 @@ EVIDENCE: Sequence[Finder] = (
     repeats,
     parsers,
     other_cutoff,
-    twins,
     left_out,
     rule,
     edges,
