@@ -9,7 +9,7 @@ import pytest
 from outcomes import decided, of_scores
 
 from ragsweep.models.encoders.model_files import MINILM, local_folder, window_of
-from ragsweep.report import headline
+from ragsweep.report import headline, veto_of
 from ragsweep.report.record import as_record
 from ragsweep.retrieval import (
     NOTHING,
@@ -26,7 +26,6 @@ from ragsweep.retrieval import (
     SparseRetriever,
 )
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.sweeps import not_shipped
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 
 LONG = "tea " * 255  # MiniLM reads 254 tokens besides the special ones
@@ -128,15 +127,14 @@ def run(name, score, cut):
 @pytest.mark.parametrize("scores", [(0.5, 0.9), (0.9, 0.5), (0.5, 0.5)])
 def test_nothing_is_shipped_from_5_percent_on_whichever_is_cut(scores):
     decision = decided(run("dense", scores[0], 5), run("sparse", scores[1], 0))
-    assert not_shipped(decision) == "unread texts" == as_record(decision, "")["not_shipped"]
-    said = headline(decision)
-    assert "5 of 100 queries" in said[0]
-    assert "254" in said[0]
-    assert "(retriever dense)" in said[0]
-    assert not [line for line in said if "Ship" in line or "Choose by cost" in line or "cheapest to run" in line]
+    assert veto_of(decision) == "unread texts" == as_record(decision, "")["not_shipped"]
+    first, *rest = headline(decision)
+    assert "5 of 100 queries" in first
+    assert "254" in first
+    assert "(retriever dense)" in first
+    assert not [line for line in rest if "Ship" in line or "the cheapest" in line or "any will do" in line]
     fair = decided(run("dense", scores[0], 4), run("sparse", scores[1], 0))
-    assert not_shipped(fair) != "unread texts"
-    assert "queries are longer" not in " ".join(headline(fair))
+    assert veto_of(fair) != "unread texts"
 
 
 def test_a_sweep_over_questions_that_are_cut_ships_nothing(application, tmp_path):
@@ -155,5 +153,5 @@ def test_a_sweep_over_questions_that_are_cut_ships_nothing(application, tmp_path
     assert decision["not_shipped"] == "unread texts"
     assert "3 of 3 queries" in decision["headline"][0]
     tags = {child.info.run_name: child.data.tags["decision"] for child in application.children()}
-    assert "chosen" not in tags.values()
+    assert not any(tag.startswith("chosen") for tag in tags.values())
     assert "not shipped: unread texts" in tags.values()
