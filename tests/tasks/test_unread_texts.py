@@ -18,9 +18,12 @@ from ragsweep.retrieval import (
     EncoderReranker,
     FusedRetriever,
     HybridRetriever,
+    LogisticClassifier,
+    MmrReranker,
     OpenAIEncoder,
     PipelineRetriever,
     Ranking,
+    RoutedRetriever,
     Search,
     SentenceTransformerEncoder,
     SparseRetriever,
@@ -62,6 +65,14 @@ def counted(ranker, passages, queries, own=None):
         (HybridRetriever(DENSE, SPARSE, 0.0), [LONG] * 3, [LONG] * 2, []),
         (HybridRetriever(DENSE, SPARSE, 0.5), ["tea"] * 3, [LONG] * 2, [("queries", 2, 2, 254, "tokens")]),
         (FusedRetriever({"a": SPARSE, "b": DENSE}), ["tea"] * 3, [LONG] * 2, [("queries", 2, 2, 254, "tokens")]),
+        (RoutedRetriever({"a": SPARSE}, LogisticClassifier(ENCODER)), [LONG] * 3, ["tea"] * 2, []),
+        (
+            RoutedRetriever({"a": SPARSE}, LogisticClassifier(ENCODER)),
+            ["tea"] * 3,
+            [LONG] * 2,
+            [("queries", 2, 2, 254, "tokens")],
+        ),
+        (PipelineRetriever(SPARSE, None, MmrReranker(ENCODER, NO_STORE)), ["tea"] * 3, [LONG] * 2, []),
         (PipelineRetriever(DENSE, Twice()), ["tea"] * 3, [FULL, "tea"], [("queries", 1, 2, 254, "tokens")]),
         (
             PipelineRetriever(SPARSE, Twice(), RERANKER),
@@ -116,6 +127,25 @@ def test_a_run_says_it_from_1_percent_on(cut, lines):
     assert len(found.notices) == lines == len(found.sections)
     assert len(found.facts["unread_texts"]) == 1
     assert all(f"{cut} of 200 passages" in said and "254" in said and MINILM in said for said in found.notices)
+
+
+def test_a_sweep_whose_passages_are_cut_names_a_setting_that_reads_them_to_their_end(application, tmp_path):
+    """Also where the chunker has no size: one passage a row of the table."""
+    animals = ("penguins", "lighthouses", "violins")
+    table = [{"id": each, "text": f"{number} {'tea ' * 300} {each} are here"} for number, each in enumerate(animals)]
+    asked = [{"query": f"where are {each}", "relevant_docs": [each]} for each in animals]
+    for name, rows in (("c", table), ("q", asked)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    given = ["corpus=table", f"corpus.path={tmp_path}/c.json", "questions=table", f"questions.path={tmp_path}/q.json"]
+    given += ["questions.unit=document", "dataset.name=lp", "k=1", "retriever=dense"]
+    cut, cured = (
+        application.run(*given, "chunker=page"),
+        application.run(*given, "chunker=recursive", "chunker.size=null"),
+    )
+    assert "3 of 3 passages are longer than the 254 tokens" in cut.stderr
+    assert "chunker=recursive chunker.size=null" in cut.stderr
+    assert cured.returncode == 0
+    assert "are longer than" not in cured.stderr
 
 
 def run(name, score, cut):
