@@ -16,7 +16,7 @@ from ragsweep.statistics.best import (
 from ragsweep.statistics.comparison import PATTERNS_PER_TEST, Comparison, compare_with_reference
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
-from ragsweep.statistics.power import FEWEST_FLIPPED, detectable_difference, queries_needed
+from ragsweep.statistics.power import FEWEST_FLIPPED, detectable_difference, fewest_queries
 from ragsweep.statistics.selection import (
     Selection,
     SelectionByType,
@@ -25,6 +25,7 @@ from ragsweep.statistics.selection import (
 )
 
 WORTHWHILE = 0.02  # a difference that is worth detecting
+MOST_GROUPS = 10**12
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,14 @@ class Power:
             times the root of the design effect, at least 1. With repeats, what these add is in it, so that more
             questions need more repeats, too.
         groups: The groups of the queries.
+        lost: The range of the scores, which `compare_with_best` counts as lost on one more query, or group.
     """
 
     rival: int
     differing: int
     deviation: float
     groups: Groups
+    lost: float
 
     @property
     def queries(self) -> int:
@@ -58,11 +61,17 @@ class Power:
     @property
     def detectable(self) -> float:
         """The smallest difference that is found in 80 of 100 such sets of queries if only two are compared."""
-        return float(detectable_difference(self.deviation, self.queries))
+        return self._detectable(self.groups.number)
 
     def needed(self, difference: float) -> int:
         """How many queries, in groups like these, are needed to find a difference as often."""
-        return max(int(queries_needed(self.deviation, difference)), self.groups.queries_in(FEWEST_FLIPPED))
+        enough = fewest_queries(lambda groups: self._detectable(groups) <= difference, MOST_GROUPS)
+        return self.groups.queries_in(max(FEWEST_FLIPPED, enough or MOST_GROUPS))
+
+    def _detectable(self, number: int) -> float:
+        alike = self.groups.effective / self.groups.number * number  # of equal sizes
+        deviation = self.deviation * np.sqrt(self.groups.effective / self.queries)
+        return float(detectable_difference(deviation, alike, lost=self.lost))
 
 
 @dataclass(frozen=True)
@@ -232,4 +241,4 @@ def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups) -> Powe
     some = np.flatnonzero(close if close.any() else different)
     rival = int(some[np.argsort(deviations[some], kind="stable")[(len(some) - 1) // 2]])
     differing = int((np.abs(groups.totals(differences[rival])) > EQUAL).sum())
-    return Power(rival, differing, float(np.median(deviations[some])), groups)
+    return Power(rival, differing, float(np.median(deviations[some])), groups, float(np.ptp(groups.totals(scores))))
