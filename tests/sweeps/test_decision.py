@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_scores, over_alpha
-
 from ragsweep.report.evidence_section import evidence
+from ragsweep.sweeps.equal_cost import about_the_same
+
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
 from ragsweep.sweeps import CostFront, Sweep, decide, not_shipped
-from ragsweep.sweeps.equal_cost import about_the_same
 from ragsweep.tasks.facts import MetricFact
 
 SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, of_scores
+from ragsweep.report.evidence_section import evidence
+from ragsweep.report.report_sentences import headline
 from simulated import alike, f1_like
 
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
-from ragsweep.report.evidence_section import evidence
 from ragsweep.report.record import as_record
-from ragsweep.report.report_sentences import headline
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
 
@@ -33,7 +33,6 @@ def numbers(decision):
         **{name: found[name] for name in kept},
         "choice": [choice.named.name, [each.name for each in choice.tied], choice.worse],
         "margin": choice.not_worse and [each.name for each in choice.not_worse],
-        "any spread": [each.name for each in choice.worse_for_any_spread],
         "p": level.with_best.p.tolist(),
         "expected": choice.expected,
         "power": round(level.power.detectable, 9),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from outcomes import FACTS, of_scores
-
 from ragsweep.report.evidence_section import evidence
+
 from ragsweep.report.record import as_record
 from ragsweep.statistics.repeats import components
 from ragsweep.sweeps import DecisionSettings, Sweep, asked_once, decide, split
