@@ -10,14 +10,12 @@ from outcomes import SETTINGS, decided, of_scores
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Option, PageChunker
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
-from ragsweep.report import headline
-from ragsweep.report.record import as_record
+from ragsweep.report.claims import claims_of
 from ragsweep.report.report_charts import THRESHOLDS, report_charts
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.statistics import against_baseline
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import Sweep
-from ragsweep.sweeps.threshold_promise import threshold_promise
 from ragsweep.tasks.repeating import joined
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer
@@ -210,12 +208,13 @@ def test_a_certified_confidence_is_promised_in_the_words_of_answers(measured):
     decision = decided(
         run("model", measured(SURE, UNSURE)), settings=replace(SETTINGS, target={"false_answer_rate": 0.05})
     )
-    found = threshold_promise(decision)
+    found = decision.threshold
     assert found.certificate.shown
     assert 0.58 < found.certificate.threshold <= 0.6
     assert (found.hits, found.kept) == (0.6, 0.6)
-    assert f"Below a confidence of {found.certificate.threshold} give no answer: at most 5 %" in headline(decision)[-1]
-    assert as_record(decision, "")["threshold"]["confidence_threshold"] == found.certificate.threshold
+    [claim] = [claim for claim in claims_of(decision) if claim.name == "threshold"]
+    assert claim.numbers["threshold"] == found.certificate.threshold
+    assert f"Below a confidence of {found.certificate.threshold} give no answer: at most 5 %" in claim.sentence
     strict = measured(SURE, UNSURE, confidence_threshold=found.certificate.threshold).values
     assert (strict["false_answer_rate"], strict["accuracy"]) == (0, 0.6)
 
@@ -223,7 +222,7 @@ def test_a_certified_confidence_is_promised_in_the_words_of_answers(measured):
 def test_answers_without_a_confidence_have_no_threshold_that_lets_them_pass(measured):
     """They are answers all the same: that no threshold is needed would be false."""
     promise = replace(SETTINGS, target={"false_answer_rate": 0.05})
-    found = threshold_promise(decided(run("model", measured(["A -"] * 20, ["A -"] * 60)), settings=promise))
+    found = decided(run("model", measured(["A -"] * 20, ["A -"] * 60)), settings=promise).threshold
     assert found.certificate.threshold > 0
     assert found.kept == 0
 

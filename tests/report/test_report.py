@@ -198,3 +198,19 @@ def test_a_section_that_the_choice_lacks_names_the_best_run_that_has_it(tmp_path
         ("Answers", "Own."),
         ("Routing (alpha=0.5)", "Better."),
     ]
+
+
+@pytest.mark.browser
+def test_a_printed_table_has_its_head_on_every_page(browser, tmp_path):
+    import pypdfium2
+
+    runs = [of_scores(f"run {number}", [number / 200, 0.5] * 4, {"a": number}) for number in range(150)]
+    written(tmp_path, Sweep(runs, {}, SETTINGS))
+    page = browser.new_page()
+    page.goto(f"file://{tmp_path}/report.html")
+    page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
+    page.close()
+    texts = [sheet.get_textpage().get_text_bounded() for sheet in pypdfium2.PdfDocument(tmp_path / "report.pdf")]
+    of_table = [text for text in texts if len(re.findall(r"run \d+\s+(?:tied|worse)", text)) > 5]
+    assert len(of_table) > 2
+    assert all("against the best" in text for text in of_table)

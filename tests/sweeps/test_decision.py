@@ -12,6 +12,7 @@ from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
 from ragsweep.statistics.repeats import components
 from ragsweep.sweeps import CostFront, Sweep, decide
+from ragsweep.sweeps.equal_cost import about_the_same
 from ragsweep.tasks.facts import MetricFact
 
 SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
@@ -248,6 +249,46 @@ def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone(slow, 
         runs.append(replace(timed, facts=replace(timed.facts, measures={"latency/mean_ms": measure})))
     [front] = decided(*runs, settings=settings).fronts
     assert front.on_front.tolist() == [not is_shown, True]
+
+
+@pytest.mark.parametrize(
+    ("times", "repeats_within", "same"),
+    [
+        ((1.39, 9.95), (1.1, 7.2), True),  # one BM25 twice, the second time under load
+        ((9.95, 1.39), (7.2, 1.1), True),
+        ((1.39, 9.95), (7.2, 1.1), False),  # load on what is cheaper explains nothing
+        ((1.39, 14.0), (1.3, 2.5), False),
+        ((10.0, 14.0), (1.0, 1.0), True),  # processors are not always as fast
+        ((10.0, 16.0), (None, None), True),
+        ((10.0, 21.0), (None, None), False),
+    ],
+)
+def test_times_differ_only_beyond_what_another_measurement_may_give(times, repeats_within, same):
+    cost, made = "latency/mean_ms", []
+    for alpha, (ms, within) in enumerate(zip(times, repeats_within, strict=True)):
+        timed = run(alpha, 5, np.full(8, 0.5))
+        sample = ms * np.linspace(0.9, 1.1, 16)
+        measure = replace(timed.facts.measures[cost], value=ms, sample=tuple(sample), repeats_within=within)
+        made.append(replace(timed, facts=replace(timed.facts, measures={cost: measure})))
+    [front] = decided(*made, settings=replace(SETTINGS, gains=[], costs=[cost])).fronts
+    assert about_the_same(front.sweep, cost, *made, share=0.02) == same
+    assert front.on_front.all() == same
+
+
+def test_of_costs_that_are_no_times_a_share_counts_as_nothing():
+    sweep = over_alpha(np.full((2, 8), 0.5), (0, 1))
+    runs = sweep.outcomes
+    tokens = [each.value("context/tokens") for each in runs]
+    for share in (0.0, 0.02, 0.5):
+        expected = abs(tokens[0] - tokens[1]) <= share * max(tokens)
+        assert about_the_same(sweep, "context/tokens", *runs, share=share) == expected
+
+
+def test_a_better_one_that_takes_about_the_same_time_beats():
+    settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
+    better, worse = run(0, 5, np.full(40, 0.8), latency=12.0), run(1, 5, np.full(40, 0.5), latency=10.0)
+    [front] = decided(better, worse, settings=settings).fronts
+    assert front.on_front.tolist() == [True, False]
 
 
 def test_what_is_said_to_beat_a_configuration_is_shown_to():

@@ -10,6 +10,7 @@ import pytest
 from application import PROJECT, Application, said
 
 from ragsweep import runs
+from ragsweep.report.markup import markdown
 
 FAILING = """
 from dataclasses import dataclass
@@ -44,6 +45,11 @@ class Swallowing(SparseRetriever):
             {then}
         return super().rank(search, depth)
 """
+
+
+def recorded(application, parent):
+    """The decision of a sweep, as programs read it."""
+    return json.loads((application.artifacts(parent) / "decision.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -110,15 +116,9 @@ def test_the_parent_has_the_numbers_of_the_decision(swept):
     measured = {name: value for name, value in best.data.metrics.items() if f"best/{name}" in metrics}
     assert {name: metrics[f"best/{name}"] for name in measured} == pytest.approx(measured)
     assert {"ndcg", "recall", "context/tokens", "latency/mean_ms", "index/bytes"} <= measured.keys()
-    assert metrics["configurations"] == 15
+    assert metrics["configurations"] == 5  # k is no configuration
     assert metrics["expected/ndcg"] < metrics["best/ndcg"]
     assert parent.data.params == {"retriever.alpha": "0,0.3,0.5,0.7,1", "k": "3,5,10"}
-
-
-def test_the_experiment_tells_its_latest_decisions(swept, shared_application):
-    _, parent, _ = swept
-    note = shared_application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"]
-    assert note.startswith('At every k: alpha 0.5 (0.7 cannot be told apart). See "alpha x k: alpha 0.5" under "Model ')
 
 
 def test_the_summary_has_a_row_a_configuration_best_first(swept, shared_application):
@@ -167,7 +167,6 @@ def test_the_report_is_one_page_and_the_description_of_the_parent_leads_to_it(sw
     page = (shared_application.artifacts(parent) / "report.html").read_text()
     assert page.count("data:image/svg+xml;base64,") == 4
     assert page.count(f'<a href="http://127.0.0.1:5000/#/experiments/1/runs/{children[0].info.run_id}?') == 1
-    assert "At every k: alpha 0.5 (0.7 cannot be told apart)." in page
     assert f"ragsweep reproduce {parent.info.run_id}" in page
     assert any(f"ragsweep explain {run.info.run_id} " in page for run in children)
     _, _, links, *_, last = (note := parent.data.tags["mlflow.note.content"]).splitlines()
@@ -191,17 +190,48 @@ def test_the_tags_of_the_parent_hold_the_decision(swept, shared_application):
 
 
 def test_one_source_says_what_to_ship(swept, shared_application):
-    """Terminal, report, description and decision.json say the same."""
-    process, parent, _ = swept
-    folder = shared_application.artifacts(parent)
-    headline = json.loads((folder / "decision.json").read_text())["headline"]
-    assert headline[0] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
-    assert headline[1] == (
-        "k buys recall: 0.62 at k 3 (about 300 tokens), 0.73 at 5 (500), 0.84 at 10 (1,000). Choose it by your budget."
-    )
-    for text in (process.stdout, (folder / "report.html").read_text()):
-        assert all(sentence in text for sentence in headline)
-    assert f"**{headline[0].replace('(', '(')}**" in parent.data.tags["mlflow.note.content"]
+    """Terminal, report, descriptions, tags, name and decision.json say the same, and it is what was measured."""
+    process, parent, children = swept
+    record, page = recorded(shared_application, parent), shared_application.artifacts(parent) / "report.html"
+    first, *_ = record["headline"]
+    for text in (process.stdout, page.read_text()):
+        assert all(sentence in text for sentence in record["headline"])
+    experiment = shared_application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"]
+    assert experiment.startswith(f'{first} See "{parent.info.run_name}" under "Model training"')
+    assert parent.data.tags["mlflow.note.content"].startswith(f"**{first}**")
+    assert parent.data.tags["best.headline"] == first
+    verdicts = {run.info.run_id: run.data.tags["decision"] for run in children}
+    assert {row["run_id"]: row["verdict"] for row in record["rows"]} == verdicts
+    assert (record["not_shipped"], record["configurations"]) == (None, 5)
+    claims = {claim["name"]: claim["numbers"] for claim in record["claims"]}
+    runs = {run.info.run_name: run.data.metrics for run in children}
+    assert claims["choice"]["label"] == "alpha 0.5"
+    assert claims["choice"]["value"] == pytest.approx(runs["alpha=0.5 k=5"]["ndcg"])
+    bought = {
+        f"alpha=0.5 {at.replace(' ', '=')}": [recall, tokens] for at, recall, tokens in claims["bought"]["points"]
+    }
+    expected = {f"alpha=0.5 k={k}": runs[f"alpha=0.5 k={k}"] for k in (3, 5, 10)}
+    assert bought == {name: pytest.approx([one["recall"], one["context/tokens"]]) for name, one in expected.items()}
+
+
+def test_where_nothing_is_shipped_every_run_has_a_verdict_and_nothing_names_one_to_ship(application, dataset):
+    """Five questions can show nothing of these chunks."""
+    swept = ["chunker=recursive", "chunker.size=60,99", "retriever=sparse", "retriever.b=0,1", "k=1,2,3"]
+    process = application.run("-m", *dataset, *swept)
+    assert process.returncode == 0, process.stderr
+    [parent] = application.parents()
+    record, note = recorded(application, parent), parent.data.tags["mlflow.note.content"]
+    verdicts = [run.data.tags["decision"] for run in application.children()]
+    assert len(verdicts) == 12
+    assert [verdict for verdict in verdicts if verdict.startswith("not shipped")] == [
+        f"not shipped: {record['not_shipped']}"
+    ]
+    assert parent.info.run_name == f"size x b x k: nothing to ship, {record['not_shipped']}"
+    assert note.startswith(f"**{markdown(record['headline'][0])}**")
+    for text in (note, process.stdout, *verdicts, *parent.data.tags.values()):
+        assert not re.search(r"\bShip\b|chosen|\| choice", text)
+    assert "measured best" in note
+    assert parent.data.metrics["configurations"] == record["configurations"] == 4
 
 
 def test_the_terminal_shows_progress_table_best_and_address(swept):
@@ -210,11 +240,9 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     assert lines[0].startswith("1/15 alpha=0 k=3 ndcg=0.")
     assert lines[14].startswith("15/15 alpha=1 k=10 ndcg=0.")
     assert re.fullmatch(r"the sweep took (\d+ min )?\d+ s", lines[15])
-    assert lines[17] == "At every k: alpha 0.5 (0.7 cannot be told apart)."
-    assert lines[18].startswith("k buys recall: 0.62 at k 3 (about 300 tokens), 0.73 at 5 (500)")
-    assert lines[19].startswith("Expected on new queries at k 5: NDCG 0.6")
-    assert lines[21].split() == "k choice cannot be told apart NDCG Recall Hit rate Tokens Latency".split()
-    assert [line.split()[0] for line in lines[22:25]] == ["3", "5", "10"]
+    assert lines[17] == parent.data.tags["best.headline"]
+    [head] = [place for place, line in enumerate(lines) if line.split()[:2] == ["k", "choice"]]
+    assert [line.split()[0] for line in lines[head + 1 : head + 4]] == ["3", "5", "10"]
     path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-3]).groups()
     assert Path(path).read_text().startswith("<!doctype html>")
     assert sweep == parent.info.run_id
@@ -401,7 +429,7 @@ def test_several_datasets_end_in_one_decision(application, tmp_path):
     folder, client = application.artifacts(parent), application.client()
     experiments = {run.info.experiment_id: client.get_experiment(run.info.experiment_id) for run in application.runs()}
     assert experiments[parent.info.experiment_id].name == "first + second"
-    record = json.loads((folder / "decision.json").read_text())
+    record = recorded(application, parent)
     assert record["headline"][0] in experiments[parent.info.experiment_id].tags["mlflow.note.content"]
     assert list(record["datasets"]) == ["first", "second"]
     assert record["datasets"]["second"]["dataset"]["queries"] == 3
@@ -411,8 +439,8 @@ def test_several_datasets_end_in_one_decision(application, tmp_path):
         assert "If first were the only dataset (2 queries):" in text
     assert (folder / "datasets/second/report.html").exists()
     chosen = record["across_datasets"]["choice"]
-    marked = [run for run in application.children() if run.data.tags["decision"] == "chosen"]
-    assert {run.info.run_id for run in marked} == set(chosen["run_ids"].values())
+    marked = [run for run in application.children() if run.info.run_id in chosen["run_ids"].values()]
+    assert {run.data.tags["decision"] for run in marked} == {"tied"}  # by so few questions
     assert {experiments[run.info.experiment_id].name for run in marked} == {"first", "second"}
     assert parent.data.tags["best.configuration"] == chosen["label"]
     assert "first: http" in process.stdout

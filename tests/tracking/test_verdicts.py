@@ -1,10 +1,11 @@
-"""The tag `decision` of the run that a sweep names."""
+"""The tag `decision` of the run that a sweep names, and what the parent run says of it."""
 
 import numpy as np
 import pytest
 from outcomes import as_guesses, over_alpha
 
 from ragsweep.sweeps import decide
+from ragsweep.tracking.parent_answer import answer_of
 from ragsweep.tracking.verdicts import _verdicts
 
 SCORES = np.linspace(0.2, 0.8, 40)
@@ -13,14 +14,17 @@ ONE_IS_BETTER = np.array([SCORES, SCORES + 0.1, SCORES])
 
 
 @pytest.mark.parametrize(
-    ("scores", "p", "verdict"),
+    ("scores", "p", "verdict", "name"),
     [
-        (ALIKE, None, "chosen"),
-        (ONE_IS_BETTER, None, "chosen"),
-        (ONE_IS_BETTER, (0.5, 0.5, 0.5), "not shipped: guessing"),
+        (ALIKE, None, "tied", "alpha: same values"),
+        (ONE_IS_BETTER, None, "chosen", "alpha: 0.5"),
+        (ONE_IS_BETTER, (0.5, 0.5, 0.5), "not shipped: guessing", "alpha: nothing to ship, guessing"),
     ],
 )
-def test_the_named_run_is_chosen_unless_it_is_not_to_be_shipped(scores, p, verdict):
+def test_the_named_run_is_chosen_unless_it_is_not_to_be_shipped(scores, p, verdict, name):
     decision = decide(over_alpha(scores, (0, 0.5, 1)))
     decision = as_guesses(decision, 0.25, p) if p else decision
     assert dict(_verdicts(decision, None))[decision.named]["decision"] == verdict
+    answer = answer_of(decision)
+    assert answer.name == name
+    assert ("Ship" in answer.sentence) == (verdict == "chosen")

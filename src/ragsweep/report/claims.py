@@ -25,8 +25,7 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-# idle where data vetoes
-IF_SHIPPED = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected", "edge")
+IDLE = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected", "edge")  # where data vetoes
 FEWEST = next(number for number in range(1, 99) if 2 ** (1 - number) <= LEVEL)  # queries that can show a difference
 
 
@@ -39,7 +38,7 @@ def claims_of(decision: Decision) -> list[Claim]:
     first = next((claim for claim in claims if claim.vetoes), None)
     if first is None:
         return claims
-    dropped = IF_SHIPPED if first.name.replace("_", " ") not in TAKEN else ()
+    dropped = ("expected",) if first.name.replace("_", " ") in TAKEN else IDLE
     return [
         replace(claim, place="evidence", name=AS_MEASURED.get(claim.name, claim.name))
         if (claim.vetoes and claim is not first) or claim.name in AS_MEASURED

@@ -10,7 +10,7 @@ from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, WORTHWHILE
 from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
-from ragsweep.sweeps.choice import EQUAL_COST
+from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
 from ragsweep.tasks.ranking.lost_references import LOST
 from ragsweep.tasks.repeating import shift_in_words, what_pays
 
@@ -19,7 +19,6 @@ Finder = Callable[[Decision], Iterator[Claim]]
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
 NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
-MOST_TWINS = 3  # sentences about configurations that measure the same
 
 
 def assumption(decision: Decision) -> Iterator[Claim]:
@@ -106,7 +105,7 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             if (run.value(sweep.decided_by) or 0) >= NEARLY * value
             and (other := run.value(cost)) is not None
             and other <= FRACTION * own
-            and not (_is_one_time(chosen.named, cost) and _is_one_time(run, cost))
+            and not about_the_same(sweep, cost, chosen.named, run, EQUAL_COST)
         ]
         if cheap:
             run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
@@ -114,10 +113,6 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
             yield evident("far_cheaper", label=sweep.label(run), **numbers)
             return
-
-
-def _is_one_time(run: Outcome, cost: str) -> bool:
-    return cost in run.facts.measures and run.facts.measures[cost].is_one_time
 
 
 def control(decision: Decision) -> Iterator[Claim]:
@@ -244,18 +239,6 @@ def other_cutoff(decision: Decision) -> Iterator[Claim]:
         yield evident("other_cutoff", asked=asked, used=cutoffs_in_words(decision.sweep, used))
 
 
-def twins(decision: Decision) -> Iterator[Claim]:
-    """Configurations that have the same number in every metric, also where their settings differ."""
-    level = decision.headline.allowed
-    alike: dict[str, list[str]] = {}
-    for run in level.outcomes:
-        alike.setdefault(run.measured, []).append(level.label(run))
-    said = [*map(level.label, decision.headline.tied)]  # the headline says that all that tie measure the same
-    same = [labels for labels in alike.values() if len(labels) > 1 and labels != said]
-    for labels in same[:MOST_TWINS] if len(alike) > 1 else ():
-        yield evident("twins", labels=labels)
-
-
 def left_out(decision: Decision) -> Iterator[Claim]:
     """The configurations at the headline's cutoff that could not be chosen."""
     sweep, chosen = decision.sweep, decision.headline
@@ -266,16 +249,15 @@ def left_out(decision: Decision) -> Iterator[Claim]:
 
 
 def rule(decision: Decision) -> Iterator[Claim]:
-    """How one of several configurations was chosen, and what a margin can show."""
+    """How a cost chose one of several configurations, and what a margin can show."""
     sweep, chosen = decision.sweep, decision.headline
-    margin, not_worse = sweep.settings.margin, chosen.not_worse
-    if chosen.undecided not in (None, "tied") or len(chosen.allowed.outcomes) < 2:
+    prefer, margin, not_worse = sweep.settings.prefer, sweep.settings.margin, chosen.not_worse
+    if (prefer or margin) is None or chosen.undecided not in (None, "tied") or len(chosen.allowed.outcomes) < 2:
         return
     yield evident(
         "rule",
-        preferred=chosen.prefer and sweep.title(chosen.prefer),
-        end="highest" if chosen.prefer and sweep.metric_info[chosen.prefer].higher_is_better else "lowest",
-        asked=sweep.settings.prefer is not None,
+        preferred=prefer and sweep.title(prefer),
+        end="highest" if prefer and sweep.metric_info[prefer].higher_is_better else "lowest",
         slack=EQUAL_COST,
         as_good=len(chosen.as_good),
         metric=sweep.metric_title,
@@ -303,11 +285,8 @@ def edges(decision: Decision) -> Iterator[Claim]:
 
 
 def baseline(decision: Decision) -> Iterator[Claim]:
-    """A tied baseline that is cheaper to run, and the best against the baseline."""
+    """The best against the baseline."""
     sweep = decision.headline.allowed
-    methods = [run.facts.method for run in decision.headline.others if run.facts.method.is_baseline]
-    if methods and not decision.named.facts.method.is_baseline:
-        yield evident("tied_baseline", title=methods[0].title or "the usual baseline", advantage=methods[0].advantage)
     standings = sweep.standings
     against, best = standings.baseline, standings.best
     if against is None or against.reference == best or decision.headline.undecided == "same values":
@@ -379,7 +358,6 @@ EVIDENCE: Sequence[Finder] = (
     repeats,
     parsers,
     other_cutoff,
-    twins,
     left_out,
     rule,
     edges,

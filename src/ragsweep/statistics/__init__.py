@@ -31,11 +31,8 @@ from ragsweep.statistics.selection import (
 )
 from ragsweep.statistics.several_datasets import (
     Regrets,
-    Transfer,
-    disagreement,
     in_one,
     least_regret,
-    leave_one_out,
     mean_interval,
     regrets,
 )
@@ -57,7 +54,6 @@ __all__ = [
     "Selection",
     "SelectionByType",
     "Standings",
-    "Transfer",
     "affordable_resamples",
     "against_baseline",
     "certify",
@@ -66,7 +62,6 @@ __all__ = [
     "compare_with_reference",
     "confidence_intervals",
     "detectable_difference",
-    "disagreement",
     "effective_queries",
     "flipped_p",
     "holm",
@@ -74,7 +69,6 @@ __all__ = [
     "least_margin",
     "least_queries",
     "least_regret",
-    "leave_one_out",
     "mcnemar_of_pairs",
     "mcnemar_p",
     "mean_interval",

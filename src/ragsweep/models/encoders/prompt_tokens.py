@@ -16,7 +16,15 @@ from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
 from ragsweep.models.encoders.model_files import digest_of_file
 from ragsweep.models.encoders.prompts import Prompted
-from ragsweep.models.encoders.tokenizer import BY_WORDS, file_of, naming, opened, token_spans, unknown_token
+from ragsweep.models.encoders.tokenizer import (
+    BY_WORDS,
+    file_of,
+    naming,
+    opened,
+    token_spans,
+    tokens_beside,
+    unknown_token,
+)
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import word_spans
@@ -128,8 +136,7 @@ def lengths_read(
     file = file_of(part.model)
 
     def build() -> Arrays:
-        before = len(opened(file).encode(prompt, add_special_tokens=False))
-        return {"beside": np.array([opened(file).num_special_tokens_to_add(is_pair) + before])}
+        return {"beside": np.array([tokens_beside(file, prompt, is_pair=is_pair)])}
 
     beside = store.get("beside", [digest_of_file(file), version("tokenizers"), prompt, is_pair], build)["beside"]
     return Lengths(lengths, part.window - int(beside[0]), part.window_unit)
