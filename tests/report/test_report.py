@@ -105,17 +105,18 @@ def test_any_name_can_be_written_to_charts_tables_and_sentences(tmp_path, recwar
 
 def test_the_decision_comes_first(report):
     for text in report:
-        assert 0 < text.index("At every k: alpha 1.") < text.index("alpha=0 k=5")
-    assert report[1].splitlines()[2].startswith("**At every k: alpha 1. ")
+        assert 0 < text.index("Ship alpha 1 at every k") < text.index("alpha=0 k=5")
+    assert report[1].splitlines()[2].startswith("**Ship alpha 1 at every k")
 
 
 def test_every_configuration_has_its_interval_and_verdict(report):
     _, markdown = report
     rows = [line for line in markdown.splitlines() if line.startswith("| alpha=")]
     assert len(rows) >= 6
-    assert rows[0].startswith("| alpha=1 k=3 | best |  | 0.3700 | [0.34")
+    assert rows[0].startswith("| alpha=1 k=3 | chosen |  | 0.3700 | [0.34")
     assert "| -0.100\N{NO-BREAK SPACE}[-0.100,\N{NO-BREAK SPACE}-0.100] |" in "".join(rows)
-    assert ["best" if "| best |" in row else "worse" for row in rows] == 2 * ["best", "worse", "worse"]
+    verdicts = [row.split(" | ")[1].split("\N{NO-BREAK SPACE}")[0].strip(",") for row in rows]
+    assert verdicts == 2 * ["chosen", "worse", "worse"]
 
 
 def test_the_report_says_how_to_repeat_the_sweep(report):

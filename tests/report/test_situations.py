@@ -361,7 +361,7 @@ def outlets(decision, folder):
         "headline": " ".join(headline(decision)),
         "evidence": " ".join(evidence(decision)),
         "tables": table_by_cutoff(decision) + table_of_configurations(decision),
-        "decision.json": json.dumps(record),
+        "decision.json": json.dumps(record, allow_nan=False),
         "report.md": (folder / "report.md").read_text(),
         "model card": card,
         "notebook": repr(shown) + shown._repr_html_(),

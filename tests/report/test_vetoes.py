@@ -152,6 +152,8 @@ def test_what_no_configuration_meets_is_said_of_the_smallest_and_the_largest_cut
     runs = [of_scores(f"{k}", row, {"k": k}, k=str(k)) for k, row in zip((3, 5, 10), noisy([0.5] * 3), strict=True)]
     best = claims(decided(*runs, settings=replace(SETTINGS, require={"recall": 0.999})))["requirements"]["best"]
     assert [one["at"] for one in best] == [" at k 3", " at k 10"]
+    asked = claims(decided(*runs, settings=replace(SETTINGS, require={"context/tokens": 400}, at=10)))["requirements"]
+    assert (asked["at"], [one["at"] for one in asked["best"]]) == (" at k 10", [" at k 10"])  # k 3 meets it
 
 
 # Data

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_scores, over_alpha
-from ragsweep.report.evidence_section import evidence
-from ragsweep.sweeps.equal_cost import about_the_same
 
+from ragsweep.report.claims import claims_of, veto_of
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
-from ragsweep.sweeps import CostFront, Sweep, decide, not_shipped
+from ragsweep.statistics.repeats import components
+from ragsweep.sweeps import CostFront, Sweep, decide
+from ragsweep.sweeps.choice import about_the_same
 from ragsweep.tasks.facts import MetricFact
 
 SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
@@ -20,6 +21,11 @@ SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
 def run(alpha, k, scores, **more):
     settings = {"retriever.alpha": str(alpha), "k": str(k)}
     return of_scores(f"alpha={alpha} k={k}", scores, {"retriever.alpha": alpha, "k": k}, **settings, **more)
+
+
+def claims(decision):
+    """The numbers of each claim, by its name."""
+    return {claim.name: claim.numbers for claim in claims_of(decision)}
 
 
 def noisy(seed, mean, queries=60):
@@ -68,8 +74,8 @@ def test_the_headline_is_about_a_cutoff_that_meets_the_requirements(decision):
     assert few.headline.cutoff == 3
     assert [choice.meets for choice in few.choices.values()] == [True, False, False]
     assert few.choices[10].excluded["alpha=1 k=10"] == "context/tokens 1000, required at most 400"
-    assert not_shipped(few) != "requirements"
-    assert not_shipped(decide(replace(few.sweep, settings=replace(settings, at=10)))) == "requirements"
+    assert veto_of(few) != "requirements"
+    assert veto_of(decide(replace(few.sweep, settings=replace(settings, at=10)))) == "requirements"
 
 
 def test_what_does_not_meet_a_requirement_is_not_tested(decision):
@@ -139,7 +145,7 @@ def test_a_lower_value_can_be_the_better_one():
 def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
     record = json.loads(json.dumps(as_record(decision, "s1"), allow_nan=False))
     assert (record["version"], record["sweep"]) == (1, "s1")
-    assert record["headline"][0].startswith("At every k: alpha 0.5.")
+    assert record["claims"][0]["name"] == "choice"
     assert record["at"] == 5
     assert record["choice"]["settings"] == {"retriever.alpha": 0.5, "k": 5}
     assert record["choice"]["measured"]["context/tokens"] == 500
@@ -172,7 +178,7 @@ def test_a_control_is_never_chosen():
     found = decided(ceiling, second)
     assert found.named is second
     assert found.headline.excluded == {best.name: "nobody has the judged pages"}
-    assert f"Left out at k 5, as they are controls: {best.name}." in evidence(found)
+    assert claims(found)["left_out"]["names"] == [best.name]
 
 
 def test_pairs_are_tested_only_if_the_metric_is_a_share():
@@ -302,3 +308,34 @@ def test_what_is_said_to_beat_a_configuration_is_shown_to():
     front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(quality, cost))
     assert front.beats(runs[0]) is runs[1]  # the last is ahead on a single query, which shows nothing
     assert front.beats(runs[1]) is None
+
+
+def repeated(name, values):
+    """A run with these values, of shape [repeats, questions]; of one repeat, one that says that it varies."""
+    facts = {"varies": True, "metrics": {"f1": {"title": "F1"}, "recall": {"title": "Recall"}}}
+    if len(values) > 1:
+        parts = components(values)
+        fact = {name: getattr(parts, name) for name in ("question", "repeat", "residual", "asked_once")}
+        facts |= {"repeats": len(values), "repeated": {"f1": {"means": values.mean(axis=1).tolist(), **fact}}}
+    return of_scores(name, values.mean(axis=0), {"model": name}, facts={**FACTS, **facts})
+
+
+def test_a_decision_says_where_whole_repeats_differ():
+    """Tests work on the mean of each question, which whole repeats that cancel out do not move."""
+    rng = np.random.default_rng(1)
+    questions = rng.normal(0, 1, (1, 50))
+    steady = [0.4 * place + questions + rng.normal(0, 0.3, (4, 50)) for place in range(2)]
+    moody = [values + np.array([[-0.9], [-0.3], [0.3], [0.9]]) for values in steady]
+    told, shifted = (decided(*map(repeated, "ab", values)) for values in (steady, moody))
+    for one, other in zip(told.sweep.outcomes, shifted.sweep.outcomes, strict=True):
+        assert other.interval("f1") == pytest.approx(one.interval("f1"))
+    assert shifted.headline.tied == [shifted.named]
+    shifts = [claims(each)["repeats"]["shift"] for each in (told, shifted)]
+    assert [bool(shift) for shift in shifts] == [False, True]
+    assert [len(fact["means"]) for fact in as_record(told, "")["repeats"].values()] == [4, 4]
+
+
+def test_answers_that_vary_and_were_asked_once_are_named():
+    some = repeated("a", np.random.default_rng(0).normal(0, 1, (4, 50)))
+    assert claims(decided(some, repeated("once", np.ones((1, 50)))))["asked_once"]["names"] == ["once"]
+    assert "asked_once" not in claims(decided(some))

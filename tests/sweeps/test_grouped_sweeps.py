@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, of_scores
-from ragsweep.report.evidence_section import evidence
-from ragsweep.report.report_sentences import headline
 from simulated import alike, f1_like
 
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
+from ragsweep.report.claims import claims_of, veto_of
 from ragsweep.report.record import as_record
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
@@ -69,19 +68,18 @@ def test_queries_that_are_alone_in_their_groups_give_the_same_record(scores):
 def test_what_is_said_counts_the_groups(scores):
     groups = [f"page {row // 2}" for row in range(60)]
     decision = decide(sweep(scores, groups))
-    assert any(line.startswith("60 queries in 30 groups: ") for line in headline(decision))
+    said = {claim.name: claim.numbers for claim in claims_of(decision)}
+    assert (said["few"]["groups"], said["few"]["few"], said["power"]["grouped"]) == (30, False, True)
     assert as_record(decision, "")["dataset"]["groups"] == 30
-    assert any("in groups like these" in line for line in evidence(decision))
-    few = headline(decide(sweep(scores, [f"page {row // 10}" for row in range(60)])))
-    assert any(line.startswith("Only 6 groups of 60 queries: ") for line in few)
+    few = {claim.name: claim.numbers for claim in claims_of(decide(sweep(scores, [f"{r // 10}" for r in range(60)])))}
+    assert (few["few"]["groups"], few["few"]["few"]) == (6, True)
 
 
-def test_one_group_of_all_queries_shows_nothing_in_one_line(scores):
+def test_one_group_of_all_queries_shows_nothing(scores):
     decision = decide(sweep(scores, ["all"] * 60))
     assert len(decision.headline.tied) == 4
     assert decision.headline.allowed.standings.power is None
-    assert "60 queries in 1 group cannot" in headline(decision)[0]
-    assert "cannot show any difference" in headline(decision)[0]
+    assert veto_of(decision) == "too few"
 
 
 def test_a_gate_counts_groups(scores):

@@ -70,20 +70,17 @@ def evidence(decision: Decision) -> list[str]:
 
 def requirements(decision: Decision) -> Iterator[Claim]:
     """No configuration meets the requirements."""
-    if not decision.headline.meets:
-        unmet = [choice for choice in decision.choices.values() if not choice.meets]
-        ends = {
-            choice.cutoff: choice for choice in (unmet[0], unmet[-1])
-        }  # a cost may be met at one, a gain at the other
-        best = [
-            {
-                "label": decision.sweep.label(choice.named),
-                "at": at(decision.sweep, choice),
-                "why": choice.excluded[choice.named.name],
-            }
-            for choice in ends.values()
-        ]
-        yield Claim("requirements", {"best": best}, vetoes=True)
+    sweep, asked = decision.sweep, decision.headline
+    if asked.meets:
+        return
+    some_meet = any(choice.meets for choice in decision.choices.values())
+    choices = [asked] if some_meet else [*decision.choices.values()]
+    best = [
+        {"label": sweep.label(run), "at": at(sweep, choice), "why": choice.excluded[run.name]}
+        for choice in (choices[0], *choices[1:][-1:])  # a cost may be met at one end, a gain at the other
+        for run in [choice.named]
+    ]
+    yield Claim("requirements", {"best": best, "at": at(sweep, asked) if some_meet else ""}, vetoes=True)
 
 
 def unread_texts(decision: Decision) -> Iterator[Claim]:
