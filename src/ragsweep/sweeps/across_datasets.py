@@ -226,7 +226,7 @@ class AcrossDatasets:
     @cached_property
     def by_cost(self) -> str | None:
         """The cost that chooses where nothing is told apart: what is preferred, or what was counted for all runs."""
-        settings, counted = self.sweeps[0].settings, {next(iter(costs_of_all(sweep)), None) for sweep in self.sweeps}
+        settings, counted = self.sweeps[0].settings, {_counted_cost(sweep) for sweep in self.sweeps}
         cost = settings.prefer or (counted.pop() if len(counted) == 1 and settings.margin is None else None)
         measured = cost and all(run.value(cost) is not None for runs in self._runs for run in runs)
         return cost if measured and not self.told_apart else None
@@ -271,3 +271,9 @@ class AcrossDatasets:
         compared = ["tied" if tied else "worse" for tied in self._on_all(self.tied)]
         chosen = {self.named: "chosen"} if self.told_apart else {self.named: "only one"} if len(compared) == 1 else {}
         return dict(zip(self.labels, compared, strict=True)) | chosen | left_out
+
+
+def _counted_cost(sweep: Sweep) -> str | None:
+    """The first cost of every configuration that is no time, which differs from one dataset to the next."""
+    costs = costs_of_all(sweep)
+    return next((cost for cost in costs if sweep.metric_info[cost].unit != MILLISECONDS), None)
