@@ -13,7 +13,7 @@ import numpy as np
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import Regrets, compare_with_best, in_one, least_regret, mean_interval, regrets
 from ragsweep.statistics.intervals import EQUAL, Array, first_best
-from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING, Choice
+from ragsweep.sweeps.choice import EQUAL_COST, MILLISECONDS, UNASKED_SAVING, Choice
 from ragsweep.sweeps.configuration_names import as_text, short_names
 from ragsweep.sweeps.deciding import costs_of_all
 from ragsweep.sweeps.decision import Decision
