@@ -45,9 +45,8 @@ LEGEND |= {"frameon": False, "fontsize": 9}
 def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
-    drawing = figure(
-        WIDE, 3, f"Where does the best win{at(decision.sweep, decision.headline)}?", "", top=0.5, left=0.85
-    )
+    title = f"Where does the best win{at(decision.sweep, decision.headline)}?"
+    drawing = figure(WIDE, 3, title, "", top=0.5, left=0.85)
     draw_differences(level, differences_of(level), drawing.subplots())
     return drawing
 
@@ -83,11 +82,9 @@ def other_than_best(level: Sweep) -> int:
 
 def by_cutoff(decision: Decision, metric: str) -> Figure:
     """What does a larger cutoff buy?"""
-    names = len(compared_by_cutoff(decision))
-    top = 0.95 if cost_of_cutoff(decision) else 0.5
-    drawing, [axes] = _with_legends(
-        f"What does a larger {decision.sweep.cutoff} buy?", names if names > 1 else 0, top=top
-    )
+    names, top = len(compared_by_cutoff(decision)), 0.95 if cost_of_cutoff(decision) else 0.5
+    title = f"What does a larger {decision.sweep.cutoff} buy?"
+    drawing, [axes] = _with_legends(title, names if names > 1 else 0, top=top)
     draw_by_cutoff(decision, metric, axes)
     if names > 1:
         axes.legend(**LEGEND)
@@ -114,11 +111,12 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
         cutoffs: Sequence[int] = range(1, len(curve) + 1)
         if metric in facts.curves and (sweep.budgeted or not curve):  # known at the measured cutoffs alone
             cutoffs, curve = at_each_cutoff(sweep, run, metric)
-        cutoffs, curve = cutoffs[: facts.ends_at], curve[: facts.ends_at]
-        places = [facts.curves[cost][cutoff - 1] for cutoff in cutoffs] if cost else cutoffs
+        costs = facts.curves.get(cost or "", range(1, max(cutoffs, default=0) + 1))
+        cutoffs = [cutoff for cutoff in cutoffs[: facts.ends_at] if cutoff <= len(costs)]
+        places, curve = [costs[cutoff - 1] for cutoff in cutoffs], curve[: len(cutoffs)]
         looks = {"color": colours[labels[index]], "zorder": 3 if chosen else 2}
         if chosen and metric in facts.intervals and not sweep.budgeted:
-            low, high = (bound[: facts.ends_at] for bound in facts.intervals[metric])
+            low, high = (bound[: len(cutoffs)] for bound in facts.intervals[metric])
             axes.fill_between(places, low, high, color=looks["color"], alpha=0.15, linewidth=0)
         marked = [place for place, cutoff in enumerate(cutoffs) if cutoff in swept]
         looks |= {"marker": MARKERS[index % len(MARKERS)], "markersize": 6, "markevery": marked}
@@ -171,7 +169,6 @@ def cost_fronts(decision: Decision, fronts: Sequence[CostFront]) -> Figure:
     drawing, panels = _with_legends("What is worth its cost?", names, len(fronts))
     for axes, front in zip(panels, fronts, strict=True):
         draw_front(decision, front, axes)
-        axes.legend(**LEGEND)
     return drawing
 
 
@@ -199,6 +196,7 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     axes.set_xlim(0, 1.08 * max(outcome.value(front.cost) or 0 for outcome in sweep.outcomes) or 1)
     axes.set_ylim(limits(axes.get_ylim(), sweep, front.quality))
     axes.locator_params(nbins=6)
+    axes.legend(**LEGEND)
     dress(axes, grid="both")
 
 
