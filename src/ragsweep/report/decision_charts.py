@@ -22,10 +22,9 @@ from ragsweep.core.style import (
 )
 from ragsweep.report.settings_charts import LEAST_SPAN, WIDE, limits
 from ragsweep.report.value_words import at
-from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep, at_each_cutoff
 from ragsweep.sweeps.threshold_promise import threshold_promise
-from ragsweep.tasks.facts import FalseFindsFact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,18 +46,14 @@ def best_against_baseline(decision: Decision) -> Figure:
     level = decision.headline.allowed
     title = f"Where does the best win{at(decision.sweep, decision.headline)}?"
     drawing = figure(WIDE, 3, title, "", top=0.5, left=0.85)
-    draw_differences(level, differences_of(level), drawing.subplots())
+    draw_differences(level, drawing.subplots())
     return drawing
 
 
-def differences_of(level: Sweep) -> Array:
-    """The best configuration against the baseline or the runner-up: the difference of each query, the largest first."""
+def draw_differences(level: Sweep, axes: Axes) -> None:
+    """Draw the best minus the baseline or the runner-up for each query, from the greatest gain to the greatest loss."""
     scores = level.sign(level.decided_by) * level.scores(level.decided_by)
-    return np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
-
-
-def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
-    """Draw the difference of each query, from the greatest gain to the greatest loss."""
+    differences = np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
     edges = np.arange(len(differences) + 1)
     axes.stairs(differences.clip(min=0), edges, fill=True, color=BLUE)  # one shape is drawn sooner than many bars
     axes.stairs(differences.clip(max=0), edges, fill=True, color=OTHER_METRIC)
@@ -204,34 +199,27 @@ def left_by_thresholds(decision: Decision) -> Figure:
     """What would a threshold leave?"""
     measured, promise = decision.named.facts.false_finds, threshold_promise(decision)
     assert measured is not None
-    thresholds, shares = _shares(measured)
-    drawing = figure(
-        WIDE, 3.8, f"Below which {measured.words.scale} to {measured.words.hold_back}?", "", top=0.5, bottom=1.35
-    )
-    axes, every = drawing.subplots(), max(1, len(thresholds) // MOST_MARKERS)
-    for place, (what, share) in enumerate(shares.items()):
-        looks = {"color": colour((0, 3, 1)[place]), "marker": MARKERS[place], "markevery": every, "markersize": 4}
-        axes.step(thresholds, share, where="pre", label=what, **looks)
+    words = measured.words
+    scores = {
+        f"with an answer: {words.get}": measured.answerable,
+        f"with an answer: {words.get_right}": measured.found,
+        f"without an answer: {words.get}": measured.scores,
+    }
+    reached = {what: np.array([score for score in some if score is not None]) for what, some in scores.items()}
+    thresholds = np.unique(np.concatenate([*reached.values()]))
+    drawing, [axes] = _with_legends(f"Below which {words.scale} to {words.hold_back}?", 4)
+    for place, (what, some) in enumerate(reached.items()):
+        share = (some[:, np.newaxis] >= thresholds).sum(axis=0) / len(scores[what])
+        looks = {"color": colour((0, 3, 1)[place]), "marker": MARKERS[place], "markersize": 4}
+        axes.step(
+            thresholds, share, where="pre", label=what, markevery=max(1, len(thresholds) // MOST_MARKERS), **looks
+        )
     if promise and promise.certificate.shown and np.isfinite(promise.certificate.threshold):
         label = f"certified for at most {100 * promise.rate:g} %"
         axes.axvline(promise.certificate.threshold, color="#444444", linestyle=":", label=label)
-    axes.set_xlabel(f"lowest {measured.words.scale}")
+    axes.set_xlabel(f"lowest {words.scale}")
     axes.set_ylabel("share of the questions")
     axes.set_ylim(0, 1.02)
     axes.legend(**LEGEND)
     dress(axes)
     return drawing
-
-
-def _shares(measured: FalseFindsFact) -> tuple[Array, dict[str, Array]]:
-    """Every score that occurs, from the lowest, and the shares of questions that reach it, by what they stand for."""
-    scores = {
-        f"with an answer: {measured.words.get}": measured.answerable,
-        f"with an answer: {measured.words.get_right}": measured.found,
-        f"without an answer: {measured.words.get}": measured.scores,
-    }
-    reached = {what: np.array([score for score in some if score is not None]) for what, some in scores.items()}
-    thresholds = np.unique(np.concatenate([*reached.values()]))
-    return thresholds, {
-        what: (reached[what][:, np.newaxis] >= thresholds).sum(axis=0) / len(some) for what, some in scores.items()
-    }
