@@ -597,8 +597,8 @@ def test_nothing_is_shown_to_be_within_a_tiny_margin():
 
 def test_with_a_margin_something_is_on_every_front():
     decision = with_latency(10.1, 10, 90, settings=replace(SETTINGS, margin=0.05), means=(0.6, 0.58, 0.3))
-    assert [[each.name for each in front.members] for front in decision.fronts][-1] == ["alpha=0.5"]
-    assert captions_of(decision)[FRONT].endswith("the lowest is alpha=0.5 with 10 ms.")
+    assert [[each.name for each in front.members] for front in decision.fronts][-1] == ["alpha=0.3"]
+    assert captions_of(decision)[FRONT].endswith("the lowest is alpha=0.3 with 10.1 ms.")
 
 
 def test_a_baseline_that_is_the_best_is_compared_with_the_runner_up():
