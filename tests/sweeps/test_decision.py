@@ -12,7 +12,7 @@ from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
 from ragsweep.statistics.repeats import components
 from ragsweep.sweeps import CostFront, Sweep, decide
-from ragsweep.sweeps.equal_cost import about_the_same
+from ragsweep.sweeps.choice import about_the_same
 from ragsweep.tasks.facts import MetricFact
 
 SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
