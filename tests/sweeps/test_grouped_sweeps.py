@@ -32,7 +32,6 @@ def numbers(decision):
         **{name: found[name] for name in kept},
         "choice": [choice.named.name, [each.name for each in choice.tied], choice.worse],
         "margin": choice.not_worse and [each.name for each in choice.not_worse],
-        "any spread": [each.name for each in choice.worse_for_any_spread],
         "p": level.with_best.p.tolist(),
         "expected": choice.expected,
         "power": round(level.power.detectable, 9),

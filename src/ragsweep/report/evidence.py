@@ -21,14 +21,6 @@ LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the 
 NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
 
 
-def assumption(decision: Decision) -> Iterator[Claim]:
-    """What "worse" assumes, if the queries are too few to do without."""
-    chosen = decision.headline
-    worse = len(chosen.allowed.outcomes) - len(chosen.tied)
-    if worse > len(chosen.worse_for_any_spread) and chosen.allowed.is_mean(chosen.allowed.decided_by):
-        yield evident("assumption", queries=queries_in_words(decision.sweep))
-
-
 def evident(name: str, /, **numbers: object) -> Claim:
     """A claim of the evidence."""
     return Claim(name, numbers, "evidence")
@@ -343,7 +335,6 @@ def machines(decision: Decision) -> Iterator[Claim]:
 
 
 EVIDENCE: Sequence[Finder] = (
-    assumption,
     expected,
     bought,
     beaten,

@@ -16,7 +16,6 @@ from ragsweep.statistics import (
     least_margin,
     least_queries,
     not_worse_than_best,
-    worse_for_any_spread,
 )
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps.outcome import Outcome
@@ -120,18 +119,6 @@ class Choice:
     def tied(self) -> list[Outcome]:
         """The configurations that cannot be told apart from the best, including the best."""
         return self._where(self.allowed.standings.with_best.tied)
-
-    @cached_property
-    def worse_for_any_spread(self) -> list[Outcome]:
-        """The configurations that are shown to be worse than the best also where few queries carry the difference.
-
-        Only those that are told apart from the best. None of them without bounds of the metric.
-        """
-        metric = self.allowed.decided_by
-        if not self.allowed.is_mean(metric):
-            return []
-        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric))
-        return self._where(shown & ~self.allowed.standings.with_best.tied)
 
     @cached_property
     def not_worse(self) -> list[Outcome] | None:

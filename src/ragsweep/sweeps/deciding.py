@@ -15,9 +15,8 @@ from ragsweep.sweeps.sweep import Sweep
 def decide(sweep: Sweep) -> Decision:
     """Decide a sweep: its runs must be on the same data, and at least one must have finished.
 
-    Where nothing can be told apart, the cheapest is named, also if no cost is preferred: by the first cost of which some
-    have less. A parser is never named for its cost. What the headline names is named at every cutoff where it is as
-    good.
+    Where nothing can be told apart, the cheapest is named, also if no cost is preferred: by the first that differs.
+    A parser is never named for its cost. What the headline names is named at every cutoff where it is as good.
     """
     decision = Decision(sweep, choose_at_each(sweep))
     settings, headline = sweep.settings, decision.headline
