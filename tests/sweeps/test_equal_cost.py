@@ -82,7 +82,7 @@ def test_it_is_said_how_much_more_text_the_winner_returns():
         [1000, 250],
         "tokens",
     )
-    other = Sweep([run(200, 2, [0.1] * 9), run(800, 2, [0.2] * 9, counted_by="a model")], {}, SETTINGS)
+    other = Sweep([run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40, counted_by="a model")], {}, SETTINGS)
     said = claims(decide(other))["unequal_text"]
     assert (said["texts"], said["unit"]) == ([800, 200], "characters a passage")
 
