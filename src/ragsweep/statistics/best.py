@@ -59,7 +59,8 @@ def compare_with_best(
     the second test has no larger one.
 
     Args:
-        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
+        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each;
+            not differences, whose range is smaller.
         resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
         level: Probability that any of the best configurations is told apart.
