@@ -79,26 +79,6 @@ def compare_with_best(
     return ComparisonWithBest(best, p, p > level)
 
 
-def worse_for_any_spread(scores: Array, span: float) -> Mask:
-    """Which configurations are shown not to be the best however the differences are spread, shape [configurations].
-
-    `compare_with_best` flips signs, which cannot see a loss that few queries carry and the sample lacks. This test
-    holds for those, too (`bounded_mean`), and finds less: each is compared with the one that measures best, corrected
-    for all that could have been compared, and for all configurations (Holm).
-
-    Args:
-        scores: One metric of every configuration, shape [configurations, queries]. Higher is better.
-        span: The range of the metric: the largest possible size of a difference; if infinite, nothing is shown.
-    """
-    rows, place = _distinct(scores)
-    best = int(first_best(rows.mean(axis=1)))
-    p = np.ones(len(rows))
-    if np.isfinite(span) and len(rows) > 1:
-        others = np.arange(len(rows)) != best
-        p[others] = np.minimum(1, (len(rows) - 1) * p_above(rows[best] - rows[others], 0.0, span))
-    return (holm(p) <= LEVEL)[place]
-
-
 def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = LEVEL) -> ComparisonWithBest:
     """Compare every configuration with the best one, by a metric that is not a mean over queries.
 
