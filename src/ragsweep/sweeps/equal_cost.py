@@ -8,15 +8,15 @@ from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.tasks.task import LEAST_DEPTH
 
-EQUAL_TIME = 1.5  # times as long, besides `repeats_within`: the speed of a processor changes with its neighbours
-UNREPEATED = 1.3  # the `repeats_within` of a time of which it is not known
+EQUAL_TIME = 1.5  # times as long, besides `slowed_by`: the speed of a processor changes with its neighbours
+SLOWED = 1.3  # the `slowed_by` of a time of which it is not known
 MILLISECONDS = "ms"
 ALIKE = 1.1  # times as large: units that differ by less are of one size
 SPENT = 0.9  # of a budget; a configuration that spends less may have more to return
 
 
 def about_the_same(sweep: Sweep, cost: str, one: Outcome, other: Outcome, share: float) -> bool:
-    """Whether two configurations cost about the same; a time, whether another measurement of both could be the same.
+    """Whether two configurations cost about the same; a time, whether load can explain that one took longer.
 
     Args:
         sweep: Describes the cost.
@@ -28,8 +28,8 @@ def about_the_same(sweep: Sweep, cost: str, one: Outcome, other: Outcome, share:
     (low, _), (high, dearer) = sorted((abs(run.value(cost) or 0.0), place) for place, run in enumerate((one, other)))
     if sweep.metric_info[cost].unit != MILLISECONDS:
         return high - low <= share * high
-    measure = (one, other)[dearer].facts.measures.get(cost)  # load can only make a time longer
-    return high <= EQUAL_TIME * ((measure and measure.repeats_within) or UNREPEATED) * low
+    measure = (one, other)[dearer].facts.measures.get(cost)
+    return high <= EQUAL_TIME * ((measure and measure.slowed_by) or SLOWED) * low
 
 
 def unequal_costs(level: Sweep) -> tuple[str, float, float] | None:
