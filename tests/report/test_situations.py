@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, as_guesses, decided, of_scores
+from outcomes import FACTS, SETTINGS, as_guesses, claims, decided, of_scores, with_measure
 from simulated import alike, f1_like
 
 from ragsweep.production.export_folder import Origin as Source
@@ -53,11 +53,9 @@ def runs(rows, k=5, *, tokens=(), latency=(), values=(300, 500, 800, 1200, 2000)
             recall=np.clip(row + k / 50, 0, 1),
             groups=groups,
         )
-        measures = dict(run.facts.measures)
         cost = (tokens[place] if tokens else 500) * k / 5
-        measures["context/tokens"] = replace(measures["context/tokens"], value=float(cost))
-        per_query = run.per_query.assign(**{"context/tokens": float(cost)})
-        made.append(replace(run, per_query=per_query, facts=replace(run.facts, measures=measures)))
+        run = with_measure(run, "context/tokens", value=float(cost))
+        made.append(replace(run, per_query=run.per_query.assign(**{"context/tokens": float(cost)})))
     return made
 
 
@@ -343,8 +341,8 @@ def test_a_headline_has_at_most_three_sentences_and_four_numbers(decision):
     """A configuration, a cutoff and a setting to type are no numbers; an interval counts as two."""
     text, sweep = " ".join(headline(decision)), decision.sweep
     assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3
-    claims = {claim.name: claim.numbers for claim in claims_of(decision)}
-    names = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, claims.get("not_one_best", {}).get("labels", "-")]
+    tied = claims(decision).get("not_one_best", {}).get("labels", "-")
+    names = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, tied]
     names += [cutoffs_in_words(sweep, *sweep.cutoffs)] + [cutoffs_in_words(sweep, cutoff) for cutoff in sweep.cutoffs]
     for words in (*sorted(names, key=len, reverse=True), sweep.metric_title, "budget=500,1000,2000"):
         text = text.replace(words, "")
@@ -400,9 +398,8 @@ def test_what_is_worse_is_never_said_to_be_tied(decision):
     worse = [row.run for row in rows_of(decision) if row.verdict == "worse"]
     assert not [run for run in worse if decision.sweep.label(run) in choices[run.cutoff]]
     here = [run.swept.get("chunker.size") for run in worse if run.cutoff == decision.headline.cutoff]
-    claims = {claim.name: claim.numbers for claim in claims_of(decision)}
-    assert not here or "tied" not in claims
-    tied = claims.get("not_one_best", {}).get("labels", "")
+    assert not here or "tied" not in claims(decision)
+    tied = claims(decision).get("not_one_best", {}).get("labels", "")
     assert not [size for size in here if re.search(rf"\b{size}\b", tied)]
 
 
@@ -417,9 +414,9 @@ def test_what_costs_about_the_same_is_not_said_to_beat_the_choice():
     ahead = scores([0.8])[0]
     behind = ahead.copy()
     behind[ahead.argmax()] = 0.92  # where recall is 1 as well
-    claims = {claim.name: claim for claim in claims_of(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))}
-    assert claims["tied"].numbers["alike"]
-    assert "beaten" not in claims
+    said = claims(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))
+    assert said["tied"]["alike"]
+    assert "beaten" not in said
 
 
 if __name__ == "__main__":
