@@ -51,7 +51,6 @@ def front(decision: SweepDecision, axes: Axes, cost: str | None = None) -> None:
     if chosen not in fronts:
         raise ConfigError(f"cost: found {cost!r}, expected one with a front: {', '.join(fronts) or 'none has one'}")
     decision_charts.draw_front(decision.decision, fronts[chosen], axes)
-    axes.legend(frameon=False)
 
 
 def one_setting(decision: SweepDecision, axes: Axes, setting: str) -> None:
@@ -71,7 +70,7 @@ def differences(decision: SweepDecision, axes: Axes) -> None:
     level = decision.decision.headline.allowed
     if len(level.outcomes) < 2 or not level.is_mean(level.decided_by):
         raise ConfigError("expected two configurations and a metric that has a value for every query")
-    decision_charts.draw_differences(level, decision_charts.differences_of(level), axes)
+    decision_charts.draw_differences(level, axes)
 
 
 def _check_settings(decision: SweepDecision, *settings: str) -> None:

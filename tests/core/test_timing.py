@@ -63,6 +63,7 @@ def test_a_busy_processor_is_noticed_where_the_rounds_take_the_same():
     others = [threading.Thread(target=compute) for _ in range(3)]
     for thread in others:
         thread.start()
+    timing._slowed.cache_clear()
     with noting() as noted:
         timed(lambda row: None, 1)
     ended.set()

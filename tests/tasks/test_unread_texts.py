@@ -3,9 +3,11 @@
 import json
 import shutil
 from dataclasses import dataclass, replace
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
+from endpoint_server import EndpointServer, Reply
 from outcomes import decided, of_scores
 
 from ragsweep.models.encoders.model_files import MINILM, local_folder, window_of
@@ -92,6 +94,32 @@ def test_what_an_endpoint_is_not_sent_is_counted():
     ranker, texts = DenseRetriever(encoder, NO_STORE), ["t" * 20, "t" * 21, "tea"]
     assert counted(ranker, ["t" * 20] * 3, ["t" * 15, "t" * 16]) == [("queries", 1, 2, 15, "characters")]
     assert counted(ranker, texts, ["tea"] * 2) == [("passages", 1, 3, 20, "characters")]
+
+
+def words_counted(text):
+    return [text.count(letter) + 0.5 for letter in ascii_lowercase]
+
+
+@pytest.mark.extra("openai")
+@pytest.mark.usefixtures("secret_key")
+@pytest.mark.parametrize(("reads", "cut"), [(700, 2), (None, 0)])
+def test_what_a_server_cuts_without_a_word_is_counted(reads, cut):
+    """A server that reads 700 characters of a text, and one that reads all."""
+
+    def reply(prompt, times):
+        rows = [{"index": row, "embedding": words_counted(text[:reads])} for row, text in enumerate(prompt.split("\n"))]
+        return Reply(json.dumps({"data": rows, "usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode())
+
+    with EndpointServer(reply) as server:
+        dense = DenseRetriever(OpenAIEncoder(model="m", base_url=server.url), NO_STORE)
+        passages, queries = ["iron and tea " * 70, "iron " * 150, "iron " * 100], ["tea"] * 2
+        search = Search(tuple(passages), tuple(queries))
+        found = unread_texts(dense, search, FIRST, np.arange(2), NO_STORE)
+    [fact] = found.facts.get("unread_texts", [None])
+    assert (fact["cut"] if fact else 0) == cut
+    assert len(found.notices) == bool(cut)
+    assert fact is None or (fact["texts"], fact["out_of"]) == ("passages", 3)
+    assert fact is None or 700 <= fact["read"] <= 705
 
 
 def test_what_is_indexed_is_counted_and_a_reranker_reads_the_passages_themselves():

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Machines: TypeAlias = tuple[str, ...]  # what times were taken with, in words; empty if that is not known
 
 TIMED_QUERIES = 16
-ROUNDS, ROUNDS_MS = 5, 1000.0  # of the timed queries: so many, and no further one after so long
+ROUNDS, ROUNDS_MS = 5, 250.0  # of the timed queries: so many, and no further one after so long
 SPUN_S = 0.02  # on the processor, to learn how much longer it takes by the clock: several turns of a scheduler
 UNTIMED: Milliseconds = np.empty(0)
 UNKNOWN: Machines = ()
@@ -83,7 +84,7 @@ def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
         return 1000 * np.diff(starts)
 
     call(rows[0])
-    rounds, slowed = [ms()], _slowed()
+    rounds, slowed = [ms()], _slowed(int(time.monotonic()))
     while len(rounds) < ROUNDS and np.sum(rounds) < ROUNDS_MS:
         rounds.append(ms())
     quickest: Milliseconds = np.min(rounds, axis=0)
@@ -92,8 +93,9 @@ def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
     return quickest
 
 
-def _slowed() -> float:
-    """How many times as long as on the processor a computation takes now by the clock: 1 on a machine that is idle."""
+@lru_cache(maxsize=1)
+def _slowed(second: int) -> float:
+    """How many times as long as on the processor a computation takes by the clock: 1 on a machine that is idle."""
     start, before = time.perf_counter(), time.thread_time()
     while (spun := time.thread_time() - before) < SPUN_S:
         pass

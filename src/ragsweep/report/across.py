@@ -17,6 +17,7 @@ from ragsweep.statistics import FEW_QUERIES, least_regret
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import AcrossDatasets
 
+STANDINGS = ("best", "tied", "worse")
 NAMES_SHOWN = 5  # datasets in a sentence
 ALONE = ("requirements", "one_configuration", "same_values", "too_few", "tied")  # vetoes of one dataset, and not of all
 
@@ -37,7 +38,9 @@ def claims_across(across: AcrossDatasets) -> list[Claim]:
 
 
 def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
-    vetoes, losses, high = _vetoes(across), across.regrets.measured[:, across.place], across.regrets.high
+    vetoes, place, high = _vetoes(across), across.place, across.regrets.high
+    losses = across.regrets.measured[:, place]
+    ties = [label for label, verdict in across.verdicts.items() if verdict == "tied"]
     if vetoes:
         (first, (why, sentence)), *_ = vetoes.items()
         reason = {"dataset": first, "more": _and([*vetoes][1:]), "why": why, "sentence": sentence}
@@ -47,26 +50,17 @@ def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
     elif all(choice.distinct == 1 for choice in across.choices):
         yield Claim("across_same", numbers, vetoes=True)
     elif across.told_apart:
-        ties = [label for label, verdict in across.verdicts.items() if verdict == "tied"]
-        how = {"worse": "worse" in across.standings, "alone": not across.tied.all(), "ties": ties}
+        how = {"worse": "worse" in across.standings, "together": bool(across.tied.all()), "ties": ties}
         yield Claim("across_choice", {**numbers, **how})
     else:
         cost = across.by_cost and across.sweeps[0].title(across.by_cost)
         least = across.labels[least_regret(across.regrets.measured)]
-        yield Claim(
-            "across_tied", {**numbers, "cost": cost, "alike": bool(across.possible.all()), "least": least}, vetoes=True
-        )
+        yield Claim("across_tied", {**numbers, "cost": cost, "least": least}, vetoes=True)
     if high.any():
-        best, tied, worse = (
-            _where(across, [own == how for own in across.standings]) for how in ("best", "tied", "worse")
-        )
-        where = {"best": _and(best), "tied": _and(tied), "worse": _and(worse), "on": across.names[losses.argmax()]}
-        largest = {
-            "loss": losses.max(),
-            "most": _finite(high[:, across.place].max()),
-            "ahead": across.tied.sum() == len(high),
-        }
-        yield Claim("across_stands", {**numbers, **where, **largest}, "evidence" if vetoes else "headline")
+        stand = {own: _and(_where(across, [own == how for how in across.standings])) for own in STANDINGS}
+        largest = {"loss": losses.max(), "on": across.names[losses.argmax()], "most": _finite(high.max(axis=0)[place])}
+        how = {"ahead": bool(across.tied.sum() == len(high)), "alone": not vetoes and not ties}
+        yield Claim("across_stands", {**numbers, **stand, **largest, **how}, "evidence" if vetoes else "headline")
 
 
 def _vetoes(across: AcrossDatasets) -> dict[str, tuple[str, str]]:

@@ -22,9 +22,8 @@ from ragsweep.core.style import (
 )
 from ragsweep.report.settings_charts import LEAST_SPAN, WIDE, limits
 from ragsweep.report.value_words import at
-from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep, at_each_cutoff
-from ragsweep.tasks.facts import FalseFindsFact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,21 +43,16 @@ LEGEND |= {"frameon": False, "fontsize": 9}
 def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
-    drawing = figure(
-        WIDE, 3, f"Where does the best win{at(decision.sweep, decision.headline)}?", "", top=0.5, left=0.85
-    )
-    draw_differences(level, differences_of(level), drawing.subplots())
+    title = f"Where does the best win{at(decision.sweep, decision.headline)}?"
+    drawing = figure(WIDE, 3, title, "", top=0.5, left=0.85)
+    draw_differences(level, drawing.subplots())
     return drawing
 
 
-def differences_of(level: Sweep) -> Array:
-    """The best configuration against the baseline or the runner-up: the difference of each query, the largest first."""
+def draw_differences(level: Sweep, axes: Axes) -> None:
+    """Draw the best minus the baseline or the runner-up for each query, from the greatest gain to the greatest loss."""
     scores = level.sign(level.decided_by) * level.scores(level.decided_by)
-    return np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
-
-
-def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
-    """Draw the difference of each query, from the greatest gain to the greatest loss."""
+    differences = np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
     edges = np.arange(len(differences) + 1)
     axes.stairs(differences.clip(min=0), edges, fill=True, color=BLUE)  # one shape is drawn sooner than many bars
     axes.stairs(differences.clip(max=0), edges, fill=True, color=OTHER_METRIC)
@@ -82,11 +76,9 @@ def other_than_best(level: Sweep) -> int:
 
 def by_cutoff(decision: Decision, metric: str) -> Figure:
     """What does a larger cutoff buy?"""
-    names = len(compared_by_cutoff(decision))
-    top = 0.95 if cost_of_cutoff(decision) else 0.5
-    drawing, [axes] = _with_legends(
-        f"What does a larger {decision.sweep.cutoff} buy?", names if names > 1 else 0, top=top
-    )
+    names, top = len(compared_by_cutoff(decision)), 0.95 if cost_of_cutoff(decision) else 0.5
+    title = f"What does a larger {decision.sweep.cutoff} buy?"
+    drawing, [axes] = _with_legends(title, names if names > 1 else 0, top=top)
     draw_by_cutoff(decision, metric, axes)
     if names > 1:
         axes.legend(**LEGEND)
@@ -113,11 +105,12 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
         cutoffs: Sequence[int] = range(1, len(curve) + 1)
         if metric in facts.curves and (sweep.budgeted or not curve):  # known at the measured cutoffs alone
             cutoffs, curve = at_each_cutoff(sweep, run, metric)
-        cutoffs, curve = cutoffs[: facts.ends_at], curve[: facts.ends_at]
-        places = [facts.curves[cost][cutoff - 1] for cutoff in cutoffs] if cost else cutoffs
+        costs = facts.curves.get(cost or "", range(1, max(cutoffs, default=0) + 1))
+        cutoffs = [cutoff for cutoff in cutoffs[: facts.ends_at] if cutoff <= len(costs)]
+        places, curve = [costs[cutoff - 1] for cutoff in cutoffs], curve[: len(cutoffs)]
         looks = {"color": colours[labels[index]], "zorder": 3 if chosen else 2}
         if chosen and metric in facts.intervals and not sweep.budgeted:
-            low, high = (bound[: facts.ends_at] for bound in facts.intervals[metric])
+            low, high = (bound[: len(cutoffs)] for bound in facts.intervals[metric])
             axes.fill_between(places, low, high, color=looks["color"], alpha=0.15, linewidth=0)
         marked = [place for place, cutoff in enumerate(cutoffs) if cutoff in swept]
         looks |= {"marker": MARKERS[index % len(MARKERS)], "markersize": 6, "markevery": marked}
@@ -170,7 +163,6 @@ def cost_fronts(decision: Decision, fronts: Sequence[CostFront]) -> Figure:
     drawing, panels = _with_legends("What is worth its cost?", names, len(fronts))
     for axes, front in zip(panels, fronts, strict=True):
         draw_front(decision, front, axes)
-        axes.legend(**LEGEND)
     return drawing
 
 
@@ -198,6 +190,7 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     axes.set_xlim(0, 1.08 * max(outcome.value(front.cost) or 0 for outcome in sweep.outcomes) or 1)
     axes.set_ylim(limits(axes.get_ylim(), sweep, front.quality))
     axes.locator_params(nbins=6)
+    axes.legend(**LEGEND)
     dress(axes, grid="both")
 
 
@@ -205,34 +198,27 @@ def left_by_thresholds(decision: Decision) -> Figure:
     """What would a threshold leave?"""
     measured, promise = decision.named.facts.false_finds, decision.threshold
     assert measured is not None
-    thresholds, shares = _shares(measured)
-    drawing = figure(
-        WIDE, 3.8, f"Below which {measured.words.scale} to {measured.words.hold_back}?", "", top=0.5, bottom=1.35
-    )
-    axes, every = drawing.subplots(), max(1, len(thresholds) // MOST_MARKERS)
-    for place, (what, share) in enumerate(shares.items()):
-        looks = {"color": colour((0, 3, 1)[place]), "marker": MARKERS[place], "markevery": every, "markersize": 4}
-        axes.step(thresholds, share, where="pre", label=what, **looks)
+    words = measured.words
+    scores = {
+        f"with an answer: {words.get}": measured.answerable,
+        f"with an answer: {words.get_right}": measured.found,
+        f"without an answer: {words.get}": measured.scores,
+    }
+    reached = {what: np.array([score for score in some if score is not None]) for what, some in scores.items()}
+    thresholds = np.unique(np.concatenate([*reached.values()]))
+    drawing, [axes] = _with_legends(f"Below which {words.scale} to {words.hold_back}?", 4)
+    for place, (what, some) in enumerate(reached.items()):
+        share = (some[:, np.newaxis] >= thresholds).sum(axis=0) / len(scores[what])
+        looks = {"color": colour((0, 3, 1)[place]), "marker": MARKERS[place], "markersize": 4}
+        axes.step(
+            thresholds, share, where="pre", label=what, markevery=max(1, len(thresholds) // MOST_MARKERS), **looks
+        )
     if promise and promise.certificate.shown and np.isfinite(promise.certificate.threshold):
         label = f"certified for at most {100 * promise.rate:g} %"
         axes.axvline(promise.certificate.threshold, color="#444444", linestyle=":", label=label)
-    axes.set_xlabel(f"lowest {measured.words.scale}")
+    axes.set_xlabel(f"lowest {words.scale}")
     axes.set_ylabel("share of the questions")
     axes.set_ylim(0, 1.02)
     axes.legend(**LEGEND)
     dress(axes)
     return drawing
-
-
-def _shares(measured: FalseFindsFact) -> tuple[Array, dict[str, Array]]:
-    """Every score that occurs, from the lowest, and the shares of questions that reach it, by what they stand for."""
-    scores = {
-        f"with an answer: {measured.words.get}": measured.answerable,
-        f"with an answer: {measured.words.get_right}": measured.found,
-        f"without an answer: {measured.words.get}": measured.scores,
-    }
-    reached = {what: np.array([score for score in some if score is not None]) for what, some in scores.items()}
-    thresholds = np.unique(np.concatenate([*reached.values()]))
-    return thresholds, {
-        what: (reached[what][:, np.newaxis] >= thresholds).sum(axis=0) / len(some) for what, some in scores.items()
-    }

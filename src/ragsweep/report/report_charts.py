@@ -62,7 +62,9 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
             ", with its 95 % interval" if decision.gain in decision.named.facts.intervals and not sweep.budgeted else ""
         )
         caption = f"Means over queries. Marked: the swept {sweep.cutoff}. Thick: the choice{band}."
-        yield ReportChart(BY_CUTOFF, caption + _of(drawn, every), partial(by_cutoff, decision, decision.gain))
+        yield ReportChart(
+            BY_CUTOFF, caption + _of(drawn, every, "the best "), partial(by_cutoff, decision, decision.gain)
+        )
         if drawn == every:  # it shows this front, too
             shown = (decision.gain, cost_of_cutoff(decision))
             fronts = [front for front in fronts if (front.quality, front.cost) != shown]
@@ -90,5 +92,5 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
         yield ReportChart(AGAINST, caption, partial(best_against_baseline, decision))
 
 
-def _of(drawn: int, every: int) -> str:
-    return f" Drawn: {drawn} of {every} configurations." if drawn < every else ""
+def _of(drawn: int, every: int, which: str = "") -> str:
+    return f" Drawn: {which}{drawn} of {every} configurations." if drawn < every else ""

@@ -75,7 +75,7 @@ def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
     draw_cells(axes, values, (sign * values - low) / (high - low or 1), tied, digits)
     axes.invert_yaxis()
     line, column = (places[first_best(sign * rows[metric].to_numpy())] for places in cells)
-    axes.plot(column + 0.38, line + 0.32, "o", color=BEST, markersize=5)
+    axes.plot(column + 0.38, line + 0.28, "o", color=BEST, markersize=5)
     names = _names(columns)
     axes.set_xticks(range(len(columns)), names, rotation=90 if _are_long(names) else 0)
     axes.set_yticks(range(len(lines)), _names(lines))
@@ -90,22 +90,19 @@ def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digi
         axes: Where to draw.
         values: The numbers, NaN where there is none, shape [rows, columns].
         shade: 0 for the lightest cell, 1 for the darkest, same shape.
-        framed: Which cells are framed together, same shape.
+        framed: Which cells are framed, same shape.
         digits: Of each number, after the point; None leaves the numbers out.
     """
+    from matplotlib.patches import Rectangle
+
     axes.imshow(shade, aspect="auto", cmap="Blues", vmin=-0.05, vmax=1.1)
     for (line, column), value in np.ndenumerate(values):
         if digits is not None and not np.isnan(value):
             ink = "white" if shade[line, column] > 0.6 else "#111111"
             axes.text(column, line, f"{value:.{digits}f}", ha="center", va="center", fontsize=9, color=ink)
-    padded = np.pad(framed, 1)
-    for line, column in zip(*np.nonzero(padded), strict=True):
-        x, y = column - 1.5, line - 1.5
-        sides = {(0, -1): ((x, x), (y, y + 1)), (0, 1): ((x + 1, x + 1), (y, y + 1))}
-        sides |= {(-1, 0): ((x, x + 1), (y, y)), (1, 0): ((x, x + 1), (y + 1, y + 1))}
-        for (up, right), ends in sides.items():
-            if not padded[line + up, column + right]:
-                axes.plot(*ends, color=BEST, linewidth=2.2, solid_capstyle="projecting", clip_on=False)
+    for line, column in zip(*np.nonzero(framed), strict=True):
+        corner = column - 0.48, line - 0.46
+        axes.add_patch(Rectangle(corner, 0.96, 0.92, fill=False, edgecolor=BEST, linewidth=2))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 

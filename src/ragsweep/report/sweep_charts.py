@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,19 +35,9 @@ MOST_LINES = 7
 MOST_IN_A_LINE = 8  # titles of metrics
 
 
-class KnownSetting(NamedTuple):
-    """How to draw a common setting: file name and title of its chart, and label of its axis."""
-
-    file: str
-    question: str
-    axis: str
-
-
-KNOWN = {  # the settings of which the reference has charts
-    "retriever.alpha": KnownSetting(
-        "2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)"
-    ),
-    "k": KnownSetting("3_topk_analysis.png", "How many passages should be retrieved?", "k (passages)"),
+KNOWN = {  # the settings of which the reference has charts: file and title of the chart, and label of its axis
+    "retriever.alpha": ("2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)"),
+    "k": ("3_topk_analysis.png", "How many passages should be retrieved?", "k (passages)"),
 }
 
 
@@ -60,7 +50,7 @@ def reference_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     for x in (name for name in axes if name in KNOWN):
         lines = next((other for other in axes if other != x), None)
         if decision.like_named(x, lines, like=decision.best_with(x))[x].nunique() > 1:
-            yield KNOWN[x].file, sensitivity(decision, x, lines)
+            yield KNOWN[x][0], sensitivity(decision, x, lines)
     if len(decision.methods) > 1:
         yield "1_retrieval_methods_comparison.png", retrieval_methods(decision)
         if len(_where_higher_is_better(sweep)) > 1:
@@ -86,17 +76,9 @@ def retrieval_methods(decision: Decision) -> Figure:
     position = np.arange(len(sweep.metrics))
     intervals = np.array([whiskers(methods, metric) for metric in sweep.metrics])  # [metrics, ends, methods]
     for index, (method, name) in enumerate(zip(methods["method"], in_legend(*methods["method"]), strict=True)):
-        axes.bar(
-            position + (index - (len(methods) - 1) / 2) * width,
-            methods[list(sweep.metrics)].to_numpy()[index],
-            0.92 * width,
-            yerr=intervals[:, :, index].T,
-            color=colours[method],
-            ecolor="#8a8a8a",
-            capsize=1.5,
-            error_kw={"linewidth": 1.4},
-            label=name,
-        )
+        where, means = position + (index - (len(methods) - 1) / 2) * width, methods[list(sweep.metrics)].iloc[index]
+        error: dict[str, Any] = {"yerr": intervals[:, :, index].T, "ecolor": "#8a8a8a", "capsize": 1.5}
+        axes.bar(where, means, 0.92 * width, color=colours[method], label=name, error_kw={"linewidth": 1.4}, **error)
     higher = _where_higher_is_better(sweep)
     titles = [sweep.title(name) + ("" if name in higher else "\n(lower is better)") for name in sweep.metrics]
     axes.set_xticks(position, titles)
@@ -118,7 +100,8 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     if lines and len(of_lines) < len(sweep.axes[lines]):
         subtitle += f"; {len(of_lines)} of {len(sweep.axes[lines])} values of {sweep.short(lines)}"
     subtitle += decision.fixed_settings(x, lines, like=like)
-    drawing = figure(12, 6.4, KNOWN[x].question, subtitle, left=0.7, top=1.1)
+    _, question, axis = KNOWN[x]
+    drawing = figure(12, 6.4, question, subtitle, left=0.7, top=1.1)
     used, spare = panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
     values = sweep.axes[x]
     places, numeric = dict(zip(values, positions(values), strict=True)), all(map(is_number, values))
@@ -128,25 +111,18 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     for index, (value, group) in enumerate(groups):
         where = group[x].map(places).sort_values()
         ordered = group.loc[where.index]
+        beside = where.to_numpy() + step * (index - (len(groups) - 1) / 2)
+        looks = {"color": colours[value], "marker": MARKERS[index % len(MARKERS)], "markersize": 5, "elinewidth": 0.9}
+        looks |= {"linestyle": "-" if numeric else "none", "label": names[index]}
         for axes, metric in zip(used, sweep.metrics, strict=True):
-            axes.errorbar(
-                where.to_numpy() + step * (index - (len(groups) - 1) / 2),
-                ordered[metric].to_numpy(),
-                yerr=whiskers(ordered, metric),
-                color=colours[value],
-                marker=MARKERS[index % len(MARKERS)],
-                markersize=5,
-                elinewidth=0.9,
-                linestyle="-" if numeric else "none",
-                label=names[index],
-            )
+            axes.errorbar(beside, ordered[metric].to_numpy(), yerr=whiskers(ordered, metric), **looks)
     for axes, metric in zip(used, sweep.metrics, strict=True):
         axes.set_title(sweep.title(metric), fontsize=11, y=1)  # otherwise, matplotlib measures all labels to place it
         dress(axes)
         if not numeric:
             axes.tick_params(axis="x", labelsize=8 if len(values) < 4 else 6)
             axes.set_xlim(-0.6, len(values) - 0.4)
-    label(used, KNOWN[x].axis, "mean over queries")
+    label(used, axis, "mean over queries")
     used[0].set_xticks(*ticks(values, at=positions(values), room=30))
     used[0].set_ylim(min(0, *(sweep.table[f"{metric}_low"].min() for metric in sweep.metrics)), None)
     if len(groups) > 1:
@@ -169,16 +145,13 @@ def all_metrics(decision: Decision) -> Figure:
     names = shown_apart([*rows["name"]])
     beside, many = 0.3 + 0.092 * max(map(len, names)), len(sweep.metrics) > MOST_IN_A_LINE
     titles = [textwrap.fill(title, 11) if many else title for title in map(sweep.title, sweep.metrics)]
-    drawing = figure(
-        beside + max(7, 0.85 * len(sweep.metrics)),
-        1.4 + 0.3 * len(rows),
-        f"Which configuration is best, by every metric{at(decision.sweep, decision.headline)}?",
+    subtitle = (
         f"Mean over queries, sorted by {sweep.metric_title}{_best_of(len(rows), len(sweep.table))}; dark is better "
-        "within a column, framed is its best\nBold names: cannot be told apart from the best (p > 0.05)",
-        left=beside,
-        bottom=0.2,
-        top=1.35 if many else 1.2,
+        "within a column, framed is its best\nBold names: cannot be told apart from the best (p > 0.05)"
     )
+    title = f"Which configuration is best, by every metric{at(decision.sweep, decision.headline)}?"
+    wide, top = beside + max(7, 0.85 * len(sweep.metrics)), 1.35 if many else 1.2
+    drawing = figure(wide, 1.4 + 0.3 * len(rows), title, subtitle, left=beside, bottom=0.2, top=top)
     axes = drawing.subplots()
     values = rows[list(sweep.metrics)].to_numpy()
     better = values * [sweep.sign(name) for name in sweep.metrics]
@@ -209,16 +182,10 @@ def radar(decision: Decision) -> Figure:
     drawn = methods[methods.index.isin(score.nlargest(MOST_METHODS).index)]
     metrics = _where_higher_is_better(sweep)
     rim = max(1, drawn[metrics].to_numpy().max())
-    drawing = figure(
-        9,
-        6.6,
-        f"Where is each method strong{at(sweep, decision.headline)}?",
-        f"Mean over queries, 0 at the centre, {rim:.4g} at the rim{_best_of(len(drawn), len(methods))}"
-        f"{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
-        left=0.9,
-        right=2.8,
-        top=1.2,
-    )
+    subtitle = f"Mean over queries, 0 at the centre, {rim:.4g} at the rim{_best_of(len(drawn), len(methods))}"
+    subtitle += decision.fixed_settings(sweep.cutoff, *sweep.method_settings)
+    title = f"Where is each method strong{at(sweep, decision.headline)}?"
+    drawing = figure(9, 6.6, title, subtitle, left=0.9, right=2.8, top=1.2)
     axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
     angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
     colours, names = shades(list(methods["method"])), in_legend(*drawn["method"])

@@ -16,19 +16,16 @@ from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     FEW_QUERIES,
     LEVEL,
+    STATISTICS,
     affordable_resamples,
     confidence_intervals,
     effective_queries,
+    spread,
 )
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.power import detectable_difference, queries_needed
-from ragsweep.statistics.selection import (
-    Selection,
-    SelectionByType,
-    select,
-    select_by_type,
-)
+from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
 from ragsweep.statistics.several_datasets import (
     Regrets,
     in_one,
@@ -36,7 +33,6 @@ from ragsweep.statistics.several_datasets import (
     mean_interval,
     regrets,
 )
-from ragsweep.statistics.spread import STATISTICS, spread
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [

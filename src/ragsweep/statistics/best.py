@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ from ragsweep.statistics.intervals import (
     first_best,
     resample_weights,
 )
-from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
+from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, step_down
 
 DECIMALS = 12  # of scores; what differs less has been rounded differently
 
@@ -74,7 +73,7 @@ def compare_with_best(
     observed = (sums - sums[:, None]) * scale
     resamples = affordable(resamples, len(rows))
     flipped = (rows @ signs for signs in sign_patterns(rows.shape[1], resamples, seed))
-    as_far, patterns = _step_down(observed, scale, flipped)
+    as_far, patterns = step_down(observed, scale, flipped)
     p = np.maximum(as_far / patterns, _p_with_lost_query(rows, place[best], float(np.ptp(scores))))[place]
     return ComparisonWithBest(best, p, p > level)
 
@@ -114,7 +113,7 @@ def compare_aggregates_with_best(values: Array, resampled: Array, *, level: floa
     best = int(first_best(values))
     resampled = resampled[:, : affordable(resampled.shape[1], len(values))]
     scale = inverse(np.array([(resampled - row).std(axis=1) for row in resampled]))  # of the difference of each pair
-    as_far, resamples = _step_down((values - values[:, None]) * scale, scale, [resampled - values[:, None]])
+    as_far, resamples = step_down((values - values[:, None]) * scale, scale, [resampled - values[:, None]])
     p = (1 + as_far) / (1 + resamples)
     p[best] = 1.0
     return ComparisonWithBest(best, p, p > level)
@@ -238,42 +237,3 @@ def _distinct(scores: Array) -> tuple[Array, Indices]:
     rounded = np.round(scores, DECIMALS) + 0.0  # + 0.0: -0 is 0
     _, first, place = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
     return scores[first], place.reshape(-1)  # as they are: sums of rounded scores may lose their ties
-
-
-def _step_down(observed: Array, scale: Array, blocks: Iterable[Array]) -> tuple[Array, int]:
-    """In how many patterns the largest statistic of all configurations that are left is as large as the observed one.
-
-    Args:
-        observed: How much better configuration j is than i, in standard errors, shape [i, j].
-        scale: The inverse of the standard error of each pair, same shape.
-        blocks: The configurations under several patterns, each of shape [configurations, patterns].
-
-    Returns:
-        The number of such patterns, shape [configurations], and the number of all patterns. No configuration has a
-        lower number than one that is a clearer loser.
-    """
-    order, statistic = _clearest_losers(observed)
-    scale = scale[np.ix_(order, order)]
-    as_far, patterns = np.zeros(len(order)), 0
-    for block in in_parts(blocks):
-        sums, work, largest = block[order], np.empty_like(block), np.zeros(block.shape[1])
-        for row in range(len(order) - 1, -1, -1):
-            np.maximum(largest, largest_distance(sums, row, scale, work), out=largest)
-            as_far[row] += (largest >= statistic[row] - EQUAL).sum()
-        patterns += block.shape[1]
-    placed = np.empty_like(as_far)
-    placed[order] = np.maximum.accumulate(as_far)
-    return placed, patterns
-
-
-def _clearest_losers(observed: Array) -> tuple[Indices, Array]:
-    """The configurations, clearest loser first, each with its largest statistic against those that come later."""
-    left = observed.copy()
-    np.fill_diagonal(left, 0)
-    order, statistic = np.zeros(len(left), dtype=np.int64), np.zeros(len(left))
-    for place in range(len(left)):
-        worst = left.max(axis=1)
-        row = int(worst.argmax())
-        order[place], statistic[place] = row, worst[row]
-        left[row], left[:, row] = -np.inf, -np.inf
-    return order, statistic

@@ -42,10 +42,10 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
     """How many queries a two-sided paired test needs to detect a difference: the inverse of `detectable_difference`.
 
     Args:
-        deviation: Standard deviation of the paired differences over queries, any shape (`Comparison.deviation`).
+        deviation: As in `detectable_difference`.
         difference: The difference between the two means, in the metric's unit, not 0.
-        power: Probability of detecting the difference.
-        level: Probability of a false alarm. For m corrected tests, level / m is a cautious choice.
+        power: As in `detectable_difference`.
+        level: As in `detectable_difference`.
 
     Returns:
         Whole numbers, at least the fewest queries of which a test that flips signs can have a p at the level; same

@@ -97,7 +97,8 @@ def select(
     Raises:
         ValueError: There are fewer than two queries (or groups) or folds.
     """
-    fold = _folds(_codes(types, scores.shape[1]), groups, folds, repeats, seed)
+    queries = scores.shape[1]
+    fold = _folds(types or [None] * queries, groups or Groups.none(queries), folds, repeats, seed)
     return _selection(scores, _chosen(sign * scores, fold), sign)
 
 
@@ -123,8 +124,8 @@ def select_by_type(
 
     Args, and what is raised, are those of `select`; `resamples` is how often the types are shuffled for the test.
     """
-    signed = sign * scores
-    fold = _folds(_codes(types, scores.shape[1]), groups, FOLDS, repeats, seed)
+    signed, groups = sign * scores, groups or Groups.none(len(types))
+    fold = _folds(types, groups, FOLDS, repeats, seed)
     for_all = _chosen(signed, fold)
     chosen = for_all.copy()
     names = sorted({name for name in types if name is not None})
@@ -135,8 +136,7 @@ def select_by_type(
         if several.any():
             chosen[np.ix_(several, mask)] = _chosen(signed[:, mask], of_fold[several])
     typed = of_type.any(axis=0)
-    alone = groups or Groups.none(len(types))
-    parts = Groups.named([(alone.of[row], types[row]) for row in np.flatnonzero(typed).tolist()])
+    parts = Groups.named([(groups.of[row], types[row]) for row in np.flatnonzero(typed).tolist()])
     return SelectionByType(
         for_all=_selection(scores, for_all, sign),
         types=tuple(names),
@@ -187,22 +187,14 @@ def _held_out(scores: Array, chosen: Indices) -> Array:
     return means
 
 
-def _codes(types: Sequence[str | None] | None, queries: int) -> Indices:
-    """The type of each query as a number, shape [queries]."""
-    if types is None:
-        return np.zeros(queries, dtype=np.int64)
-    return np.unique(["" if kind is None else kind for kind in types], return_inverse=True)[1]
-
-
-def _folds(codes: Indices, groups: Groups | None, folds: int, repeats: int, seed: int) -> Indices:
+def _folds(types: Sequence[str | None], groups: Groups, folds: int, repeats: int, seed: int) -> Indices:
     """The fold of each query, assigned type by type in random order, shape [repeats, queries]."""
-    if groups is not None and groups.in_use:
-        return _folds(codes[groups.first], None, folds, repeats, seed)[:, groups.of]
-    queries = len(codes)
-    if min(queries, folds) < 2:
-        raise ValueError(f"{queries} queries cannot be split into {folds} folds, expected at least 2 of each")
-    shuffled = np.random.default_rng(seed).random((repeats, queries))
+    names = ["" if kind is None else kind for kind in types]
+    codes = np.unique(names, return_inverse=True)[1][groups.first]
+    if min(groups.number, folds) < 2:
+        raise ValueError(f"{groups.number} queries cannot be split into {folds} folds, expected at least 2 of each")
+    shuffled = np.random.default_rng(seed).random((repeats, groups.number))
     order = np.lexsort((shuffled, np.broadcast_to(codes, shuffled.shape)), axis=1)
     fold = np.empty_like(order)
-    np.put_along_axis(fold, order, (np.arange(queries) % folds)[None], axis=1)
-    return fold
+    np.put_along_axis(fold, order, (np.arange(groups.number) % folds)[None], axis=1)
+    return fold[:, groups.of] if groups.in_use else fold

@@ -13,9 +13,8 @@ import numpy as np
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import Regrets, compare_with_best, in_one, least_regret, mean_interval, regrets
 from ragsweep.statistics.intervals import EQUAL, Array, first_best
-from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING, Choice
+from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING, Choice, about_the_same
 from ragsweep.sweeps.configuration_names import as_text, short_names
-from ragsweep.sweeps.deciding import costs_of_all
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -224,28 +223,39 @@ class AcrossDatasets:
         return not self._on_all(self.tied).all()
 
     @cached_property
-    def by_cost(self) -> str | None:
-        """The cost that chooses where nothing is told apart: what is preferred, or what was counted for all runs."""
-        settings, counted = self.sweeps[0].settings, {next(iter(costs_of_all(sweep)), None) for sweep in self.sweeps}
-        cost = settings.prefer or (counted.pop() if len(counted) == 1 and settings.margin is None else None)
-        measured = cost and all(run.value(cost) is not None for runs in self._runs for run in runs)
-        return cost if measured and not self.told_apart else None
+    def _as_good(self) -> Mask:
+        return self._on_all(self._among(choice.as_good for choice in self.choices))
 
     @cached_property
-    def possible(self) -> Mask:
-        """Which configurations may be taken: as good as the best of each dataset, and cheap; [configurations]."""
-        possible = self._on_all(self._among(choice.as_good for choice in self.choices))
-        if self.by_cost and possible.any():
-            near = EQUAL_COST if self.sweeps[0].settings.prefer else UNASKED_SAVING
-            costs = [np.mean([run.value(self.by_cost) or 0 for run in runs]) for runs in self.runs.values()]
-            gains = np.where(possible, self.sweeps[0].sign(self.by_cost) * np.array(costs), -np.inf)
-            possible = gains >= gains.max() - near * abs(gains.max())
-        return possible
+    def by_cost(self) -> str | None:
+        """The cost that chooses where nothing is told apart: what is preferred, or the first that differs."""
+        settings, runs = self.sweeps[0].settings, [run for own in self._runs for run in own]
+        if self.told_apart or not self._as_good.any() or (settings.margin is not None and not settings.prefer):
+            return None
+        costs = [settings.prefer] if settings.prefer else settings.costs
+        measured = (cost for cost in costs if all(run.value(cost) is not None for run in runs))
+        return next((cost for cost in measured if not self._cheap(cost)[self._as_good].all()), None)
+
+    def _cheap(self, cost: str) -> Mask:
+        """Which configurations cost about as little on every dataset as the cheapest that is as good."""
+        share = EQUAL_COST if self.sweeps[0].settings.prefer else UNASKED_SAVING
+        values = np.array([[run.value(cost) or 0 for run in runs] for runs in self.runs.values()])
+        least = np.where(self._as_good, self.sweeps[0].sign(cost) * values.mean(axis=1), -np.inf).argmax()
+        alike = [
+            [about_the_same(sweep, cost, run, runs[least], share) for run in runs]
+            for sweep, runs in zip(self.sweeps, self._runs, strict=True)
+        ]
+        cheap: Mask = np.all(alike, axis=0)
+        return cheap
 
     @cached_property
     def place(self) -> int:
-        """Position of the configuration to take: of the possible ones, that with the smallest largest regret."""
-        return least_regret(self.regrets.measured, self.possible)
+        """Position of the configuration to take: that with the smallest largest regret.
+
+        Of those that are as good as the best of each dataset, if there are any; where a cost chooses, of the cheapest.
+        """
+        possible = self._as_good & self._cheap(self.by_cost) if self.by_cost else self._as_good
+        return least_regret(self.regrets.measured, possible)
 
     @property
     def named(self) -> str:

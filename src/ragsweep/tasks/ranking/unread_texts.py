@@ -10,7 +10,7 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices, Mask
 from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
-from ragsweep.models.encoders.prompt_tokens import lengths_read
+from ragsweep.models.encoders.prompt_tokens import Lengths, lengths_read
 from ragsweep.retrieval import (
     CrossEncoderReranker,
     MmrReranker,
@@ -52,10 +52,10 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
     cut: dict[tuple[str, str, int], Mask] = {}
     ranked = ranking.passages[queries]
     for part, asked in _models(ranker, _Texts(search, queries, np.arange(len(search.passages))), ranked):
-        for texts, mask, read in _cut(part, asked, ranked, store):
+        for texts, mask, of in _cut(part, asked, ranked, store):
             key = part.model, texts, mask.size  # a query may be asked in several phrasings
             cut[key] = mask | cut.get(key, False)
-            counts[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, read, part.window_unit)
+            counts[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, of.read, of.unit)
     facts = [fact for fact in dict.fromkeys(counts.values()) if fact.cut]
     lines = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
     return Aspect(
@@ -89,16 +89,14 @@ def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[Know
         )
 
 
-def _cut(part: KnowsWindow, texts: _Texts, ranked: Indices, store: Store) -> Iterator[tuple[str, Mask, int]]:
-    """Which texts are longer than what a model reads of them, and how much that is, by what they are."""
+def _cut(part: KnowsWindow, texts: _Texts, ranked: Indices, store: Store) -> Iterator[tuple[str, Mask, Lengths]]:
+    """Which texts are longer than what a model reads of them, and the lengths of all, by what they are."""
     is_pair = isinstance(part, CrossEncoderReranker)
     of_queries = lengths_read(part, texts.search.queries, "query", store, is_pair=is_pair)
     of_passages = lengths_read(part, texts.search.passages, "passage", store, texts.passages, is_pair=is_pair)
-    if of_queries is None or of_passages is None:
-        return
-    if is_pair:
+    if is_pair and of_queries and of_passages:
         both = of_queries.lengths[texts.queries, np.newaxis] + of_passages.lengths[ranked]
-        yield "pairs of a query and a passage", (both > of_passages.read)[ranked != NOTHING], of_passages.read
-    else:
-        yield "queries", of_queries.lengths[texts.queries] > of_queries.read, of_queries.read
-        yield "passages", of_passages.lengths[texts.passages] > of_passages.read, of_passages.read
+        yield "pairs of a query and a passage", (both > of_passages.read)[ranked != NOTHING], of_passages
+    elif not is_pair:
+        kinds = ("queries", texts.queries, of_queries), ("passages", texts.passages, of_passages)
+        yield from ((name, lengths.lengths[rows] > lengths.read, lengths) for name, rows, lengths in kinds if lengths)
