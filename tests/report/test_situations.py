@@ -6,7 +6,9 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -349,9 +351,13 @@ def test_a_headline_has_at_most_three_sentences_and_four_numbers(decision):
     assert len(re.findall(r"\d+(?:[.,]\d+)*", text)) <= 4, text
 
 
-def outlets(decision, folder):
+@cache
+def outlets(name):
     """Everything that a reader of a decision may see, by where."""
-    write_report(folder, decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
+    decision = DECISIONS[name]
+    with TemporaryDirectory() as folder:
+        write_report(Path(folder), decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
+        page = Path(folder, "report.md").read_text()
     record = as_record(decision, "s1")
     card = model_card(decision.named, Source("r1", decision.named.name, "manual", 3, "d"), record, 9)
     answer, shown = answer_of(decision), SweepDecision(decision, "s1")
@@ -360,15 +366,15 @@ def outlets(decision, folder):
         "evidence": " ".join(evidence(decision)),
         "tables": table_by_cutoff(decision) + table_of_configurations(decision),
         "decision.json": json.dumps(record, allow_nan=False),
-        "report.md": (folder / "report.md").read_text(),
+        "report.md": page,
         "model card": card,
         "notebook": repr(shown) + shown._repr_html_(),
         "parent run": f"{answer}",
     }
 
 
-def test_no_outlet_ships_what_a_veto_holds_back(decision, tmp_path):
-    for outlet, text in outlets(decision, tmp_path).items():
+def test_no_outlet_ships_what_a_veto_holds_back(name, decision):
+    for outlet, text in outlets(name).items():
         ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
         assert not (ships and veto_of(decision)), outlet
         assert ships or veto_of(decision) or outlet not in ("headline", "report.md", "model card", "notebook"), outlet
@@ -384,13 +390,12 @@ def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds(decision)
     assert veto_of(decision) is None or not any(row.verdict.startswith("chosen") for row in rows)
 
 
-def test_every_place_counts_the_same_configurations(decision, tmp_path):
+def test_every_place_counts_the_same_configurations(name, decision):
     """Runs that differ in their cutoff alone are one configuration."""
     swept = [{**run.swept, "k": None, "budget": None} for run in decision.sweep.outcomes]
     number = sum(settings not in swept[:place] for place, settings in enumerate(swept))
     assert number == as_record(decision, "")["configurations"] == answer_of(decision).numbers["configurations"]
-    write_report(tmp_path, decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
-    assert re.search(rf"^{number} configurations?(,| at )", (tmp_path / "report.md").read_text(), re.MULTILINE)
+    assert re.search(rf"^{number} configurations?(,| at )", outlets(name)["report.md"], re.MULTILINE)
 
 
 def test_what_is_worse_is_never_said_to_be_tied(decision):

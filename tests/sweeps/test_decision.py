@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, alpha_k, claims, decided, grid, of_scores, over_alpha, with_measure
+from outcomes import FACTS, SETTINGS, alpha_k, claims, decided, of_scores, over_alpha, with_measure
 
 from ragsweep.report.claims import veto_of
 from ragsweep.report.record import as_record
@@ -149,32 +149,11 @@ def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
     assert record["fronts"][0]["members"][0]["name"].endswith("k=3")
 
 
-def test_a_single_run_is_a_decision_too():
-    found = decided(alpha_k(0.5, 5, 0.4))
-    assert found.named.name == "alpha=0.5 k=5"
-    assert json.dumps(as_record(found, ""))
-
-
-def test_each_cutoff_has_its_own_tied_runs():
-    tied = {k: [outcome.name for outcome in choice.tied] for k, choice in decide(grid()).choices.items()}
-    assert tied == {3: ["alpha=1 k=3"], 5: ["alpha=1 k=5"]}
-
-
 def test_a_sweep_without_a_cutoff_has_one_choice():
     runs = [replace(each, facts=replace(each.facts, cutoff="")) for each in (alpha_k(0, 3, 0.4), alpha_k(1, 5, 0.5))]
     found = decide(Sweep(runs, {}, SETTINGS))
     assert list(found.choices) == [None]
     assert found.sweep.cutoff == ""
-
-
-def test_a_control_is_never_chosen():
-    """Judged evidence answers best, but nobody has it for new questions."""
-    best, second = run(0.5, 5, noisy(1, 0.9)), run(1, 5, noisy(2, 0.3))
-    ceiling = replace(best, facts=replace(best.facts, control="nobody has the judged pages"))
-    found = decided(ceiling, second)
-    assert found.named is second
-    assert found.headline.excluded == {best.name: "nobody has the judged pages"}
-    assert claims(found)["left_out"]["names"] == [best.name]
 
 
 def test_pairs_are_tested_only_if_the_metric_is_a_share():

@@ -278,11 +278,6 @@ def test_settings_with_the_same_last_part_keep_their_full_names():
     assert [sweep.short(name) for name in sweep.axes] == ["encoder.backend", "retriever.sparse.backend"]
 
 
-def test_other_swept_settings_are_fixed_at_the_best():
-    sizes = [outcome(f"size={size}", f1, {"chunker.size": size}) for size, f1 in ((300, 0.2), (500, 0.4), (800, 0.3))]
-    assert list(decide(Sweep(sizes, {}, SETTINGS)).like_named("k")["name"]) == ["size=500"]
-
-
 def test_runs_on_other_data_or_evaluations_are_not_compared():
     about = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
     runs = [outcome(name, 0.2, {}, facts={"dataset": about[name]}.items()) for name in "xyx"]
@@ -366,20 +361,6 @@ def test_the_intervals_use_the_seed_and_resamples_of_the_runs():
     few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).table
     many = Sweep([outcome("a", 0.3, {})], {}).table
     assert few["f1_low"].iloc[0] != many["f1_low"].iloc[0]
-
-
-@pytest.mark.parametrize(
-    ("paths", "labels"),
-    [
-        (("/a/good.jsonl", "/a/bad.jsonl"), ("path good.jsonl", "path bad.jsonl")),
-        (("/a/run.jsonl", "/b/run.jsonl"), ("path a/run.jsonl", "path b/run.jsonl")),
-        (("http://a/v1.0", "http://b/v1.0"), ("path http://a/v1.0", "path http://b/v1.0")),
-    ],
-)
-def test_a_file_is_shown_without_its_folders_if_that_tells_the_files_apart(paths, labels):
-    runs = [of_scores(path, [0.1, 0.2], {"answerer.path": path}) for path in paths]
-    sweep = decided(*with_own_columns(runs)).sweep
-    assert tuple(map(sweep.label, sweep.outcomes)) == labels
 
 
 def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_them_apart():
