@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.json_records import from_record
+from ragsweep.report.claims import claims_of
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
 from ragsweep.retrieval.method import Method
 from ragsweep.store.stage_store import NO_STORE
@@ -106,6 +108,24 @@ def grid(settings=SETTINGS) -> Sweep:
 def decided(*runs, settings=SETTINGS, unfinished=()):
     """The decision between these runs."""
     return decide(Sweep(runs, dict(unfinished), settings))
+
+
+def claims(decision: Decision) -> dict[str, Mapping[str, Any]]:
+    """The numbers of each claim, by its name."""
+    return {claim.name: claim.numbers for claim in claims_of(decision)}
+
+
+def noisy(means, queries=40, noise=0.05):
+    """Scores around these means, one row per mean, with independent noise."""
+    rng = np.random.default_rng(1)
+    common = rng.normal(0, 0.1, queries)
+    return np.clip(np.array(means)[:, None] + common + rng.normal(0, noise, (len(means), queries)), 0, 1)
+
+
+def with_measure(run: Outcome, name: str, **changed) -> Outcome:
+    """The run with another value, or another description, of something that was measured."""
+    measures = {**run.facts.measures, name: replace(run.facts.measures[name], **changed)}
+    return replace(run, facts=replace(run.facts, measures=measures))
 
 
 def over_alpha(scores, alphas: Sequence[float], types=None, **settings) -> Sweep:

@@ -4,7 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, Sweep, alpha_k, decided, grid, of_scores, outcome, over_alpha
+from outcomes import (
+    FACTS,
+    SETTINGS,
+    Sweep,
+    alpha_k,
+    claims,
+    decided,
+    grid,
+    noisy,
+    of_scores,
+    outcome,
+    over_alpha,
+    with_measure,
+)
 from scipy.stats import binom
 from simulated import alike, f1_like
 
@@ -23,18 +36,6 @@ from ragsweep.tasks.ranking.lost_references import LOST
 TOKENS, MS = "context/tokens", "latency/mean_ms"
 ALPHAS = np.linspace(0, 1, 15).round(2)
 DEFAULT = {"evaluation.resamples": "10000"}
-
-
-def claims(decision):
-    """The numbers of each claim, by its name."""
-    return {claim.name: claim.numbers for claim in claims_of(decision)}
-
-
-def noisy(means, queries=40, noise=0.05):
-    """Scores around these means, one row per mean, with independent noise."""
-    rng = np.random.default_rng(1)
-    common = rng.normal(0, 0.1, queries)
-    return np.clip(np.array(means)[:, None] + common + rng.normal(0, noise, (len(means), queries)), 0, 1)
 
 
 def over(scores, alphas=(0, 0.5, 1), settings=SETTINGS, **more):
@@ -60,10 +61,7 @@ def priced(means, costs, cost=MS, settings=SETTINGS, **drawn):
     """The decision of a sweep over alpha (0.3, 0.5, 0.7) whose runs have these latencies, or tokens."""
     scores = noisy(means, **({"queries": 300, "noise": 0.02} | drawn))
     runs = over_alpha(scores, (0.3, 0.5, 0.7)[: len(means)]).outcomes
-    made = []
-    for run, value in zip(runs, costs, strict=True):
-        measure = replace(run.facts.measures[cost], value=float(value))
-        made.append(replace(run, facts=replace(run.facts, measures={**run.facts.measures, cost: measure})))
+    made = [with_measure(run, cost, value=float(value)) for run, value in zip(runs, costs, strict=True)]
     return decided(*made, settings=settings)
 
 

@@ -6,11 +6,13 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, as_guesses, decided, of_scores
+from outcomes import FACTS, SETTINGS, as_guesses, claims, decided, of_scores, with_measure
 from simulated import alike, f1_like
 
 from ragsweep.production.export_folder import Origin as Source
@@ -53,11 +55,9 @@ def runs(rows, k=5, *, tokens=(), latency=(), values=(300, 500, 800, 1200, 2000)
             recall=np.clip(row + k / 50, 0, 1),
             groups=groups,
         )
-        measures = dict(run.facts.measures)
         cost = (tokens[place] if tokens else 500) * k / 5
-        measures["context/tokens"] = replace(measures["context/tokens"], value=float(cost))
-        per_query = run.per_query.assign(**{"context/tokens": float(cost)})
-        made.append(replace(run, per_query=per_query, facts=replace(run.facts, measures=measures)))
+        run = with_measure(run, "context/tokens", value=float(cost))
+        made.append(replace(run, per_query=run.per_query.assign(**{"context/tokens": float(cost)})))
     return made
 
 
@@ -343,17 +343,21 @@ def test_a_headline_has_at_most_three_sentences_and_four_numbers(decision):
     """A configuration, a cutoff and a setting to type are no numbers; an interval counts as two."""
     text, sweep = " ".join(headline(decision)), decision.sweep
     assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3
-    claims = {claim.name: claim.numbers for claim in claims_of(decision)}
-    names = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, claims.get("not_one_best", {}).get("labels", "-")]
+    tied = claims(decision).get("not_one_best", {}).get("labels", "-")
+    names = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, tied]
     names += [cutoffs_in_words(sweep, *sweep.cutoffs)] + [cutoffs_in_words(sweep, cutoff) for cutoff in sweep.cutoffs]
     for words in (*sorted(names, key=len, reverse=True), sweep.metric_title, "budget=500,1000,2000"):
         text = text.replace(words, "")
     assert len(re.findall(r"\d+(?:[.,]\d+)*", text)) <= 4, text
 
 
-def outlets(decision, folder):
+@cache
+def outlets(name):
     """Everything that a reader of a decision may see, by where."""
-    write_report(folder, decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
+    decision = DECISIONS[name]
+    with TemporaryDirectory() as folder:
+        write_report(Path(folder), decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
+        page = Path(folder, "report.md").read_text()
     record = as_record(decision, "s1")
     card = model_card(decision.named, Source("r1", decision.named.name, "manual", 3, "d"), record, 9)
     answer, shown = answer_of(decision), SweepDecision(decision, "s1")
@@ -362,15 +366,15 @@ def outlets(decision, folder):
         "evidence": " ".join(evidence(decision)),
         "tables": table_by_cutoff(decision) + table_of_configurations(decision),
         "decision.json": json.dumps(record, allow_nan=False),
-        "report.md": (folder / "report.md").read_text(),
+        "report.md": page,
         "model card": card,
         "notebook": repr(shown) + shown._repr_html_(),
         "parent run": f"{answer}",
     }
 
 
-def test_no_outlet_ships_what_a_veto_holds_back(decision, tmp_path):
-    for outlet, text in outlets(decision, tmp_path).items():
+def test_no_outlet_ships_what_a_veto_holds_back(name, decision):
+    for outlet, text in outlets(name).items():
         ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
         assert not (ships and veto_of(decision)), outlet
         assert ships or veto_of(decision) or outlet not in ("headline", "report.md", "model card", "notebook"), outlet
@@ -386,13 +390,12 @@ def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds(decision)
     assert veto_of(decision) is None or not any(row.verdict.startswith("chosen") for row in rows)
 
 
-def test_every_place_counts_the_same_configurations(decision, tmp_path):
+def test_every_place_counts_the_same_configurations(name, decision):
     """Runs that differ in their cutoff alone are one configuration."""
     swept = [{**run.swept, "k": None, "budget": None} for run in decision.sweep.outcomes]
     number = sum(settings not in swept[:place] for place, settings in enumerate(swept))
     assert number == as_record(decision, "")["configurations"] == answer_of(decision).numbers["configurations"]
-    write_report(tmp_path, decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
-    assert re.search(rf"^{number} configurations?(,| at )", (tmp_path / "report.md").read_text(), re.MULTILINE)
+    assert re.search(rf"^{number} configurations?(,| at )", outlets(name)["report.md"], re.MULTILINE)
 
 
 def test_what_is_worse_is_never_said_to_be_tied(decision):
@@ -400,9 +403,8 @@ def test_what_is_worse_is_never_said_to_be_tied(decision):
     worse = [row.run for row in rows_of(decision) if row.verdict == "worse"]
     assert not [run for run in worse if decision.sweep.label(run) in choices[run.cutoff]]
     here = [run.swept.get("chunker.size") for run in worse if run.cutoff == decision.headline.cutoff]
-    claims = {claim.name: claim.numbers for claim in claims_of(decision)}
-    assert not here or "tied" not in claims
-    tied = claims.get("not_one_best", {}).get("labels", "")
+    assert not here or "tied" not in claims(decision)
+    tied = claims(decision).get("not_one_best", {}).get("labels", "")
     assert not [size for size in here if re.search(rf"\b{size}\b", tied)]
 
 
@@ -417,9 +419,9 @@ def test_what_costs_about_the_same_is_not_said_to_beat_the_choice():
     ahead = scores([0.8])[0]
     behind = ahead.copy()
     behind[ahead.argmax()] = 0.92  # where recall is 1 as well
-    claims = {claim.name: claim for claim in claims_of(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))}
-    assert claims["tied"].numbers["alike"]
-    assert "beaten" not in claims
+    said = claims(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))
+    assert said["tied"]["alike"]
+    assert "beaten" not in said
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, as_guesses, decided, of_scores
+from outcomes import FACTS, SETTINGS, as_guesses, claims, decided, noisy, of_scores
 from scipy.stats import binomtest
 
 from ragsweep.report import rows_of, veto_of
@@ -19,23 +19,11 @@ from ragsweep.tasks.unread_text import UnreadText
 MS = "latency/mean_ms"
 
 
-def noisy(means, queries=40, noise=0.05):
-    """Scores around these means, one row per mean, with independent noise."""
-    rng = np.random.default_rng(1)
-    common = rng.normal(0, 0.1, queries)
-    return np.clip(np.array(means)[:, None] + common + rng.normal(0, noise, (len(means), queries)), 0, 1)
-
-
 def over(scores, settings=SETTINGS, swept="retriever.alpha", **more):
     """The decision between runs with these scores; `more` has a value for each run."""
     values = zip((0.3, 0.5, 0.7), scores, *more.values(), strict=False)
     runs = [of_scores(f"{v}", row, {swept: v}, **dict(zip(more, rest, strict=True))) for v, row, *rest in values]
     return decided(*runs, settings=settings)
-
-
-def claims(decision):
-    """The numbers of each claim, by its name."""
-    return {claim.name: claim.numbers for claim in claims_of(decision)}
 
 
 def against_guessing(*p, means=(0.3, 0.7, 0.3), chance=0.25):

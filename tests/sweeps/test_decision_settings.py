@@ -88,15 +88,10 @@ def test_a_bad_decision_is_refused_before_the_sweep(application):
     ("override", "message"),
     [
         ("decision.margin=0", "decision.margin: found 0, expected "),
-        ("decision.at=0", "decision.at: found 0, expected "),
         ("decision.require=[recall]", "decision.require: found ['recall'], expected "),
         ("decision.require={recall: high}", "decision.require.recall: found 'high', expected "),
         ("decision.metrik=f1", "decision.metrik: no such setting (did you mean decision.metric?)"),
         ("decision.metric=f2", "decision.metric: found 'f2', expected a metric that is measured"),
-        (
-            "decision.target={recall: 0.9}",
-            "decision.target: found 'recall', expected a metric that is 0 or 1: hit_rate",
-        ),
     ],
 )
 def test_a_bad_decision_is_refused_before_data_are_loaded(override, message):

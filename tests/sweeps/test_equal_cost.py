@@ -4,21 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, facts_of, of_scores
+from outcomes import FACTS, SETTINGS, claims, facts_of, of_scores
 from simulated import at_most
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.report.claims import claims_of, veto_of
+from ragsweep.report.claims import veto_of
 from ragsweep.report.report_charts import report_charts
 from ragsweep.sweeps import DecisionSettings, Sweep, check_at, check_decision, decide
 from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"
-
-
-def claims(decision):
-    """The numbers of each claim, by its name."""
-    return {claim.name: claim.numbers for claim in claims_of(decision)}
 
 
 def run(size, k, scores, *, tokens=None, counted_by="words", returned=True):

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ from ragsweep.core.style import shown_apart
 from ragsweep.report import Origin, write_sweep
 from ragsweep.report.decision_charts import draw_by_cutoff
 from ragsweep.report.report_charts import report_charts
-from ragsweep.report.report_text import table_of_configurations
 from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, parsers_of, side_by_side, with_own_columns
 from ragsweep.tracking.parent_answer import answer_of
@@ -34,16 +34,11 @@ def test_the_best_at_each_cutoff_has_the_highest_mean_f1():
     assert [choice.best.name for choice in decide(grid()).choices.values()] == ["alpha=1 k=3", "alpha=1 k=5"]
 
 
-def test_of_equals_the_first_is_best():
-    sweep = Sweep([alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)], {}, SETTINGS)
-    assert decide(sweep).named.name == "alpha=0.5 k=3"
-
-
 def test_means_that_differ_by_rounding_are_equal():
     one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
     other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
-    sweep = Sweep([one, other], {}, SETTINGS)
-    assert sweep.table["outcome"].iloc[0] == sweep.standings.best == sweep.best == 0
+    sweep = Sweep([one, other], {})
+    assert sweep.table["outcome"].iloc[0] == sweep.standings.best == sweep.best == 0  # the first, by the metric of runs
 
 
 def test_another_metric_may_decide():
@@ -51,10 +46,6 @@ def test_another_metric_may_decide():
     better = replace(better, per_query=better.per_query.assign(recall=0.9))
     sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, DecisionSettings("recall"))
     assert decide(sweep).named.name == "alpha=0.5 k=3"
-
-
-def test_without_a_metric_the_one_that_the_runs_name_decides():
-    assert Sweep([alpha_k(0.7, 3, 0.5)], {}).decided_by == "f1"
 
 
 def test_the_table_is_in_the_order_of_the_cutoffs_the_best_of_each_first():
@@ -107,66 +98,100 @@ def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
     assert level.outcomes[level.standings.baseline.reference].name == "alpha=0 k=3"
 
 
-@pytest.mark.usefixtures("long_work")
-def test_sparse_retrieval_as_the_best_has_no_baseline():
-    sweep = Sweep([alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)], {}, SETTINGS)
-    assert sweep.standings.baseline is None
-    assert "best_against_baseline" in charts(sweep)  # compared with the runner-up instead
-
-
 def test_a_grid_of_alpha_and_k_has_every_chart():
     four = "1_retrieval_methods_comparison.png 2_alpha_sensitivity.png 3_topk_analysis.png 5_radar_chart.png"
     assert charts(grid()) == " ".join(sorted(f"{four} {BOTH} {OF_FRONT} one_setting.svg".split()))
 
 
-def test_a_sweep_over_k_alone_has_no_chart_of_alpha():
-    sweep = Sweep([alpha_k(0.7, k, 0.3) for k in (3, 5, 7)], {}, SETTINGS)
-    assert charts(sweep) == "3_topk_analysis.png by_cutoff.svg"  # which shows the front of tokens as well
+NAMED = {"Sparse": "0", "Balanced": "0.5", "Dense": "1"}
 
 
-def test_named_configurations_are_an_axis_of_alpha():
-    names = {"Sparse": 0, "Balanced": 0.5, "Dense": 1}
-    runs = [outcome(n, 0.3 + a / 10, {"configuration": n}, **{"retriever.alpha": str(a)}) for n, a in names.items()]
-    sweep = Sweep(runs, {})
-    assert sweep.axes == {"retriever.alpha": [0, 0.5, 1]}
-    assert "2_alpha_sensitivity" in charts(sweep)
+@pytest.mark.parametrize(
+    ("swept", "used", "axes"),
+    [
+        ([{"configuration": name} for name in NAMED], [*NAMED.values()], {"retriever.alpha": [0, 0.5, 1]}),
+        (
+            [{"configuration": name, "k": k} for name in ("Sparse", "Dense") for k in (3, 5)],
+            ["0", "0", "1", "1"],
+            {"retriever.alpha": [0, 1], "k": [3, 5]},
+        ),
+        ([{"chunker.size": size} for size in (800, 300, 500)], ["0.5"] * 3, {"chunker.size": [300, 500, 800]}),
+        (
+            [{"retriever.candidates": c} for c in (100, None, 20)],
+            ["1"] * 3,
+            {"retriever.candidates": [100, "null", 20]},
+        ),
+    ],
+    ids=["names of alpha", "beside another", "any setting", "words and numbers"],
+)
+def test_an_axis_is_what_differs(swept, used, axes):
+    runs = [outcome(f"{values}", 0.3, values, **{"retriever.alpha": a}) for values, a in zip(swept, used, strict=True)]
+    assert Sweep(runs, {}).axes == axes
 
 
-def test_named_configurations_are_an_axis_of_alpha_beside_another():
-    runs = [
-        outcome(f"{n} k={k}", 0.3, {"configuration": n, "k": k}, k=str(k), **{"retriever.alpha": a})
-        for n, a in (("Sparse", "0"), ("Dense", "1"))
-        for k in (3, 5)
+def over(**settings):
+    """Runs of every combination of these values, better from one to the next."""
+    points = [dict(zip(settings, values, strict=True)) for values in product(*settings.values())]
+    names = {"k": "k", "size": "chunker.size", "encoder": "encoder.model", "retriever": "retriever"}
+    return [
+        outcome(f"{point}", rank / 20, {names[name]: each for name, each in point.items()}, k=str(point.get("k", 5)))
+        for rank, point in enumerate(points, 1)
     ]
-    assert Sweep(runs, {}).axes == {"retriever.alpha": [0, 1], "k": [3, 5]}
 
 
-def test_any_setting_is_an_axis():
-    sizes = [outcome(f"size={size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]
-    sweep = Sweep(sizes, {}, SETTINGS)
-    assert sweep.axes == {"chunker.size": [300, 500, 800]}
-    assert charts(sweep) == f"{BOTH} one_setting.svg"
-
-
-def test_a_setting_of_words_and_numbers_is_an_axis_in_the_order_given():
-    runs = [outcome(f"c={c}", 0.3, {"retriever.candidates": c}) for c in (100, None, 20)]
-    assert Sweep(runs, {}).axes == {"retriever.candidates": [100, "null", 20]}
+def drawn_of(case):
+    alphas = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
+    single = [replace(run, per_query=run.per_query.head(1)) for run in (alpha_k(0, 3, 0.2), alpha_k(1, 3, 0.4))]
+    theirs = [
+        outcome(f"alpha={each}", 0.3, {"retriever.alpha": each}, retriever="Theirs", **{"retriever.alpha": each})
+        for each in ("auto", "none")
+    ]
+    runs = {
+        "only k": [alpha_k(0.7, k, 0.3) for k in (3, 5, 7)],
+        "sizes": [outcome(f"{size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)],
+        "one run": [alpha_k(0.7, 5, 0.3)],
+        "one query": single,
+        "sparse is best": [alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)],
+        "three settings": over(size=(300, 500), encoder=("mini", "e5"), k=(3, 5)),
+        "alpha of some": [
+            *over(retriever=("sparse",), k=(3, 5)),
+            *(alpha_k(a, k, 0.4) for a in (0.5, 0.7) for k in (3, 5)),
+        ],
+        "another alpha": theirs,
+        "no spread": [replace(run, per_query=run.per_query.assign(recall=0.2)) for run in alphas],  # 0.2 is no double
+        "no intervals": [replace(run, facts=replace(run.facts, intervals={})) for run in grid().outcomes],
+    }
+    return charts(Sweep(runs[case], {}, SETTINGS)).split()
 
 
 @pytest.mark.usefixtures("long_work")
-def test_two_of_three_settings_are_drawn_together():
-    runs = [
-        outcome(f"{size} {encoder} {k}", rank / 20, {"chunker.size": size, "encoder.model": encoder, "k": k}, k=str(k))
-        for rank, (size, encoder, k) in enumerate((s, e, k) for s in (300, 500) for e in ("mini", "e5") for k in (3, 5))
-    ]
-    assert "heat_map.svg" in charts(Sweep(runs, {}))  # of the two besides k
+@pytest.mark.parametrize(
+    ("case", "all_charts"),
+    [
+        ("only k", "3_topk_analysis.png by_cutoff.svg"),
+        ("sizes", f"{BOTH} one_setting.svg"),
+        ("one run", "by_cutoff.svg"),
+    ],
+)
+def test_a_sweep_has_no_chart_of_what_was_not_swept(case, all_charts):
+    assert drawn_of(case) == all_charts.split()
 
 
-def test_a_setting_that_only_some_runs_have_can_be_drawn():
-    sparse = [outcome(f"sparse k={k}", 0.3, {"retriever": "sparse", "k": k}, k=str(k)) for k in (3, 5)]
-    hybrid = [alpha_k(alpha, k, 0.4) for alpha in (0.5, 0.7) for k in (3, 5)]
-    drawn = charts(Sweep([*sparse, *hybrid], {})).split()
-    assert "2_alpha_sensitivity.png" in drawn
+@pytest.mark.usefixtures("long_work")
+@pytest.mark.parametrize(
+    ("case", "chart"),
+    [
+        ("one query", "best_against_baseline.svg"),
+        ("sparse is best", "best_against_baseline.svg"),  # compared with the runner-up instead
+        ("three settings", "heat_map.svg"),  # of the two besides k
+        ("alpha of some", "2_alpha_sensitivity.png"),
+        ("another alpha", "2_alpha_sensitivity.png"),
+        ("no spread", "1_retrieval_methods_comparison.png"),
+        ("no intervals", "by_cutoff.svg"),
+    ],
+)
+def test_a_sweep_has_the_charts_of_what_was_swept(case, chart):
+    assert chart in drawn_of(case)
 
 
 @pytest.mark.parametrize("best", ["dense", "mine", "hybrid"])
@@ -233,29 +258,6 @@ def test_a_setting_that_a_run_does_not_have_does_not_exclude_it():
     assert "1_retrieval_methods_comparison" in charts(sweep)
 
 
-def test_alpha_of_another_retriever_is_a_setting_like_any_other():
-    theirs = [
-        outcome(f"alpha={alpha}", 0.3, {"retriever.alpha": alpha}, retriever="Theirs", **{"retriever.alpha": alpha})
-        for alpha in ("auto", "none")
-    ]
-    sweep = Sweep(theirs, {})
-    assert sweep.axes == {"retriever.alpha": ["auto", "none"]}
-    assert sweep.standings.baseline is None
-    assert "2_alpha_sensitivity" in charts(sweep)
-
-
-def test_a_metric_without_any_spread_can_be_drawn():
-    """0.2 has no exact double, so rounding puts the bounds of its interval beside the mean."""
-    runs = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
-    constant = [replace(run, per_query=run.per_query.assign(recall=0.2)) for run in runs]
-    assert "1_retrieval_methods_comparison" in charts(Sweep(constant, {}))
-
-
-def test_curves_that_were_recorded_without_intervals_are_drawn_without():
-    old = [replace(run, facts=replace(run.facts, intervals={})) for run in grid().outcomes]
-    assert "by_cutoff" in charts(Sweep(old, {}, SETTINGS))
-
-
 def test_recall_is_drawn_for_what_was_swept():
     sizes = [outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)]
     drawn = dict(report_charts(decide(Sweep(sizes, {}, SETTINGS))))
@@ -276,34 +278,13 @@ def test_settings_with_the_same_last_part_keep_their_full_names():
     assert [sweep.short(name) for name in sweep.axes] == ["encoder.backend", "retriever.sparse.backend"]
 
 
-def test_a_single_run_has_no_comparison():
-    assert charts(Sweep([alpha_k(0.7, 5, 0.3)], {}, SETTINGS)) == "by_cutoff.svg"
-
-
-def test_a_single_query_can_be_reported():
-    runs = [replace(alpha_k(a, 3, f1), per_query=alpha_k(a, 3, f1).per_query.head(1)) for a, f1 in ((0, 0.2), (1, 0.4))]
-    assert "best_against_baseline" in charts(Sweep(runs, {}, SETTINGS))
-
-
-def test_other_swept_settings_are_fixed_at_the_best():
-    sizes = [outcome(f"size={size}", f1, {"chunker.size": size}) for size, f1 in ((300, 0.2), (500, 0.4), (800, 0.3))]
-    assert list(decide(Sweep(sizes, {}, SETTINGS)).like_named("k")["name"]) == ["size=500"]
-
-
-def test_the_terminal_table_has_one_line_per_configuration():
-    assert len(table_of_configurations(decide(grid())).splitlines()) == 1 + 6
-
-
-def test_runs_on_different_datasets_are_not_compared():
-    digests = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
-    runs = [outcome(name, 0.2, {}, facts={"dataset": digests[name]}.items()) for name in "xyx"]
+def test_runs_on_other_data_or_evaluations_are_not_compared():
+    about = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
+    runs = [outcome(name, 0.2, {}, facts={"dataset": about[name]}.items()) for name in "xyx"]
     assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
-
-
-def test_runs_on_different_queries_are_not_compared():
-    whole, half = outcome("whole", 0.2, {}), outcome("half", 0.2, {})
-    half = replace(half, per_query=half.per_query.head(10))
-    assert len(Sweep([whole, half], {}).by_dataset) == 2
+    whole, gain = outcome("whole", 0.2, {}), outcome("gain", 0.2, {}, **{"evaluation.gain": "exponential"})
+    half = replace(whole, per_query=whole.per_query.head(10))
+    assert len(Sweep([whole, half, gain], {}).by_dataset) == 3
 
 
 def read_by(parser, queries=20, **facts):
@@ -376,37 +357,10 @@ def test_parsers_of_other_files_or_questions_are_not_compared():
     assert len(Sweep([read_by("pdfium"), read_by("pypdf", source="other files")], {}).by_dataset) == 2
 
 
-def test_runs_with_different_evaluation_settings_are_not_compared():
-    runs = [
-        outcome(gain, 0.2, {"evaluation.gain": gain}, **{"evaluation.gain": gain}) for gain in ("linear", "exponential")
-    ]
-    assert len(Sweep(runs, {}).by_dataset) == 2
-
-
 def test_the_intervals_use_the_seed_and_resamples_of_the_runs():
     few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).table
     many = Sweep([outcome("a", 0.3, {})], {}).table
     assert few["f1_low"].iloc[0] != many["f1_low"].iloc[0]
-
-
-def test_the_scores_are_in_the_order_of_the_runs():
-    sweep = grid()
-    expected = [run.per_query["f1"].mean() for run in sweep.outcomes]
-    assert np.array_equal(sweep.scores("f1").mean(axis=1), expected)
-
-
-@pytest.mark.parametrize(
-    ("paths", "labels"),
-    [
-        (("/a/good.jsonl", "/a/bad.jsonl"), ("path good.jsonl", "path bad.jsonl")),
-        (("/a/run.jsonl", "/b/run.jsonl"), ("path a/run.jsonl", "path b/run.jsonl")),
-        (("http://a/v1.0", "http://b/v1.0"), ("path http://a/v1.0", "path http://b/v1.0")),
-    ],
-)
-def test_a_file_is_shown_without_its_folders_if_that_tells_the_files_apart(paths, labels):
-    runs = [of_scores(path, [0.1, 0.2], {"answerer.path": path}) for path in paths]
-    sweep = decided(*with_own_columns(runs)).sweep
-    assert tuple(map(sweep.label, sweep.outcomes)) == labels
 
 
 def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_them_apart():
