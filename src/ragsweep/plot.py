@@ -70,7 +70,7 @@ def differences(decision: SweepDecision, axes: Axes) -> None:
     level = decision.decision.headline.allowed
     if len(level.outcomes) < 2 or not level.is_mean(level.decided_by):
         raise ConfigError("expected two configurations and a metric that has a value for every query")
-    decision_charts.draw_differences(level, decision_charts.differences_of(level), axes)
+    decision_charts.draw_differences(level, axes)
 
 
 def _check_settings(decision: SweepDecision, *settings: str) -> None:

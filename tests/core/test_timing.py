@@ -1,17 +1,25 @@
 """What a single query costs, with which machine that was measured, and that nothing is timed where nobody asks."""
 
-import numpy as np
+import threading
+import time
 
+import numpy as np
+import pytest
+
+from ragsweep.core import timing
 from ragsweep.core.digest import DigestedTexts, digest_texts
 from ragsweep.core.hardware import machine
 from ragsweep.core.timing import (
+    ROUNDS,
     UNKNOWN,
+    Note,
+    added_up,
     machines_in,
     noting,
     put_together,
     timed,
-    with_machines,
-    without_machines,
+    with_note,
+    without_note,
     without_timing,
 )
 
@@ -26,30 +34,82 @@ def test_nothing_is_called_where_nothing_is_timed():
         assert timed(calls.append, 3).tolist() == []
     assert calls == []
     assert len(timed(calls.append, 3)) == 3
-    assert calls == [0, 0, 1, 2]  # one to warm up
+    assert calls == [0, *(0, 1, 2) * ROUNDS]  # one to warm up
+
+
+def test_the_quickest_round_counts_for_each_query():
+    waits = iter([0, *(0.05, 0.01), *(0.01, 0.05), *(0.02,) * 6])
+    with noting() as noted:
+        times = timed(lambda row: time.sleep(next(waits)), 2)
+    assert (times < 20).all()
+    assert noted[0].ms == pytest.approx(times.mean())
+
+
+def test_what_takes_long_is_timed_in_one_round(monkeypatch):
+    monkeypatch.setattr(timing, "ROUNDS_MS", 10)
+    calls = []
+    timed(lambda row: [calls.append(row), time.sleep(0.01)], 2)
+    assert calls == [0, 0, 1]
+
+
+def test_a_busy_processor_is_noticed_where_the_rounds_take_the_same():
+    """What another thread computes keeps this one waiting, as load of another process does."""
+    ended = threading.Event()
+
+    def compute():
+        while not ended.is_set():
+            sum(range(1000))
+
+    others = [threading.Thread(target=compute) for _ in range(3)]
+    for thread in others:
+        thread.start()
+    timing._slowed.cache_clear()
+    with noting() as noted:
+        timed(lambda row: time.sleep(0.001), 1)
+    ended.set()
+    for thread in others:
+        thread.join()
+    assert noted[0].idle_ms < noted[0].ms / 1.5
+
+
+def test_what_was_computed_is_not_load():
+    def compute():
+        end = time.thread_time() + 0.002
+        while time.thread_time() < end:
+            pass
+
+    with noting() as noted:
+        times = timed(lambda row: compute(), 4)
+    assert 2 <= noted[0].idle_ms <= noted[0].ms == pytest.approx(times.mean())
 
 
 def test_the_machine_of_times_is_noted_around_them():
     with noting() as noted:
         timed(lambda row: None, 100)
-    assert noted == [(machine(),)]
+    assert [note.machines for note in noted] == [(machine(),)]
 
 
 def test_what_was_stored_tells_the_same_as_what_was_measured():
     with noting() as measured:
-        stored = with_machines(time_three)
-        assert without_machines(stored).keys() == {"ms"}
+        stored = with_note(time_three)
+        assert without_note(stored).keys() == {"ms"}
     with noting() as read:
-        without_machines(stored)
+        without_note(stored)
     assert read == measured != []
 
 
-def test_stored_times_without_a_machine_have_an_unknown_one():
+def test_stored_times_without_a_note_are_of_an_unknown_machine():
     with noting() as noted:
-        without_machines({"latency_ms": np.ones(3)})
-        without_machines({"latency_ms": np.empty(0)})  # nothing was timed
-    assert noted == [UNKNOWN]
+        without_note({"latency_ms": np.ones(3)})
+        without_note({"latency_ms": np.empty(0)})  # nothing was timed
+    assert noted == [Note(UNKNOWN)]
     assert put_together([("this",), UNKNOWN]) == UNKNOWN == put_together([])
+
+
+def test_the_times_of_several_stages_are_added_up_and_unknown_where_one_of_them_is():
+    note = Note(("this",), 10.0, 9.0)
+    assert added_up([note, Note(("that",), 5.0, 1.0)]) == Note(("that", "this"), 15.0, 10.0)
+    assert added_up([note, Note(UNKNOWN)]) == Note(UNKNOWN)
 
 
 def test_the_machines_of_several_stages_are_put_together():

@@ -265,8 +265,46 @@ def test_another_tokenizer_counts_other_tokens():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tokenizer_has_an_effect_only_if_tokens_are_counted(kind):
-    assert "tokenizer" in built(kind, unit="characters", tokenizer=MINILM).without_effect
+    assert "tokenizer" in built(kind, size=500, unit="characters", tokenizer=MINILM).without_effect
     assert "tokenizer" not in built(kind, unit="tokens", tokenizer=MINILM).without_effect
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """The files of a model that reads 20 tokens: MiniLM's tokenizer."""
+    folder = tmp_path_factory.mktemp("narrow")
+    shutil.copy(MINILM.file, folder)
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 20}')
+    return ModelTokenizer(str(folder), prompt="passage: ")
+
+
+@pytest.mark.usefixtures("long_work")
+@given(NASTY, st.sampled_from(["characters", "tokens"]))
+def test_the_recursive_default_never_exceeds_what_the_model_reads(narrow, text, unit):
+    tokenizer = Tokenizer.from_file(str(narrow.file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    for passage in texts(RecursiveChunker(unit=unit, tokenizer=narrow), text):
+        assert (
+            len(passage) == 1 or len(tokenizer.encode("passage: ").ids[:-1] + tokenizer.encode(passage).ids[1:]) <= 20
+        )
+
+
+def test_the_recursive_default_is_500_characters_where_the_model_reads_them_and_a_typed_size_stays():
+    prose, digits, chinese = "The heart and the lungs. " * 90, "1,2,3,4,5,\n" * 200, "心臓と肺。" * 300
+    default, typed, unknown = (
+        RecursiveChunker(size, tokenizer=kind) for size, kind in ((None, MINILM), (500, MINILM), (None, WORDS))
+    )
+    assert default.split(prose) == typed.split(prose) == unknown.split(prose)
+    for text in (digits, chinese):
+        assert (
+            max(map(len, MINILM.offsets(texts(default, text))))
+            <= 254
+            < max(map(len, MINILM.offsets(texts(typed, text))))
+        )
+        assert unknown.split(text) == typed.split(text)
+    assert "tokenizer" not in default.without_effect
+    assert "tokenizer" in unknown.without_effect
 
 
 @pytest.mark.parametrize("kind", KINDS)

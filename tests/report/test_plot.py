@@ -8,9 +8,8 @@ from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, of_scores, outcome
 
 import ragsweep
 from ragsweep.core.errors import ConfigError
-from ragsweep.report.decision_charts import cost_fronts
 from ragsweep.report.notebook import SweepDecision
-from ragsweep.report.settings_charts import one_setting
+from ragsweep.report.report_charts import captions_of, report_charts
 from ragsweep.sweeps import decide
 
 pytestmark = pytest.mark.usefixtures("drawing")
@@ -40,33 +39,36 @@ def test_a_gain_is_drawn_over_the_cutoff(decision, axes):
 
 
 def test_a_gain_is_drawn_up_to_the_largest_swept_cutoff(axes):
-    """The headline is about k 5, whose run has measured 20 cutoffs."""
+    """The headline is about k 5, whose run has measured 20 cutoffs. A passage has 100 tokens."""
     deep = alpha_k(0.5, 100, 0.3)
-    curves = {name: (*curve, *[curve[-1]] * 80) for name, curve in deep.facts.curves.items()}
+    curves = {
+        "recall": (*deep.facts.curves["recall"], *[0.9] * 80),
+        "context/tokens": tuple(100.0 * k for k in range(1, 101)),
+    }
     runs = [alpha_k(0.5, 5, 0.3), replace(deep, facts=replace(deep.facts, curves=curves, intervals={}))]
     decision = decided(*runs, settings=replace(SETTINGS, at=5))
     ragsweep.plot.by_cutoff(SweepDecision(decision, "s1"), axes)
-    assert max(len(line.get_xdata()) for line in axes.lines) == 100
-    assert axes.get_xlim()[1] > 100
-    assert axes.get_xticks().tolist() == [1, *range(10, 101, 10)]
+    [line] = axes.lines
+    assert line.get_xdata().tolist() == [100 * k for k in range(1, 101)]
+    assert [line.get_xdata()[place] for place in line.get_markevery()] == [500, 10_000]
+    [above] = axes.child_axes
+    named = {label.get_text(): place for label, place in zip(above.get_xticklabels(), above.get_xticks(), strict=True)}
+    assert {"5", "100"} < {*named}
+    assert all(place == 100 * int(name) for name, place in named.items())
+
+
+def test_without_a_cost_a_gain_is_drawn_over_the_cutoff_itself(axes):
+    decision = decide(grid(replace(SETTINGS, costs=[])))
+    ragsweep.plot.by_cutoff(SweepDecision(decision, "s1"), axes)
+    assert axes.get_xlabel() == "k"
+    assert all(line.get_xdata().tolist() == [*range(1, 21)] for line in axes.lines)
 
 
 def test_a_front_has_a_point_per_distinct_configuration(decision, axes):
     ragsweep.plot.front(decision, axes)
     assert axes.get_xlabel() == "Tokens"
-    points = sum(len(each.get_offsets()) for each in axes.collections[:2])
-    assert points == len(decision.decision.fronts[0].sweep.outcomes)
-
-
-def test_names_that_do_not_fit_below_a_chart_are_beside_it_without_overlaps():
-    names = [f"a_long_name_{letter}" for letter in "abcdefghijklmnop"]
-    runs = [outcome(name, 0.3 + 0.02 * place, {"strategy": name}) for place, name in enumerate(names)]
-    drawing = one_setting(decide(Sweep(runs, {}, SETTINGS)), "strategy")
-    labels = drawing.axes[0].get_yticklabels()
-    assert [label.get_text() for label in labels] == names
-    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
-    assert all(below.y1 <= above.y0 for below, above in itertools.pairwise(boxes))
-    assert min(box.x0 for box in boxes) > 0
+    *dots, _ = axes.collections  # the last are the rings
+    assert sum(len(some.get_offsets()) for some in dots) == len(decision.decision.fronts[0].sweep.outcomes)
 
 
 def test_a_setting_and_two_settings_are_drawn(decision, axes):
@@ -104,14 +106,76 @@ def test_what_is_not_there_is_named(decision, axes, draw, message):
         draw(decision, axes)
 
 
-def test_names_of_dots_in_one_place_do_not_cover_each_other_and_none_is_cut_off():
-    rows = {"a_long_name_a": [0.4, 0.6] * 4, "a_long_name_b": [0.6, 0.4] * 4, "a_long_name_c": [0.5] * 8}
-    runs = [of_scores(name, row, {"strategy": name}) for name, row in rows.items()]
-    drawing = cost_fronts(decide(Sweep(runs, {}, SETTINGS)))
-    assert {len(axes.texts) for axes in drawing.axes} == {3}
-    drawing.canvas.draw()
-    for axes in drawing.axes:
-        boxes = [text.get_window_extent() for text in axes.texts]
-        assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
-        points = [x for each in axes.collections for x, _ in each.get_offsets()]
-        assert max(points) < axes.get_xlim()[1]
+LONG = [f"a_long_name_{letter}" for letter in "abcdefghijklmnop"]
+RUNS = {
+    "alpha and k": grid().outcomes,
+    "k alone": [alpha_k(0.7, k, 0.3) for k in (3, 4, 5, 20)],
+    "sixty": [alpha_k(a / 12, k, 0.3 + a / 40) for a in range(12) for k in (1, 3, 5, 10, 20)],
+    "long names": [outcome(name, 0.3 + 0.02 * place, {"strategy": name}) for place, name in enumerate(LONG)],
+    "numbers and names": [
+        outcome(f"{size} {name}", size / 1300, {"chunker.size": size, "encoder.model": name})
+        for size in range(100, 1300, 100)
+        for name in LONG[:4]
+    ],
+    "names and names": [
+        outcome(f"{x} {y}", (len(x) + ord(y)) / 1000, {"chunker": x, "model": y}) for x in LONG[:4] for y in "abc"
+    ],
+    "dots in one place": [of_scores(name, [0.4 + n / 1000, 0.6] * 4, {"s": name}) for n, name in enumerate(LONG[:6])],
+    "nothing right": [of_scores(f"a={a}", [0.0] * 8, {"a": a}) for a in (1, 2, 3)],
+    "all right": [of_scores(f"a={a}", [1.0] * 8, {"a": a}) for a in ("x", "y")],
+}
+PHONE = 390 - 2 * 12.8  # pixels beside the margins of the page
+
+
+def texts_of(drawing):
+    """The texts that can be seen in a chart, with their boxes; on a phone, none is below 8 pixels."""
+    from matplotlib.text import Text
+
+    drawing.draw_without_rendering()
+    hidden = [
+        label
+        for axes in drawing.findobj(lambda artist: hasattr(artist, "get_xticklabels"))
+        for axis, ends in ((axes.xaxis, sorted(axes.get_xlim())), (axes.yaxis, sorted(axes.get_ylim())))
+        for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+        if not ends[0] - 1e-9 <= place <= ends[1] + 1e-9
+    ]
+    shown = [text for text in drawing.findobj(Text) if text.get_visible() and text.get_text() and text not in hidden]
+    assert all(text.get_fontsize() * PHONE / (72 * drawing.get_figwidth()) > 8 for text in shown)
+    return [(text.get_text(), text.get_window_extent()) for text in shown]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_text_of_a_report_covers_another_or_leaves_its_chart(name):
+    for file, drawing in report_charts(decided(*RUNS[name])):
+        texts = texts_of(drawing)
+        for (text, box), (other, below) in itertools.combinations(texts, 2):
+            assert not box.padded(-1).overlaps(below), (file, text, other)
+        for text, box in texts:
+            assert drawing.bbox.x0 <= box.x0 < box.x1 <= drawing.bbox.x1, (file, text)
+            assert drawing.bbox.y0 <= box.y0 < box.y1 <= drawing.bbox.y1, (file, text)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_axis_of_a_metric_has_ticks_within_its_range_alone(name):
+    for file, drawing in report_charts(decided(*RUNS[name])):
+        for axes in drawing.axes:
+            for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+                if axis.get_label_text() in ("F1", "Recall"):
+                    ticks = [tick for tick in axis.get_ticklocs() if ends[0] <= tick <= ends[1]]
+                    assert all(-1e-9 <= tick <= 1 + 1e-9 for tick in ticks), (file, ticks)
+
+
+def test_an_axis_begins_where_the_data_do(axes):
+    runs = [alpha_k(alpha, 5, 0.5) for alpha in (0, 0.5, 1)]
+    info = {**runs[0].facts.metrics, "f1": replace(runs[0].facts.metrics["f1"], lowest=-1.0)}
+    runs = [replace(run, facts=replace(run.facts, metrics=info)) for run in runs]
+    ragsweep.plot.one_setting(SweepDecision(decided(*runs), "s1"), axes, "retriever.alpha")
+    assert 0.3 < axes.get_ylim()[0] < axes.get_ylim()[1] < 0.7
+
+
+def test_a_caption_counts_what_is_not_drawn():
+    captions = captions_of(decided(*RUNS["sixty"]))
+    assert captions["by_cutoff.svg"].endswith(" Drawn: the best 5 of 12 configurations.")
+    drawn = [name for name, caption in captions.items() if "Drawn" not in caption]
+    assert drawn == ["one_setting.svg", "cost_fronts.svg", "best_against_baseline.svg"]
+    assert not any("Drawn" in caption for caption in captions_of(decide(grid())).values())

@@ -1,18 +1,34 @@
-"""Situations that a sweep can end in, each with the headline it gets, as docs/headlines.md shows them."""
+"""Situations that a sweep can end in: the headline that docs/report.md shows, and what holds of every outlet.
 
+`PYTHONPATH=tests python tests/report/test_situations.py` writes the table of the page.
+"""
+
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from outcomes import SETTINGS, as_guesses, decided, of_scores
+from outcomes import FACTS, SETTINGS, as_guesses, decided, of_scores
 from simulated import alike, f1_like
 
-from ragsweep.report import across_in_words, headline
-from ragsweep.sweeps import AcrossDatasets, Sweep, decide
+from ragsweep.production.export_folder import Origin as Source
+from ragsweep.production.model_card import model_card
+from ragsweep.report import Origin, headline, rows_of, veto_of
+from ragsweep.report.claims import claims_of, evidence
+from ragsweep.report.notebook import SweepDecision
+from ragsweep.report.record import as_record
+from ragsweep.report.report_page import write_report
+from ragsweep.report.report_text import table_by_cutoff, table_of_configurations
+from ragsweep.report.value_words import cutoffs_in_words
 from ragsweep.tasks.facts import ReturnedFact
+from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
+from ragsweep.tasks.unread_text import UnreadText
+from ragsweep.tracking.parent_answer import answer_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "headlines.md"
+PAGE = Path(__file__).parents[2] / "docs" / "report.md"
+HEAD = "| what was measured | what is said |\n| --- | --- |\n"
 LATENCY = {"latency/mean_ms": 25}
 
 
@@ -97,14 +113,37 @@ def nothing_found(queries, lost):
     return found
 
 
+def unread(*shares):
+    """Runs of right and wrong answers: the share that is right where they could be read, and that could not be."""
+    rng, about = np.random.default_rng(0), {**FACTS["metrics"]["f1"], "unread": UNREAD}
+    made = []
+    for place, (right, lost) in enumerate(shares):
+        is_lost = np.arange(200) < 200 * lost
+        answers = (rng.random(200) < right) & ~is_lost
+        run = of_scores(
+            f"model={place}", answers.astype(float), {"model": f"m{place}"}, facts={"metrics": {"f1": about}}
+        )
+        made.append(
+            replace(run, per_query=run.per_query.assign(lost=is_lost.astype(float), guess=answers + is_lost / 4))
+        )
+    return decided(*made)
+
+
+def cut(made, queries):
+    """A model of the first run reads the beginning alone of so many of 133 queries."""
+    facts = replace(made[0].facts, unread_texts=(UnreadText("MiniLM", "queries", queries, 133, 254, "tokens"),))
+    return [replace(made[0], facts=facts), *made[1:]]
+
+
 def near_copies(queries, differing):
     """Two configurations that differ on so many questions."""
     one = scores([0.5], queries)[0]
     return [one, np.clip(one + np.where(np.arange(queries) < differing, 0.05, 0), 0, 1)]
 
 
+UNREAD = {"measure": "lost", "otherwise": {"a guess": "guess"}, "lost": "", "causes": {}}
 FIVES = [f"page {row // 5}" for row in range(133)]
-CHUNKS = {"if_swept": {"chunker": "Judgments of pages cannot say which chunks are better."}}
+CHUNKS = {"if_swept": {"chunker": CHUNKS_BY_PAGES.format("page")}}
 ONE, SAME = scores([0.5])[0], np.repeat(scores([0.5]), 3, axis=0)
 SEVERAL_K = {k: scores([0.3, 0.55, 0.54], seed=k) + k / 100 for k in (3, 5, 10)}
 FOUND_LITTLE = np.array([[0.5, 0, 0.2, 0, 0, 0], [0, 0.4, 0, 0, 0.3, 0], [0] * 6])
@@ -179,11 +218,9 @@ SITUATIONS = {
         decided(*runs(scores([0.6, 0.6, 0.6]))), 0.25, (0.001, 0.001, 0.002)
     ),
     "chunk sizes, judged by pages": lambda: decided(*runs(scores([0.3, 0.4, 0.7]), **CHUNKS)),
-    "sizes of chunks at a single k, judged by pages": lambda: decided(
-        *sized({5: scores([0.4, 0.5, 0.7])}, **CHUNKS, if_unequal={"chunker": ""})
-    ),
+    "sizes of chunks at a single k, judged by pages": lambda: decided(*sized({5: scores([0.4, 0.5, 0.7])}, **CHUNKS)),
     "sizes of chunks at two k, judged by pages, nothing told apart": lambda: decided(
-        *sized({k: scores([0.5] * 3, 40) for k in (3, 5)}, **CHUNKS, if_unequal={"chunker": ""})
+        *sized({k: scores([0.5] * 3, 40) for k in (3, 5)}, **CHUNKS)
     ),
     "133 questions in groups of 5, one ahead": lambda: decided(*runs(scores([0.4, 0.5, 0.7]), groups=FIVES)),
     "133 questions in groups of 5, nothing told apart": lambda: decided(*runs(scores([0.5] * 3, seed=2), groups=FIVES)),
@@ -194,97 +231,183 @@ SITUATIONS = {
             values=range(100, 1600, 100),
         )
     ),
+    "two k, no configuration meets the requirement": lambda: decided(
+        *at_each({3: scores([0.3, 0.4]), 5: scores([0.4, 0.5])}), settings=replace(SETTINGS, require={"recall": 0.99})
+    ),
+    "all that meet the requirement are tied": lambda: decided(
+        *runs(scores([0.5, 0.5, 0.7]), latency=(10, 20, 90)), settings=replace(SETTINGS, require=LATENCY)
+    ),
+    "another one is better than guessing": lambda: as_guesses(
+        decided(*runs(scores([0.25, 0.4, 0.28]))), 0.25, (0.001, 0.4, 0.8)
+    ),
+    "the winner left answers of the other unread": lambda: unread((0.6, 0), (0.7, 0.4)),
+    "no answer that is unread decides": lambda: unread((0.6, 0), (0.9, 0.1)),
+    "a model does not read its queries to their end": lambda: decided(*cut(runs(scores([0.3, 0.7])), 60)),
+    "8 groups of questions, one far ahead, a run failed": lambda: decided(
+        *runs(scores([0.2, 0.9], 40, 0.05), groups=[f"page {row // 5}" for row in range(40)]),
+        unfinished={"size=800": "FAILED"},
+    ),
 }
 
-
-def on(**datasets):
-    """The decision over several datasets: the runs on each, by its name."""
-    swept = []
-    for name, made in datasets.items():
-        for run in made:
-            facts, given = replace(run.facts, dataset=name, digest=name), {"dataset": name, **run.swept}
-            texts = run.per_query.assign(query=("manual" if name == "copy" else name) + run.per_query["query"])
-            swept.append(replace(run, name=f"dataset={name} {run.name}", swept=given, facts=facts, per_query=texts))
-    return AcrossDatasets([decide(each) for each in Sweep(swept, {}, SETTINGS).by_dataset])
-
-
-SEVERAL = {
-    "two datasets that agree": lambda: on(
-        manual=runs(scores([0.3, 0.4, 0.6])), faq=runs(scores([0.4, 0.5, 0.7], 60, seed=2))
-    ),
-    "two datasets that disagree": lambda: on(
-        manual=runs(scores([0.3, 0.6, 0.5])), faq=runs(scores([0.6, 0.3, 0.5], 60, seed=2))
-    ),
-    "one dataset with too few questions": lambda: on(
-        manual=runs(scores([0.4, 0.6, 0.5])), mine=runs(scores([0.62, 0.55, 0.4], 8, seed=2))
-    ),
-    "two datasets with too few questions, other prices": lambda: on(
-        mine=runs(scores([0.5, 0.52, 0.5], 8), tokens=(170, 300, 480)),
-        yours=runs(scores([0.5, 0.5, 0.51], 6, seed=2), tokens=(170, 300, 480)),
-    ),
-    "the same questions twice": lambda: on(manual=runs(scores([0.3, 0.5, 0.6])), copy=runs(scores([0.3, 0.5, 0.6]))),
-    "configurations that measure the same on two datasets": lambda: on(manual=runs(SAME), faq=runs(SAME[:, :50])),
-    "three datasets, one unlike the others": lambda: on(
-        manual=runs(scores([0.3, 0.6, 0.55])),
-        faq=runs(scores([0.4, 0.7, 0.62], 60, seed=2)),
-        letters=runs(scores([0.6, 0.35, 0.5], 80, seed=3)),
-    ),
-    "six datasets that agree": lambda: on(
-        **{f"part{seed}": runs(scores([0.4, 0.52, 0.5], 100, seed=seed)) for seed in range(1, 7)}
-    ),
-    "no dataset tells them apart, all together do": lambda: on(
-        **{f"part{seed}": runs(scores([0.5, 0.55], 30, seed=seed), tokens=(300, 500)) for seed in range(1, 6)}
-    ),
-    "a run failed on one of two datasets": lambda: on(
-        manual=runs(scores([0.3, 0.4, 0.6])), faq=runs(scores([0.4, 0.5, 0.7], 60, seed=2)[:2])
-    ),
-    "one configuration on two datasets": lambda: on(manual=runs(scores([0.5])), faq=runs(scores([0.6], 60, seed=2))),
-    "a control on two datasets": lambda: on(
-        manual=controlled(runs(scores([0.3, 0.5, 0.9])), 2), faq=controlled(runs(scores([0.4, 0.5, 0.9], 60)), 2)
-    ),
-    "no better than guessing on one of two datasets": lambda: AcrossDatasets(
-        [
-            as_guesses(each, 0.25, p)
-            for each, p in zip(
-                on(
-                    cases=runs(scores([0.5, 0.6])),
-                    exam=runs(scores([0.25, 0.27], 60, seed=2)),
-                ).decisions,
-                ((0.001, 0.001), (0.9, 0.4)),
-                strict=True,
-            )
-        ]
-    ),
-    "other k on each dataset": lambda: on(manual=runs(scores([0.3, 0.6])), faq=runs(scores([0.3, 0.6], 60), k=10)),
-    "three k on two datasets": lambda: on(manual=at_each(SEVERAL_K), faq=at_each({3: SEVERAL_K[5], 5: SEVERAL_K[10]})),
+TIED, FEW, TEXT, PAGES = "tied", "too few", "unequal text", "page judgments"
+VETOES = {  # of all other situations, the choice is shipped
+    "1 question, 2 configurations": FEW,
+    "4 questions, one far ahead": FEW,
+    "133 questions, all of one group": FEW,
+    "6 questions, the cheapest finds nothing": "nothing found",
+    "8 questions, nothing told apart, other prices": TIED,
+    "8 questions, three k, nothing told apart": TIED,
+    "133 questions, nothing told apart, one price": TIED,
+    "133 questions, nothing told apart, two prices": TIED,
+    "1,000 questions, no lead": TIED,
+    "300 questions, near copies": TIED,
+    "budgets of 300 and 900 tokens, nothing told apart": TIED,
+    "8 questions, parsers that nothing tells apart": TIED,
+    "8 questions, parsers and an ingest that nothing tells apart": TIED,
+    "a cost is preferred, nothing told apart": TIED,
+    "better than guessing, and tied": TIED,
+    "133 questions in groups of 5, nothing told apart": TIED,
+    "scores as they are in practice, fifteen configurations": TIED,
+    "all that meet the requirement are tied": TIED,
+    "three configurations that measure the same": "same values",
+    "the same at every k": "same values",
+    "only k was swept": "one configuration",
+    "one configuration": "one configuration",
+    "another configuration at each k": "one configuration",
+    "sizes of chunks at a single k": TEXT,
+    "sizes of chunks at three k": TEXT,
+    "sizes of chunks at a single k, judged by pages": TEXT,
+    "chunk sizes, judged by pages": PAGES,
+    "sizes of chunks at two k, judged by pages, nothing told apart": PAGES,
+    "none meets the requirement": "requirements",
+    "two k, no configuration meets the requirement": "requirements",
+    "nothing is found for most questions": "most fail",
+    "nothing is found for any question": "most fail",
+    "one configuration, nothing is found for most questions": "most fail",
+    "no better than guessing": "guessing",
+    "another one is better than guessing": "guessing",
+    "the winner left answers of the other unread": "unread answers",
+    "a model does not read its queries to their end": "unread texts",
 }
+VERDICT = re.compile(r"chosen( at .+)?|tied|worse|left out|control|only one|not shipped: [a-z ]+")
 
 
-def test_there_are_thirty_situations():
-    assert len(SITUATIONS) >= 30
+LIKE = re.compile(r"\b(any|query|queries|(all|the) others?( one)?( is| are)?|groups? of queries|tokens|ms)\b|[\d.,]+")
 
 
-def rows_of_page():
-    cells = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    return {name.removeprefix("| "): said.removesuffix(" |") for name, said in cells[1:]}
+def table():
+    """Rows of the page: of sentences that differ in their numbers alone, the first."""
+    said = {}
+    for name in SITUATIONS:
+        text = " ".join(headline(DECISIONS[name])).replace("|", "\\|")
+        said.setdefault(LIKE.sub("", text), f"| {name} | {text} |\n")
+    return HEAD + "".join(said.values())
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
-def test_the_page_shows_what_is_said(name):
-    assert rows_of_page()[name] == " ".join(headline(SITUATIONS[name]()))
+class Decisions(dict):
+    """The decision of each situation, made when it is first needed."""
+
+    def __missing__(self, name):
+        return self.setdefault(name, SITUATIONS[name]())
 
 
-@pytest.mark.parametrize("name", SEVERAL)
-def test_the_page_shows_what_is_said_of_several_datasets(name):
-    assert rows_of_page()[name] == " ".join(across_in_words(SEVERAL[name]()))
+DECISIONS = Decisions()
 
 
-def test_nothing_is_shipped_that_guessing_equals():
-    assert "Ship" not in " ".join(headline(SITUATIONS["no better than guessing"]()))
+@pytest.fixture(params=SITUATIONS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def decision(name):
+    return DECISIONS[name]
+
+
+def test_what_vetoes(name, decision):
+    assert veto_of(decision) == VETOES.get(name) == as_record(decision, "")["not_shipped"]
+    first = next((claim for claim in claims_of(decision) if claim.vetoes), None)
+    assert (first.name.replace("_", " ") if first else None) == VETOES.get(name)
+
+
+def test_no_name_of_a_veto_is_of_no_situation():
+    assert VETOES.keys() <= SITUATIONS.keys()
+
+
+def test_the_page_shows_what_is_said():
+    """If not, see the first lines of this file."""
+    assert table() in PAGE.read_text()
+
+
+def test_a_headline_has_at_most_three_sentences_and_four_numbers(decision):
+    """A configuration, a cutoff and a setting to type are no numbers; an interval counts as two."""
+    text, sweep = " ".join(headline(decision)), decision.sweep
+    assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3
+    claims = {claim.name: claim.numbers for claim in claims_of(decision)}
+    names = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, claims.get("not_one_best", {}).get("labels", "-")]
+    names += [cutoffs_in_words(sweep, *sweep.cutoffs)] + [cutoffs_in_words(sweep, cutoff) for cutoff in sweep.cutoffs]
+    for words in (*sorted(names, key=len, reverse=True), sweep.metric_title, "budget=500,1000,2000"):
+        text = text.replace(words, "")
+    assert len(re.findall(r"\d+(?:[.,]\d+)*", text)) <= 4, text
+
+
+def outlets(decision, folder):
+    """Everything that a reader of a decision may see, by where."""
+    write_report(folder, decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
+    record = as_record(decision, "s1")
+    card = model_card(decision.named, Source("r1", decision.named.name, "manual", 3, "d"), record, 9)
+    answer, shown = answer_of(decision), SweepDecision(decision, "s1")
+    return {
+        "headline": " ".join(headline(decision)),
+        "evidence": " ".join(evidence(decision)),
+        "tables": table_by_cutoff(decision) + table_of_configurations(decision),
+        "decision.json": json.dumps(record, allow_nan=False),
+        "report.md": (folder / "report.md").read_text(),
+        "model card": card,
+        "notebook": repr(shown) + shown._repr_html_(),
+        "parent run": f"{answer}",
+    }
+
+
+def test_no_outlet_ships_what_a_veto_holds_back(decision, tmp_path):
+    for outlet, text in outlets(decision, tmp_path).items():
+        ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
+        assert not (ships and veto_of(decision)), outlet
+        assert ships or veto_of(decision) or outlet not in ("headline", "report.md", "model card", "notebook"), outlet
+
+
+def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds(decision):
+    rows = rows_of(decision)
+    assert {row.run for row in rows} == {*decision.sweep.outcomes}
+    assert len(rows) == len(decision.sweep.outcomes)
+    assert all(VERDICT.fullmatch(row.verdict) for row in rows)
+    chosen = [row.run for row in rows if row.verdict == "chosen"]
+    assert chosen == ([decision.named] if veto_of(decision) is None else [])
+    assert veto_of(decision) is None or not any(row.verdict.startswith("chosen") for row in rows)
+
+
+def test_every_place_counts_the_same_configurations(decision, tmp_path):
+    """Runs that differ in their cutoff alone are one configuration."""
+    swept = [{**run.swept, "k": None, "budget": None} for run in decision.sweep.outcomes]
+    number = sum(settings not in swept[:place] for place, settings in enumerate(swept))
+    assert number == as_record(decision, "")["configurations"] == answer_of(decision).numbers["configurations"]
+    write_report(tmp_path, decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
+    assert re.search(rf"^{number} configurations?(,| at )", (tmp_path / "report.md").read_text(), re.MULTILINE)
+
+
+def test_what_is_worse_is_never_said_to_be_tied(decision):
+    choices = {choice["cutoff"]: choice["cannot_be_told_apart"] for choice in as_record(decision, "")["choices"]}
+    worse = [row.run for row in rows_of(decision) if row.verdict == "worse"]
+    assert not [run for run in worse if decision.sweep.label(run) in choices[run.cutoff]]
+    here = [run.swept.get("chunker.size") for run in worse if run.cutoff == decision.headline.cutoff]
+    claims = {claim.name: claim.numbers for claim in claims_of(decision)}
+    assert not here or "tied" not in claims
+    tied = claims.get("not_one_best", {}).get("labels", "")
+    assert not [size for size in here if re.search(rf"\b{size}\b", tied)]
 
 
 def test_a_few_tokens_less_name_no_parser_and_no_ingest():
-    decision = SITUATIONS["8 questions, parsers and an ingest that nothing tells apart"]()
+    decision = DECISIONS["8 questions, parsers and an ingest that nothing tells apart"]
     assert decision.named is decision.headline.best
     assert decision.named.value("context/tokens") > min(run.value("context/tokens") for run in decision.sweep.outcomes)
 
@@ -294,7 +417,12 @@ def test_what_costs_about_the_same_is_not_said_to_beat_the_choice():
     ahead = scores([0.8])[0]
     behind = ahead.copy()
     behind[ahead.argmax()] = 0.92  # where recall is 1 as well
-    said = " ".join(headline(decided(*runs(np.array([ahead, behind]), tokens=(372, 355)))))
-    assert "Ship size 300" in said
-    assert "about the same tokens for each" in said
-    assert " beats " not in said
+    claims = {claim.name: claim for claim in claims_of(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))}
+    assert claims["tied"].numbers["alike"]
+    assert "beaten" not in claims
+
+
+if __name__ == "__main__":
+    before, _, after = PAGE.read_text().partition(HEAD)
+    rest = after[next(line.start() for line in re.finditer(r"^(?!\|)", after, re.MULTILINE)) :]
+    PAGE.write_text(before + table() + rest)

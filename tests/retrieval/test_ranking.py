@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.timing import sample, timed
+from ragsweep.core.timing import sample
 from ragsweep.retrieval import NOTHING, Search, ranked
 
 CANDIDATES = st.dictionaries(st.integers(0, 9), st.integers(-2, 2), min_size=1)
@@ -36,12 +36,6 @@ def test_nothing_stands_behind_every_passage_whatever_its_score():
 def test_a_latency_sample_is_at_most_16_queries_from_first_to_last(queries, expected):
     chosen = sample(queries).tolist()
     assert chosen == expected or (len(chosen) == 16 and (chosen[0], chosen[-1]) == (0, queries - 1))
-
-
-def test_a_call_is_timed_once_for_each_query_after_one_that_warms_up():
-    called = []
-    times = timed(called.append, 2)
-    assert (called, len(times)) == ([0, 0, 1], 2)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from ragsweep.statistics import (
     pareto_front,
     randomisation_test,
     standings,
-    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import wilson
@@ -136,7 +135,6 @@ def everything(scores, groups, types):
         "power": [one.power.detectable, one.power.differing, one.power.needed(0.5) * groups.number / n],
         "margin": not_worse_than_best(units, 0.2, widest),
         "no bounds": not_worse_than_best(units, 0.2, np.inf),
-        "any spread": worse_for_any_spread(units, widest),
         "gate": [gate.p_not_worse, gate.p_worse, gate.p_equivalent, gate.least * groups.number / n],
         "front": pareto_front(units, cost, margin=0.1, span=widest),
         "front by flips": pareto_front(units, cost, tolerance=0.02),
@@ -194,7 +192,7 @@ def test_equal_configurations_are_rarely_told_apart(sizes, configurations, times
     for _ in range(sweeps):
         scores, groups = in_groups(rng, alike(configurations), sizes)
         wrong += not compare_with_best(groups.totals(scores), resamples=499).tied.all()
-        naive += not compare_with_best(scores, resamples=499).tied.all()
+        naive += compare_with_reference(scores, 0, resamples=499).p_holm.min() <= LEVEL
     assert wrong / sweeps <= at_most(LEVEL, sweeps)
     assert naive / sweeps > 0.12
 
@@ -261,6 +259,8 @@ def test_the_detectable_difference_is_found_as_often_as_said(sizes, times):
         said.append(standings(scores, [None] * groups.queries, groups=groups, resamples=200).power.detectable)
     for _ in range(sweeps):
         scores, groups = in_groups(rng, alike(2), sizes)
-        difference = groups.totals(scores[:1] - scores[1:] + np.median(said))
-        found += randomisation_test(difference, resamples=499)[0] <= LEVEL
-    assert 0.65 <= found / sweeps <= 0.9, "80 % by the normal approximation"
+        difference, span = groups.totals(scores[:1] - scores[1:] + np.median(said)), np.ptp(groups.totals(scores))
+        p = max(randomisation_test(difference, resamples=499)[0], p_above(difference, 0.0, span)[0])
+        found += p <= LEVEL
+    most = 0.9 if groups.effective > 0.9 * groups.number else 1.0  # of unequal groups, a safe number is said
+    assert 0.65 <= found / sweeps <= most, "80 % by an approximation"

@@ -64,31 +64,33 @@ def test_the_apparent_score_is_too_high_and_the_expected_score_is_right():
     assert np.mean([selection.apparent for selection in found]) > mean_f1(0.6) + 2 * error
 
 
-@given(SCORES)
-def test_the_wins_are_shares(scores):
-    found = select(scores, repeats=4)
-    assert found.wins.shape == (len(scores),)
-    assert found.wins.sum() == pytest.approx(1)
-
-
 def test_a_configuration_that_is_better_on_every_query_always_wins():
     scores = np.random.default_rng(1).random((3, 20))
-    found = select(np.insert(scores, 2, scores.max(axis=0) + 0.1, axis=0))
-    assert (found.best, found.wins.tolist()) == (2, [0, 0, 1, 0])
+    better = scores.max(axis=0) + 0.1
+    found = select(np.insert(scores, 2, better, axis=0))
+    assert found.best == 2
+    assert found.per_query == pytest.approx(better)
     assert found.expected == pytest.approx(found.apparent)
 
 
 def test_the_first_of_equals_wins():
     scores = np.random.default_rng(1).random(133)
-    assert select(np.array([scores - 0.1, scores, scores])).wins.tolist() == [0, 1, 0]
+    assert select(np.array([scores - 0.1, scores, scores])).best == 1
 
 
 def test_folds_are_stratified_by_type():
     # With four rare queries in the choosing folds, the first configuration is better; with three it is not.
     rare = np.arange(25) < 5
     scores = np.where([rare, ~rare], [[1.0], [0.195]], 0)
-    assert select(scores, ["rare" if one else "common" for one in rare]).wins.tolist() == [1, 0]
-    assert select(scores).wins[1] > 0
+    assert select(scores, ["rare" if one else "common" for one in rare]).per_query == pytest.approx(scores[0])
+    assert select(scores).per_query != pytest.approx(scores[0])
+
+
+@given(SCORES)
+def test_where_less_is_better_the_same_is_chosen_as_of_negated_scores(scores):
+    found, of_negated = select(scores, repeats=4, sign=-1), select(-scores, repeats=4)
+    assert (found.best, found.apparent) == (of_negated.best, -of_negated.apparent)
+    assert (found.per_query == -of_negated.per_query).all()
 
 
 @pytest.mark.parametrize("setting", [{"seed": 1}, {"folds": 10}, {"repeats": 7}], ids=["seed", "folds", "repeats"])

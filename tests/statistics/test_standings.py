@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from simulated import alike, f1_like
 
-from ragsweep.statistics import compare_with_reference, detectable_difference, intervals, queries_needed, standings
+from ragsweep.statistics import (
+    Groups,
+    Power,
+    compare_with_best,
+    compare_with_reference,
+    detectable_difference,
+    intervals,
+    queries_needed,
+    standings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +33,24 @@ def test_power_is_that_of_the_best_and_the_median_tied_configuration(scores):
     assert decision.with_best.tied.tolist() == [True, True, True, True, False]
     others = [row for row in range(4) if row != decision.best]
     deviation = np.median([np.std(scores[row] - scores[decision.best], ddof=1) for row in others])
-    assert decision.power.detectable == pytest.approx(detectable_difference(deviation, 133))
-    assert decision.power.needed(0.02) == queries_needed(deviation, 0.02)
+    lost = scores.max() - scores.min()
+    assert decision.power.detectable == pytest.approx(detectable_difference(deviation, 133, lost=lost))
+    needed = decision.power.needed(0.02)
+    assert needed >= queries_needed(deviation, 0.02)
+    assert detectable_difference(deviation, needed, lost=lost) <= 0.02
+    assert detectable_difference(deviation, needed - 1, lost=lost) > 0.02
+
+
+@pytest.mark.usefixtures("long_work")
+@pytest.mark.parametrize("shift", [0.15, 0.3, 0.6])
+def test_the_queries_needed_detect_the_difference_in_80_percent(shift):
+    rng = np.random.default_rng(4)
+    pair = f1_like(rng, alike(2), queries=100_000, shift=np.array([0, shift]))
+    difference, deviation = pair[1].mean() - pair[0].mean(), (pair[1] - pair[0]).std()
+    power = Power(0, 99, float(deviation), Groups.none(133), float(np.ptp(pair)))
+    samples = (pair[:, rng.integers(0, 100_000, power.needed(difference))] for _ in range(600))
+    worse = np.mean([not compare_with_best(sample, resamples=499).tied[0] for sample in samples])
+    assert 0.74 <= worse <= 0.92, "80 % by an approximation that is safe for few queries"
 
 
 def test_one_configuration_gives_no_selection(scores):

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, decided, facts_of, grid, of_scores, over_alpha
 
-from ragsweep.report.evidence_section import evidence
+from ragsweep.report.claims import claims_of, veto_of
 from ragsweep.report.record import as_record
 from ragsweep.statistics import compare_with_best, pareto_front, shown_to_beat
-from ragsweep.sweeps import CostFront, Sweep, decide, not_shipped
+from ragsweep.statistics.repeats import components
+from ragsweep.sweeps import CostFront, Sweep, decide
+from ragsweep.sweeps.choice import about_the_same
 from ragsweep.tasks.facts import MetricFact
 
 SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
@@ -19,6 +21,11 @@ SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
 def run(alpha, k, scores, **more):
     settings = {"retriever.alpha": str(alpha), "k": str(k)}
     return of_scores(f"alpha={alpha} k={k}", scores, {"retriever.alpha": alpha, "k": k}, **settings, **more)
+
+
+def claims(decision):
+    """The numbers of each claim, by its name."""
+    return {claim.name: claim.numbers for claim in claims_of(decision)}
 
 
 def noisy(seed, mean, queries=60):
@@ -67,8 +74,8 @@ def test_the_headline_is_about_a_cutoff_that_meets_the_requirements(decision):
     assert few.headline.cutoff == 3
     assert [choice.meets for choice in few.choices.values()] == [True, False, False]
     assert few.choices[10].excluded["alpha=1 k=10"] == "context/tokens 1000, required at most 400"
-    assert not_shipped(few) != "requirements"
-    assert not_shipped(decide(replace(few.sweep, settings=replace(settings, at=10)))) == "requirements"
+    assert veto_of(few) != "requirements"
+    assert veto_of(decide(replace(few.sweep, settings=replace(settings, at=10)))) == "requirements"
 
 
 def test_what_does_not_meet_a_requirement_is_not_tested(decision):
@@ -138,7 +145,7 @@ def test_a_lower_value_can_be_the_better_one():
 def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
     record = json.loads(json.dumps(as_record(decision, "s1"), allow_nan=False))
     assert (record["version"], record["sweep"]) == (1, "s1")
-    assert record["headline"][0].startswith("At every k: alpha 0.5.")
+    assert record["claims"][0]["name"] == "choice"
     assert record["at"] == 5
     assert record["choice"]["settings"] == {"retriever.alpha": 0.5, "k": 5}
     assert record["choice"]["measured"]["context/tokens"] == 500
@@ -171,7 +178,7 @@ def test_a_control_is_never_chosen():
     found = decided(ceiling, second)
     assert found.named is second
     assert found.headline.excluded == {best.name: "nobody has the judged pages"}
-    assert f"Left out at k 5, as they are controls: {best.name}." in evidence(found)
+    assert claims(found)["left_out"]["names"] == [best.name]
 
 
 def test_pairs_are_tested_only_if_the_metric_is_a_share():
@@ -244,6 +251,46 @@ def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone(slow, 
     assert front.on_front.tolist() == [not is_shown, True]
 
 
+@pytest.mark.parametrize(
+    ("times", "slowed_by", "same"),
+    [
+        ((1.39, 9.95), (1.1, 7.2), True),  # one BM25 twice, the second time under load
+        ((9.95, 1.39), (7.2, 1.1), True),
+        ((1.39, 9.95), (7.2, 1.1), False),  # load on what is cheaper explains nothing
+        ((1.39, 14.0), (1.3, 2.5), False),
+        ((10.0, 14.0), (1.0, 1.0), True),  # processors are not always as fast
+        ((10.0, 16.0), (None, None), True),
+        ((10.0, 21.0), (None, None), False),
+    ],
+)
+def test_times_differ_only_beyond_what_another_measurement_may_give(times, slowed_by, same):
+    cost, made = "latency/mean_ms", []
+    for alpha, (ms, within) in enumerate(zip(times, slowed_by, strict=True)):
+        timed = run(alpha, 5, np.full(8, 0.5))
+        sample = ms * np.linspace(0.9, 1.1, 16)
+        measure = replace(timed.facts.measures[cost], value=ms, sample=tuple(sample), slowed_by=within)
+        made.append(replace(timed, facts=replace(timed.facts, measures={cost: measure})))
+    [front] = decided(*made, settings=replace(SETTINGS, gains=[], costs=[cost])).fronts
+    assert about_the_same(front.sweep, cost, *made, share=0.02) == same
+    assert front.on_front.all() == same
+
+
+def test_of_costs_that_are_no_times_a_share_counts_as_nothing():
+    sweep = over_alpha(np.full((2, 8), 0.5), (0, 1))
+    runs = sweep.outcomes
+    tokens = [each.value("context/tokens") for each in runs]
+    for share in (0.0, 0.02, 0.5):
+        expected = abs(tokens[0] - tokens[1]) <= share * max(tokens)
+        assert about_the_same(sweep, "context/tokens", *runs, share=share) == expected
+
+
+def test_a_better_one_that_takes_about_the_same_time_beats():
+    settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
+    better, worse = run(0, 5, np.full(40, 0.8), latency=12.0), run(1, 5, np.full(40, 0.5), latency=10.0)
+    [front] = decided(better, worse, settings=settings).fronts
+    assert front.on_front.tolist() == [True, False]
+
+
 def test_what_is_said_to_beat_a_configuration_is_shown_to():
     sweep = over_alpha(np.array([[0.5] * 8, [0.5] * 8, [0.5] * 7 + [1.0]]), (0, 0.5, 1))
     tokens = zip(sweep.outcomes, (500.0, 300.0, 480.0), strict=True)
@@ -261,3 +308,34 @@ def test_what_is_said_to_beat_a_configuration_is_shown_to():
     front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(quality, cost))
     assert front.beats(runs[0]) is runs[1]  # the last is ahead on a single query, which shows nothing
     assert front.beats(runs[1]) is None
+
+
+def repeated(name, values):
+    """A run with these values, of shape [repeats, questions]; of one repeat, one that says that it varies."""
+    facts = {"varies": True, "metrics": {"f1": {"title": "F1"}, "recall": {"title": "Recall"}}}
+    if len(values) > 1:
+        parts = components(values)
+        fact = {name: getattr(parts, name) for name in ("question", "repeat", "residual", "asked_once")}
+        facts |= {"repeats": len(values), "repeated": {"f1": {"means": values.mean(axis=1).tolist(), **fact}}}
+    return of_scores(name, values.mean(axis=0), {"model": name}, facts={**FACTS, **facts})
+
+
+def test_a_decision_says_where_whole_repeats_differ():
+    """Tests work on the mean of each question, which whole repeats that cancel out do not move."""
+    rng = np.random.default_rng(1)
+    questions = rng.normal(0, 1, (1, 50))
+    steady = [0.4 * place + questions + rng.normal(0, 0.3, (4, 50)) for place in range(2)]
+    moody = [values + np.array([[-0.9], [-0.3], [0.3], [0.9]]) for values in steady]
+    told, shifted = (decided(*map(repeated, "ab", values)) for values in (steady, moody))
+    for one, other in zip(told.sweep.outcomes, shifted.sweep.outcomes, strict=True):
+        assert other.interval("f1") == pytest.approx(one.interval("f1"))
+    assert shifted.headline.tied == [shifted.named]
+    shifts = [claims(each)["repeats"]["shift"] for each in (told, shifted)]
+    assert [bool(shift) for shift in shifts] == [False, True]
+    assert [len(fact["means"]) for fact in as_record(told, "")["repeats"].values()] == [4, 4]
+
+
+def test_answers_that_vary_and_were_asked_once_are_named():
+    some = repeated("a", np.random.default_rng(0).normal(0, 1, (4, 50)))
+    assert claims(decided(some, repeated("once", np.ones((1, 50)))))["asked_once"]["names"] == ["once"]
+    assert "asked_once" not in claims(decided(some))

@@ -1,6 +1,5 @@
 """Configurations that return unequal amounts of text at the same cutoff, and as much within a budget."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +8,17 @@ from outcomes import FACTS, SETTINGS, facts_of, of_scores
 from simulated import at_most
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.report.record import as_record
+from ragsweep.report.claims import claims_of, veto_of
 from ragsweep.report.report_charts import report_charts
-from ragsweep.report.report_sentences import headline
-from ragsweep.sweeps import DecisionSettings, Sweep, check_at, check_decision, decide, not_shipped
+from ragsweep.sweeps import DecisionSettings, Sweep, check_at, check_decision, decide
 from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"
+
+
+def claims(decision):
+    """The numbers of each claim, by its name."""
+    return {claim.name: claim.numbers for claim in claims_of(decision)}
 
 
 def run(size, k, scores, *, tokens=None, counted_by="words", returned=True):
@@ -33,60 +36,55 @@ def run(size, k, scores, *, tokens=None, counted_by="words", returned=True):
 
 
 def chunks(sizes=(200, 800), cutoffs=(5,), *, means=(0.3, 0.7), settings=SETTINGS, **facts):
-    """Runs whose chunks differ in size, and whose metric counts chunks, whatever their size."""
-    rng = np.random.default_rng(5)
-    made = []
+    """The decision between runs whose chunks differ in size. All metrics of the same name's end measure the same."""
+    rng, made = np.random.default_rng(5), []
     for size, mean in zip(sizes, means, strict=True):
         scores = mean + rng.normal(0, 0.05, 40)
         made += [run(size, k, scores) for k in cutoffs]
-    known = {"if_unequal": {"chunker": "Judge text."}, **facts}
-    return decide(Sweep([replace(each, facts=replace(each.facts, **known)) for each in made], {}, settings))
-
-
-@pytest.mark.parametrize("cutoffs", [(5,), (3, 5)])
-@pytest.mark.parametrize("means", [(0.3, 0.7), (0.7, 0.3), (0.5, 0.5)], ids=["large", "small", "tied"])
-def test_no_size_of_chunks_is_shipped_at_the_same_k(cutoffs, means):
-    decision = chunks(cutoffs=cutoffs, means=means)
-    assert not_shipped(decision) == as_record(decision, "")["not_shipped"] == "unequal text"
-    words = " ".join(headline(decision))
-    assert "budget=500,1000" in words
-    assert "200 to 800 characters" in words
-    assert "Judge text." in words
-    assert not re.search("Ship|take|Choose by cost", words)
-
-
-def test_what_nothing_tells_apart_is_no_size_to_take_either():
-    scores = np.linspace(0.2, 0.8, 20)
-    facts = {"if_unequal": {"chunker": ""}}
-    same = [replace(each, facts=replace(each.facts, **facts)) for each in (run(200, 5, scores), run(800, 5, scores))]
-    decision = decide(Sweep(same, {}, SETTINGS))
-    assert not_shipped(decision) == "unequal text"
-    assert "the cheapest" not in " ".join(headline(decision))
-
-
-OF_TEXT = {name: replace(each, of_text=name == "f1") for name, each in facts_of(FACTS).metrics.items()}
+    about = made[0].facts.metrics["f1"]
+    of_text = {name: replace(about, of_text=True) for name in ("token/iou", "token/recall")}
+    known = [replace(each.facts, metrics={**each.facts.metrics, **of_text}, **facts) for each in made]
+    tables = [each.per_query.assign(**dict.fromkeys(of_text, each.per_query["f1"])) for each in made]
+    both = zip(made, known, tables, strict=True)
+    runs = [replace(each, facts=some, per_query=table) for each, some, table in both]
+    return decide(Sweep(runs, {}, settings))
 
 
 @pytest.mark.parametrize(
-    ("decision", "why"),
+    ("more", "veto"),
     [
-        (chunks(sizes=(200, 210)), "one size"),
-        (chunks(metrics=OF_TEXT), "a metric of text"),
-        (chunks(cutoff_unit="tokens"), "within budgets"),
-        (chunks(if_unequal={"returns": ""}), "another group"),
-        (chunks(if_unequal={}), "recorded before"),
+        ({}, "unequal text"),
+        ({"cutoffs": (3, 5)}, "unequal text"),
+        ({"settings": replace(SETTINGS, metric="token/recall")}, "unequal text"),  # of all tokens that are judged
+        ({"sizes": (200, 219), "means": (0.3, 0.7)}, None),
+        ({"sizes": (200, 221), "means": (0.3, 0.7)}, "unequal text"),
+        ({"means": (0.7, 0.3)}, None),
+        ({"sizes": (200, 400, 800), "means": (0.7, 0.7, 0.3)}, None),  # the two that are told apart from the largest
+        ({"sizes": (200, 400, 800), "means": (0.3, 0.7, 0.2)}, "unequal text"),
+        ({"settings": replace(SETTINGS, metric="token/iou")}, None),
+        ({"settings": replace(SETTINGS, prefer=TOKENS, margin=0.5)}, None),
+        ({"settings": replace(SETTINGS, prefer="latency/mean_ms")}, "unequal text"),
+        ({"cutoff_unit": "tokens"}, None),  # a budget
+        ({"returned": None}, None),  # as of one's own retriever
+        ({"means": (0.5, 0.5)}, "tied"),
     ],
 )
-def test_what_can_choose_a_size_ships_one(decision, why):
-    assert not_shipped(decision) is None, why
+def test_what_wins_by_returning_more_text_is_not_shipped(more, veto):
+    assert veto_of(chunks(**more)) == veto
 
 
-def grid(sizes=(200, 800), cutoffs=(2, 4, 8), queries=40, settings=SETTINGS, **more):
-    rng = np.random.default_rng(3)
-    runs = [
-        run(size, k, np.sort(rng.random(queries)) ** (4 / (k * size) ** 0.3), **more) for size in sizes for k in cutoffs
-    ]
-    return Sweep(runs, {}, settings)
+def test_it_is_said_how_much_more_text_the_winner_returns():
+    """Tokens, where both were counted in the same way; else the characters of a passage."""
+    said = claims(chunks())["unequal_text"]
+    assert (said["label"], said["other"], said["texts"], said["unit"]) == (
+        "size 800",
+        "size 200",
+        [1000, 250],
+        "tokens",
+    )
+    other = Sweep([run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40, counted_by="a model")], {}, SETTINGS)
+    said = claims(decide(other))["unequal_text"]
+    assert (said["texts"], said["unit"]) == ([800, 200], "characters a passage")
 
 
 def within(size, budget, scores, *, tokens, ranked=3):
@@ -96,28 +94,6 @@ def within(size, budget, scores, *, tokens, ranked=3):
     curves = {TOKENS: tuple(np.linspace(1, np.mean(tokens), ranked)), "recall": ()}
     facts = replace(one.facts, cutoff="budget", cutoff_unit="tokens", curves=curves, intervals={})
     return replace(one, swept={"chunker.size": size, "budget": budget}, settings=settings, facts=facts)
-
-
-@pytest.mark.parametrize("cutoffs", [(4,), (2, 4, 8)])
-def test_it_is_said_that_some_return_more_at_the_same_k(cutoffs):
-    said = " ".join(headline(decide(grid(cutoffs=cutoffs))))
-    assert "At the same k, configurations return 200 to 800 tokens, and more text finds more: budget=500,1000" in said
-
-
-@pytest.mark.parametrize(
-    ("sweep", "why"),
-    [
-        (grid(sizes=(200, 210)), "units are alike"),
-        (grid(returned=False), "recorded before sizes were"),
-        (grid(settings=DecisionSettings("f1", at=4, costs=[TOKENS])), "asked about a k"),
-        (grid(settings=DecisionSettings("f1", prefer=TOKENS, costs=[TOKENS])), "asked for fewer tokens"),
-        (grid(settings=DecisionSettings("f1")), "no cost"),
-        (Sweep([run(200, 2, [0.1]), run(800, 2, [0.2], counted_by="a model")], {}, SETTINGS), "other tokens"),
-        (Sweep([within(s, 500, [s / 1000] * 9, tokens=490) for s in (200, 800)], {}, SETTINGS), "within a budget"),
-    ],
-)
-def test_nothing_is_said_of_unequal_text_where(sweep, why):
-    assert "more text finds more" not in " ".join(headline(decide(sweep))), why
 
 
 @pytest.mark.usefixtures("drawing")
@@ -133,21 +109,17 @@ def test_a_gain_is_drawn_over_the_budgets_that_were_measured():
 def test_a_metric_that_a_shorter_list_can_win_is_doubted():
     runs = [within(size, 300, [size / 1000] * 9, tokens=290) for size in (200, 800)]
     settings = {"costs": [TOKENS], "gains": ["recall"]}
-    doubt = "decision.metric=recall compares what is found"
-    assert doubt in " ".join(headline(decide(Sweep(runs, {}, DecisionSettings("f1", **settings)))))
-    assert doubt not in " ".join(headline(decide(Sweep(runs, {}, DecisionSettings("recall", **settings)))))
+    doubted = claims(decide(Sweep(runs, {}, DecisionSettings("f1", **settings))))
+    assert doubted["other_lengths"]["gain"] == "recall"
+    assert "other_lengths" not in claims(decide(Sweep(runs, {}, DecisionSettings("recall", **settings))))
 
 
 def test_the_headline_is_about_the_budget_that_was_asked_for_though_not_all_spend_it():
-    runs = [
-        within(size, budget, [size / 1000] * 9, tokens=min(budget, size), ranked=100)
-        for size in (300, 800)
-        for budget in (300, 800)
-    ]
-    settings = DecisionSettings("f1", costs=[TOKENS])
-    assert headline(decide(Sweep(runs, {}, settings)))[0].startswith("By F1, at 300 tokens: size 800.")
-    asked = headline(decide(Sweep(runs, {}, replace(settings, at=800))))[0]
-    assert asked.startswith("By F1, at 800 tokens: size 800.")
+    sizes = [(size, budget) for size in (300, 800) for budget in (300, 800)]
+    runs = [within(s, b, [s / 1000] * 9, tokens=min(b, s), ranked=100) for s, b in sizes]
+    for at, cutoff in ((None, 300), (800, 800)):
+        decision = decide(Sweep(runs, {}, DecisionSettings("f1", costs=[TOKENS], at=at)))
+        assert (decision.headline.cutoff, claims(decision)["choice"]["label"]) == (cutoff, "size 800")
 
 
 @pytest.mark.parametrize(
@@ -159,9 +131,10 @@ def test_within_a_budget_what_does_not_fit_is_no_ranking_that_ends(ranked, ends)
         for budget in (300, 3000)
         for size in (200, 800)
     ]
-    said = " ".join(headline(decide(Sweep(made, {}, DecisionSettings("f1", costs=[TOKENS], gains=["f1"])))))
-    assert ("size 200 returned at most 600 tokens: set k=200 before you choose at 3,000 tokens." in said) == ends
-    assert said.startswith(f"By F1, at {'300 tokens' if ends else 'every budget'}: size 800.")
+    said = claims(decide(Sweep(made, {}, DecisionSettings("f1", costs=[TOKENS], gains=["f1"]))))
+    short = said.get("unspent", {"labels": [], "most": [], "k": 0})
+    assert (short["labels"], short["most"], short["k"]) == ((["size 200"], [600, 600], 200) if ends else ([], [], 0))
+    assert said["choice"]["where"] == " at every budget"
 
 
 def test_a_budget_of_a_task_that_has_none_is_refused():

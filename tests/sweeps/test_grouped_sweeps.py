@@ -6,9 +6,8 @@ from outcomes import FACTS, SETTINGS, of_scores
 from simulated import alike, f1_like
 
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
-from ragsweep.report.evidence_section import evidence
+from ragsweep.report.claims import claims_of, veto_of
 from ragsweep.report.record import as_record
-from ragsweep.report.report_sentences import headline
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
 
@@ -33,7 +32,6 @@ def numbers(decision):
         **{name: found[name] for name in kept},
         "choice": [choice.named.name, [each.name for each in choice.tied], choice.worse],
         "margin": choice.not_worse and [each.name for each in choice.not_worse],
-        "any spread": [each.name for each in choice.worse_for_any_spread],
         "p": level.with_best.p.tolist(),
         "expected": choice.expected,
         "power": round(level.power.detectable, 9),
@@ -70,19 +68,18 @@ def test_queries_that_are_alone_in_their_groups_give_the_same_record(scores):
 def test_what_is_said_counts_the_groups(scores):
     groups = [f"page {row // 2}" for row in range(60)]
     decision = decide(sweep(scores, groups))
-    assert any(line.startswith("60 queries in 30 groups: ") for line in headline(decision))
+    said = {claim.name: claim.numbers for claim in claims_of(decision)}
+    assert (said["few"]["groups"], said["few"]["few"], said["power"]["grouped"]) == (30, False, True)
     assert as_record(decision, "")["dataset"]["groups"] == 30
-    assert any("in groups like these" in line for line in evidence(decision))
-    few = headline(decide(sweep(scores, [f"page {row // 10}" for row in range(60)])))
-    assert any(line.startswith("Only 6 groups of 60 queries: ") for line in few)
+    few = {claim.name: claim.numbers for claim in claims_of(decide(sweep(scores, [f"{r // 10}" for r in range(60)])))}
+    assert (few["few"]["groups"], few["few"]["few"]) == (6, True)
 
 
-def test_one_group_of_all_queries_shows_nothing_in_one_line(scores):
+def test_one_group_of_all_queries_shows_nothing(scores):
     decision = decide(sweep(scores, ["all"] * 60))
     assert len(decision.headline.tied) == 4
     assert decision.headline.allowed.standings.power is None
-    assert "60 queries in 1 group cannot" in headline(decision)[0]
-    assert "cannot show any difference" in headline(decision)[0]
+    assert veto_of(decision) == "too few"
 
 
 def test_a_gate_counts_groups(scores):

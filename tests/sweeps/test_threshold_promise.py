@@ -8,14 +8,11 @@ from outcomes import SETTINGS, decided, of_scores
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
-from ragsweep.report import headline
-from ragsweep.report.captions import captions_of
-from ragsweep.report.record import as_record
+from ragsweep.report.claims import claims_of
 from ragsweep.report.report_charts import THRESHOLDS, report_charts
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
 from ragsweep.sweeps.decision_settings import check_measured
-from ragsweep.sweeps.threshold_promise import threshold_promise
 from ragsweep.tasks.metric import Metric
 
 RATE = "false_find_rate"
@@ -51,18 +48,23 @@ def low_scores(number):
     return np.linspace(0, 0.5, number).tolist()
 
 
+def claim(decision):
+    """The claim about the threshold, if there is one."""
+    return next((claim for claim in claims_of(decision) if claim.name == "threshold"), None)
+
+
 def promised(*runs, rate=0.05, **settings):
     return decided(*runs, settings=replace(SETTINGS, target={RATE: rate}, **settings))
 
 
 def test_the_headline_says_below_which_score_to_return_nothing():
-    decision = promised(run("a", low_scores(60)))
-    found = threshold_promise(decision)
-    assert found.certificate.shown
-    assert 0.5 < found.certificate.threshold <= 0.51
-    assert (found.hits, found.kept) == pytest.approx((100 / 120, 100 / 120))
-    assert f"Below a score of {found.certificate.threshold:g} return nothing: at most 5 %" in headline(decision)[-1]
-    assert as_record(decision, "")["threshold"]["score_threshold"] == found.certificate.threshold
+    said = claim(promised(run("a", low_scores(60))))
+    numbers = said.numbers
+    assert numbers["shown"]
+    assert 0.5 < numbers["threshold"] <= 0.51
+    assert (numbers["hits"], numbers["hits_kept"]) == pytest.approx((100 / 120, 100 / 120))
+    assert f"Below a score of {numbers['threshold']:g} return nothing: at most 5 %" in said.sentence
+    assert said.place == "headline"
 
 
 @pytest.mark.usefixtures("drawing")
@@ -77,33 +79,31 @@ def test_the_report_draws_what_each_lowest_score_leaves():
     ):
         for threshold, share in zip(*of_curves[what].get_data(), strict=True):  # counted one by one
             assert share == sum(score is not None and score >= threshold for score in scores) / len(scores)
-    assert of_curves["certified for at most 5 %"].get_xdata()[0] == threshold_promise(decision).certificate.threshold
-    assert "get something, and 83 % of the others get something relevant." in captions_of(decision)[THRESHOLDS]
+    assert of_curves["certified for at most 5 %"].get_xdata()[0] == claim(decision).numbers["threshold"]
 
 
 def test_too_few_questions_are_told_how_many_it_takes():
-    decision = promised(run("a", low_scores(20)))
-    assert not threshold_promise(decision).certificate.shown
-    assert "13.9 % at best; 59 with a rate of 0 would show it." in headline(decision)[-1]
-    assert as_record(decision, "")["threshold"]["score_threshold"] is None
+    """.95 ** 59 < .05, and 1 - .05 ** (1 / 20) = .139."""
+    numbers = claim(promised(run("a", low_scores(20)))).numbers
+    assert (numbers["shown"], numbers["threshold"], numbers["queries_needed"]) == (False, None, 59)
+    assert numbers["upper_bound"] == pytest.approx(1 - 0.05 ** (1 / 20))
 
 
 def test_a_threshold_that_leaves_nothing_is_said_to_be_useless():
-    decision = promised(run("a", [2.0] * 60))
-    assert threshold_promise(decision).kept == 0
-    assert "cannot tell the two apart" in headline(decision)[-1]
+    said = claim(promised(run("a", [2.0] * 60)))
+    assert said.numbers["hits_kept"] == 0
+    assert "cannot tell the two apart" in said.sentence
 
 
 def test_only_a_choice_by_these_questions_is_corrected():
     """Configurations that differ in their threshold alone have the same scores, and count once."""
     runs = [run("a", low_scores(60)), run("b", low_scores(60), 0.2), run("c", (np.array(low_scores(60)) / 2).tolist())]
-    assert threshold_promise(promised(*runs)).certificate.level == 0.05
-    assert threshold_promise(promised(*runs, require={RATE: 1.0})).certificate.level == 0.025
+    assert promised(*runs).threshold.certificate.level == 0.05
+    assert promised(*runs, require={RATE: 1.0}).threshold.certificate.level == 0.025
 
 
 def test_without_such_questions_or_a_promise_nothing_is_said():
-    assert threshold_promise(decided(run("a", low_scores(60)))) is None
-    assert "threshold" not in as_record(decided(run("a", low_scores(60))), "")
+    assert claim(decided(run("a", low_scores(60)))) is None
 
 
 def test_neither_always_nor_never_meets_both_requirements():

@@ -22,7 +22,11 @@ def rows(source, kind=RANKINGS, listed=0):
 
 @pytest.mark.parametrize("documents", [["b", "a"], ("b", "a"), pd.Series(["b", "a"]), {"b": 7, "a": 7}], ids=type)
 def test_documents_of_a_query_keep_their_order(documents):
-    assert rows({"q": documents}, listed=7) == [("q", "b", 7), ("q", "a", 7)]
+    assert rows({"q": documents}, QRELS, listed=7) == [("q", "b", 7), ("q", "a", 7)]
+
+
+def test_scores_of_a_list_fall():
+    assert rows({"q": ["b", "a", "c"]}) == [("q", "b", 0), ("q", "a", -1), ("q", "c", -2)]
 
 
 def test_relevant_documents_may_be_a_set():

@@ -3,9 +3,11 @@
 import json
 import shutil
 from dataclasses import dataclass, replace
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
+from endpoint_server import EndpointServer, Reply
 from outcomes import decided, of_scores
 
 from ragsweep.models.encoders.model_files import MINILM, local_folder, window_of
@@ -18,9 +20,12 @@ from ragsweep.retrieval import (
     EncoderReranker,
     FusedRetriever,
     HybridRetriever,
+    LogisticClassifier,
+    MmrReranker,
     OpenAIEncoder,
     PipelineRetriever,
     Ranking,
+    RoutedRetriever,
     Search,
     SentenceTransformerEncoder,
     SparseRetriever,
@@ -62,6 +67,14 @@ def counted(ranker, passages, queries, own=None):
         (HybridRetriever(DENSE, SPARSE, 0.0), [LONG] * 3, [LONG] * 2, []),
         (HybridRetriever(DENSE, SPARSE, 0.5), ["tea"] * 3, [LONG] * 2, [("queries", 2, 2, 254, "tokens")]),
         (FusedRetriever({"a": SPARSE, "b": DENSE}), ["tea"] * 3, [LONG] * 2, [("queries", 2, 2, 254, "tokens")]),
+        (RoutedRetriever({"a": SPARSE}, LogisticClassifier(ENCODER)), [LONG] * 3, ["tea"] * 2, []),
+        (
+            RoutedRetriever({"a": SPARSE}, LogisticClassifier(ENCODER)),
+            ["tea"] * 3,
+            [LONG] * 2,
+            [("queries", 2, 2, 254, "tokens")],
+        ),
+        (PipelineRetriever(SPARSE, None, MmrReranker(ENCODER, NO_STORE)), ["tea"] * 3, [LONG] * 2, []),
         (PipelineRetriever(DENSE, Twice()), ["tea"] * 3, [FULL, "tea"], [("queries", 1, 2, 254, "tokens")]),
         (
             PipelineRetriever(SPARSE, Twice(), RERANKER),
@@ -81,6 +94,32 @@ def test_what_an_endpoint_is_not_sent_is_counted():
     ranker, texts = DenseRetriever(encoder, NO_STORE), ["t" * 20, "t" * 21, "tea"]
     assert counted(ranker, ["t" * 20] * 3, ["t" * 15, "t" * 16]) == [("queries", 1, 2, 15, "characters")]
     assert counted(ranker, texts, ["tea"] * 2) == [("passages", 1, 3, 20, "characters")]
+
+
+def words_counted(text):
+    return [text.count(letter) + 0.5 for letter in ascii_lowercase]
+
+
+@pytest.mark.extra("openai")
+@pytest.mark.usefixtures("secret_key")
+@pytest.mark.parametrize(("reads", "cut"), [(700, 2), (None, 0)])
+def test_what_a_server_cuts_without_a_word_is_counted(reads, cut):
+    """A server that reads 700 characters of a text, and one that reads all."""
+
+    def reply(prompt, times):
+        rows = [{"index": row, "embedding": words_counted(text[:reads])} for row, text in enumerate(prompt.split("\n"))]
+        return Reply(json.dumps({"data": rows, "usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode())
+
+    with EndpointServer(reply) as server:
+        dense = DenseRetriever(OpenAIEncoder(model="m", base_url=server.url), NO_STORE)
+        passages, queries = ["iron and tea " * 70, "iron " * 150, "iron " * 100], ["tea"] * 2
+        search = Search(tuple(passages), tuple(queries))
+        found = unread_texts(dense, search, FIRST, np.arange(2), NO_STORE)
+    [fact] = found.facts.get("unread_texts", [None])
+    assert (fact["cut"] if fact else 0) == cut
+    assert len(found.notices) == bool(cut)
+    assert fact is None or (fact["texts"], fact["out_of"]) == ("passages", 3)
+    assert fact is None or 700 <= fact["read"] <= 705
 
 
 def test_what_is_indexed_is_counted_and_a_reranker_reads_the_passages_themselves():
@@ -116,6 +155,25 @@ def test_a_run_says_it_from_1_percent_on(cut, lines):
     assert len(found.notices) == lines == len(found.sections)
     assert len(found.facts["unread_texts"]) == 1
     assert all(f"{cut} of 200 passages" in said and "254" in said and MINILM in said for said in found.notices)
+
+
+def test_a_sweep_whose_passages_are_cut_names_a_setting_that_reads_them_to_their_end(application, tmp_path):
+    """Also where the chunker has no size: one passage a row of the table."""
+    animals = ("penguins", "lighthouses", "violins")
+    table = [{"id": each, "text": f"{number} {'tea ' * 300} {each} are here"} for number, each in enumerate(animals)]
+    asked = [{"query": f"where are {each}", "relevant_docs": [each]} for each in animals]
+    for name, rows in (("c", table), ("q", asked)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    given = ["corpus=table", f"corpus.path={tmp_path}/c.json", "questions=table", f"questions.path={tmp_path}/q.json"]
+    given += ["questions.unit=document", "dataset.name=lp", "k=1", "retriever=dense"]
+    cut, cured = (
+        application.run(*given, "chunker=page"),
+        application.run(*given, "chunker=recursive", "chunker.size=null"),
+    )
+    assert "3 of 3 passages are longer than the 254 tokens" in cut.stderr
+    assert "chunker=recursive chunker.size=null" in cut.stderr
+    assert cured.returncode == 0
+    assert "are longer than" not in cured.stderr
 
 
 def run(name, score, cut):

@@ -114,6 +114,16 @@ def test_the_trec_files_give_the_metrics_and_their_interval(finished):
         assert table.loc[name, ["ci_low", "ci_high"]].tolist() == pytest.approx(logged, abs=1e-15)
 
 
+def test_the_summary_has_the_spread_of_every_metric_and_the_costs(finished):
+    _, run, artifacts = finished
+    table = pd.read_csv(artifacts / "results/summary_statistics.csv", index_col="metric")
+    described = pd.read_csv(artifacts / "results/per_query.csv")[[*SEVEN]].describe().T.drop(columns="count")
+    pd.testing.assert_frame_equal(table.loc[[*SEVEN], described.columns], described, check_names=False)
+    costs = ["context/tokens", "context/tokens_p95", "latency/mean_ms", "latency/p95_ms", "index/bytes"]
+    assert table.loc[costs, "mean"].to_dict() == pytest.approx({name: run.data.metrics[name] for name in costs})
+    assert table.loc["latency/mean_ms", ["std", "min", "50%", "max"]].notna().all()
+
+
 def test_the_logged_configuration_is_resolved_and_names_no_path_of_this_machine(finished):
     _, _, artifacts = finished
     text = (artifacts / "config/config.yaml").read_text()

@@ -439,8 +439,8 @@ def test_several_datasets_end_in_one_decision(application, tmp_path):
         assert "If first were the only dataset (2 queries):" in text
     assert (folder / "datasets/second/report.html").exists()
     chosen = record["across_datasets"]["choice"]
-    marked = [run for run in application.children() if run.data.tags["decision"] == "chosen"]
-    assert {run.info.run_id for run in marked} == set(chosen["run_ids"].values())
+    marked = [run for run in application.children() if run.info.run_id in chosen["run_ids"].values()]
+    assert {run.data.tags["decision"] for run in marked} == {"tied"}  # by so few questions
     assert {experiments[run.info.experiment_id].name for run in marked} == {"first", "second"}
     assert parent.data.tags["best.configuration"] == chosen["label"]
     assert "first: http" in process.stdout

@@ -31,7 +31,6 @@ GRID = "#d9d9d9"
 DPI = 100
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # few, since ticks and their labels take longest to draw
 LONGEST_NAME, LONGEST_IN_LEGEND, LONGEST_WORD = 60, 24, 20  # characters of what is shown
-LONGEST_IN_TWO = 36  # characters of a name in a legend with two columns
 
 
 def shown(text: object, longest: int = LONGEST_NAME) -> str:
@@ -54,19 +53,6 @@ def plain_name(text: str) -> str:
     """A name that a file can have; where letters had to be replaced, a digest is appended."""
     name = re.sub(r"[^\w.-]", "_", text)[:LONGEST_NAME]
     return f"{name}{'' if name == text else '_' + digest(text)[:8]}"
-
-
-def legend_below(drawing: Figure, axes: Axes) -> None:
-    """Put a legend below a panel, where it covers no line, and make the figure as much taller."""
-    handles, labels = axes.get_legend_handles_labels()
-    columns = 2 if max(map(len, labels), default=0) <= LONGEST_IN_TWO else 1
-    room, height = 0.1 + 0.2 * -(-len(labels) // columns), drawing.get_figheight()
-    taller, now = height + room, drawing.subplotpars
-    for text in drawing.texts:
-        text.set_y(1 - (1 - text.get_position()[1]) * height / taller)
-    drawing.subplots_adjust(bottom=(now.bottom * height + room) / taller, top=1 - (1 - now.top) * height / taller)
-    drawing.set_figheight(taller)
-    drawing.legend(handles, labels, loc="lower left", ncols=columns, frameon=False, fontsize=9)
 
 
 def in_legend(*texts: object, longest: int = LONGEST_IN_LEGEND) -> list[str]:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias, TypeVar
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,30 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Machines: TypeAlias = tuple[str, ...]  # what times were taken with, in words; empty if that is not known
 
 TIMED_QUERIES = 16
+ROUNDS, ROUNDS_MS = 5, 250.0  # of the timed queries: so many, and no further one after so long
+SPUN_S = 0.02  # on the processor, to learn how much longer it takes by the clock: several turns of a scheduler
 UNTIMED: Milliseconds = np.empty(0)
 UNKNOWN: Machines = ()
 TIMES = ("ms", "latency_ms")  # names of the arrays of a stored stage that hold times
-MACHINES = "machines"  # of these times: the name of another one
+NOTE = "machines"  # of these times: the name of another one
+
+
+class Note(NamedTuple):
+    """With what times were taken, and how much of them may be load.
+
+    Attributes:
+        machines: What they were taken with.
+        ms: What a query took on average; 0 if that is not known.
+        idle_ms: What it takes at least on a machine that is idle: what this thread computed, or more.
+    """
+
+    machines: Machines = UNKNOWN
+    ms: float = 0.0
+    idle_ms: float = 0.0
+
 
 _is_timing = ContextVar("_is_timing", default=True)
-_noted: ContextVar[list[Machines] | None] = ContextVar("_noted", default=None)
+_noted: ContextVar[list[Note] | None] = ContextVar("_noted", default=None)
 
 
 def sample(queries: int, most: int = TIMED_QUERIES) -> Indices:
@@ -45,38 +63,62 @@ def set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
 
 
 def without_timing() -> AbstractContextManager[None]:
-    """Time nothing in the block, so that a single query is encoded and searched once instead of three times."""
+    """Time nothing in the block, so that a single query is encoded and searched once instead of several times."""
     return set_within(_is_timing, False)
 
 
 def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
     """Milliseconds of `call` for the row of each query of the sample, one at a time, after a warm-up call.
 
-    Empty where nothing is timed.
+    The quickest of several rounds counts for each, as load can only make a call slower. Empty where nothing is timed.
     """
     if not _is_timing.get():
         return UNTIMED
-    times, rows = [], sample(queries).tolist()
-    call(rows[0])
-    for row in rows:
-        start = time.perf_counter()
+    rows = sample(queries).tolist()
+
+    def seconds(row: int) -> tuple[float, float]:
+        start, computed = time.perf_counter(), time.thread_time()
         call(row)
-        times.append(1000 * (time.perf_counter() - start))
-    _note((machine(),))
-    return np.array(times)
+        return time.perf_counter() - start, time.thread_time() - computed
+
+    call(rows[0])
+    rounds, slowed = [[*map(seconds, rows)]], _slowed(int(time.monotonic()))
+    while len(rounds) < ROUNDS and 1000 * np.sum(rounds, axis=(0, 1))[0] < ROUNDS_MS:
+        rounds.append([*map(seconds, rows)])
+    quickest, computed = 1000 * np.min(rounds, axis=0).T
+    ms = float(quickest.mean())
+    _note(Note((machine(),), ms, min(ms, max(ms / slowed, float(computed.mean())))))
+    return np.asarray(quickest)
+
+
+@lru_cache(maxsize=1)
+def _slowed(second: int) -> float:
+    """How many times as long as on the processor a computation takes by the clock: 1 on a machine that is idle."""
+    start, before = time.perf_counter(), time.thread_time()
+    while (spun := time.thread_time() - before) < SPUN_S:
+        pass
+    return (time.perf_counter() - start) / spun
 
 
 @contextmanager
-def noting() -> Iterator[list[Machines]]:
-    """The machines of all times that are taken in the block, or read from a store."""
-    noted = list[Machines]()
+def noting() -> Iterator[list[Note]]:
+    """The notes on all times that are taken in the block, or read from a store."""
+    noted = list[Note]()
     with set_within(_noted, noted):
         yield noted
 
 
+def added_up(notes: Sequence[Note]) -> Note:
+    """The note on the sum of times; without times if those of one of them are not known."""
+    machines = put_together([note.machines for note in notes])
+    if not all(note.ms for note in notes):
+        return Note(machines)
+    return Note(machines, sum(note.ms for note in notes), sum(note.idle_ms for note in notes))
+
+
 def put_together(noted: Sequence[Machines]) -> Machines:
     """The machines of times that are added up; `UNKNOWN` if that of one of them is."""
-    return tuple(sorted({name for each in noted for name in each})) if all(noted) else UNKNOWN
+    return tuple(sorted({name for machines in noted for name in machines})) if all(noted) else UNKNOWN
 
 
 def machines_in(found: object) -> Machines:
@@ -85,21 +127,22 @@ def machines_in(found: object) -> Machines:
     return tuple(found) if is_list and isinstance(found, list) else UNKNOWN
 
 
-def with_machines(build: Callable[[], Arrays]) -> Arrays:
-    """What `build` makes, with the machines of the times that it takes as one more array, to be stored."""
+def with_note(build: Callable[[], Arrays]) -> Arrays:
+    """What `build` makes, with the note on the times that it takes as one more array, to be stored."""
     with noting() as noted:
         arrays = build()
-    return {**arrays, MACHINES: np.frombuffer(json.dumps(put_together(noted)).encode(), np.uint8)} if noted else arrays
+    return {**arrays, NOTE: np.frombuffer(json.dumps(added_up(noted)).encode(), np.uint8)} if noted else arrays
 
 
-def without_machines(arrays: Arrays) -> Arrays:
-    """The arrays of a stage without the machines of its times, which are noted."""
+def without_note(arrays: Arrays) -> Arrays:
+    """The arrays of a stage without the note on its times, which is noted."""
     if any(len(arrays[name]) for name in TIMES if name in arrays):
-        _note(machines_in(json.loads(arrays[MACHINES].tobytes())) if MACHINES in arrays else UNKNOWN)
-    return {name: array for name, array in arrays.items() if name != MACHINES}
+        machines, *ms = json.loads(arrays[NOTE].tobytes()) if NOTE in arrays else Note()
+        _note(Note(tuple(machines), *ms))
+    return {name: array for name, array in arrays.items() if name != NOTE}
 
 
-def _note(machines: Machines) -> None:
+def _note(note: Note) -> None:
     noted = _noted.get()
     if noted is not None:
-        noted.append(machines)
+        noted.append(note)

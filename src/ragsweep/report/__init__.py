@@ -1,6 +1,6 @@
 """Tables, charts, sentences and pages of a finished sweep."""
 
-from ragsweep.report.across_words import across_in_words, alone
+from ragsweep.report.across import across_in_words, alone, verdict_for_all
 from ragsweep.report.claims import TAKEN, headline, veto_of
 from ragsweep.report.pair_tables import pair_tables
 from ragsweep.report.report_files import write_across, write_comparison, write_sweep
@@ -21,6 +21,7 @@ __all__ = [
     "pair_tables",
     "rows_of",
     "summary",
+    "verdict_for_all",
     "veto_of",
     "write_across",
     "write_comparison",

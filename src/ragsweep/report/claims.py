@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 
+from ragsweep.core.terminal import counted
 from ragsweep.report.evidence import EVIDENCE, Finder
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.settings_words import tied_in_words
@@ -24,7 +25,7 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-IDLE = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected")  # where data vetoes
+IDLE = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected", "edge")  # where data vetoes
 FEWEST = next(number for number in range(1, 99) if 2 ** (1 - number) <= LEVEL)  # queries that can show a difference
 
 
@@ -69,20 +70,17 @@ def evidence(decision: Decision) -> list[str]:
 
 def requirements(decision: Decision) -> Iterator[Claim]:
     """No configuration meets the requirements."""
-    if not decision.headline.meets:
-        unmet = [choice for choice in decision.choices.values() if not choice.meets]
-        ends = {
-            choice.cutoff: choice for choice in (unmet[0], unmet[-1])
-        }  # a cost may be met at one, a gain at the other
-        best = [
-            {
-                "label": decision.sweep.label(choice.named),
-                "at": at(decision.sweep, choice),
-                "why": choice.excluded[choice.named.name],
-            }
-            for choice in ends.values()
-        ]
-        yield Claim("requirements", {"best": best}, vetoes=True)
+    sweep, asked = decision.sweep, decision.headline
+    if asked.meets:
+        return
+    some_meet = any(choice.meets for choice in decision.choices.values())
+    choices = [asked] if some_meet else [*decision.choices.values()]
+    best = [
+        {"label": sweep.label(run), "at": at(sweep, choice), "why": choice.excluded[run.name]}
+        for choice in (choices[0], *choices[1:][-1:])  # a cost may be met at one end, a gain at the other
+        for run in [choice.named]
+    ]
+    yield Claim("requirements", {"best": best, "at": at(sweep, asked) if some_meet else ""}, vetoes=True)
 
 
 def unread_texts(decision: Decision) -> Iterator[Claim]:
@@ -250,13 +248,13 @@ def tied(decision: Decision) -> Iterator[Claim]:
     alike = cost is not None and choice.costs_the_same(cost)
     compared = [cutoff for cutoff, other in decision.choices.items() if other.undecided == "tied"]
     everywhere = len(compared) == len(decision.choices)
-    copies = None
+    copies, groups = None, f"{counted(sweep.groups.number, 'group')} of queries"
     if power and power.too_alike:
         copies = [sweep.label(choice.best), sweep.label(level.outcomes[power.rival]), power.differing]
     yield Claim(
         "tied",
         {
-            "queries": queries_in_words(sweep),
+            "queries": groups if sweep.groups.in_use else queries_in_words(sweep),
             "number": len(level.outcomes),
             "those": _those(choice),
             "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),
@@ -289,7 +287,7 @@ def not_one_best(decision: Decision) -> Iterator[Claim]:
     if choice.undecided is None and len(choice.tied) > 1:
         same = all(run.measured == choice.best.measured for run in choice.tied)
         numbers = {"labels": tied_in_words(choice.allowed, sweep), "same": same, "at": at(sweep, choice)}
-        yield Claim("not_one_best", {**numbers, "worse": choice.worse})
+        yield Claim("not_one_best", {**numbers, "worse": len(choice.allowed.outcomes) - len(choice.tied)})
 
 
 def choice(decision: Decision) -> Iterator[Claim]:
@@ -342,7 +340,7 @@ def elsewhere(decision: Decision) -> Iterator[Claim]:
 def missing(decision: Decision) -> Iterator[Claim]:
     """Which runs a decision lacks."""
     if unfinished := decision.sweep.unfinished:
-        yield Claim("missing", {"names": [*unfinished], "runs": len(unfinished) + len(decision.sweep.outcomes)})
+        yield Claim("missing", {"names": [*unfinished]})
 
 
 def caution(decision: Decision) -> Iterator[Claim]:
@@ -401,7 +399,7 @@ def few(decision: Decision) -> Iterator[Claim]:
     """Few queries, or few groups of them, or that there are groups."""
     sweep = decision.sweep
     groups, is_few = sweep.groups, sweep.groups.number < FEW_QUERIES
-    if is_few or groups.in_use:
+    if (is_few or groups.in_use) and not any(too_few(decision)):
         numbers = {"queries": len(sweep.queries), "groups": groups.number if groups.in_use else None, "few": is_few}
         settled = decision.headline.undecided is None
         yield Claim("few", numbers, "headline" if is_few and settled else "evidence")

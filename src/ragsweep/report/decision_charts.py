@@ -1,234 +1,224 @@
-"""The figures of the report about queries, the cutoff and costs."""
+"""The charts of the report about the cutoff, costs, thresholds and queries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ragsweep.core.style import (
     BEST,
     BLUE,
-    INTERVALS,
     LONGEST_NAME,
     MARKERS,
+    OTHER_METRIC,
+    colour,
     cutoff_ticks,
     dress,
     figure,
     in_legend,
-    legend_below,
     shades,
     shown,
 )
-from ragsweep.report.settings_charts import WIDE
-from ragsweep.report.value_words import at, cutoffs_in_words, in_sentence
-from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.report.settings_charts import LEAST_SPAN, WIDE, limits
+from ragsweep.report.value_words import at
+from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep, at_each_cutoff
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_CURVES = 5
-DOTS_NAMED = 6  # on a front; names of more would cover each other
+MOST_NAMED = 6  # configurations of a front
+MOST_MARKERS = 12  # on a line
 OFF_FRONT = "#b5b5b5"
+HIGH = 2.1  # inches of a panel
+LEGEND: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.52 / HIGH), "borderaxespad": 0}
+LEGEND |= {"frameon": False, "fontsize": 9}
 
 
 def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
-    best, other = level.outcomes[level.best], level.outcomes[other_than_best(level)]
-    differences = differences_of(level)
-    better, equal, worse = outcomes_of(differences)
-    role = "runner-up" if _other_baseline(level) is None else "baseline"
-    drawing = figure(
-        WIDE,
-        3.8,
-        f"Where does the best beat the {role}{at(decision.sweep, decision.headline)}?",
-        f"{best.name} minus {other.name}\nOne bar per query: {better} better, {equal} equal, {worse} worse; "
-        f"line: mean {differences.mean():+.3f}",
-        top=1.1,
-    )
-    draw_differences(level, differences, drawing.subplots())
+    title = f"Where does the best win{at(decision.sweep, decision.headline)}?"
+    drawing = figure(WIDE, 3, title, "", top=0.5, left=0.85)
+    draw_differences(level, drawing.subplots())
     return drawing
 
 
-def differences_of(level: Sweep) -> Array:
-    """The best configuration against the baseline or the runner-up: the difference of each query, the largest first."""
+def draw_differences(level: Sweep, axes: Axes) -> None:
+    """Draw the best minus the baseline or the runner-up for each query, from the greatest gain to the greatest loss."""
     scores = level.sign(level.decided_by) * level.scores(level.decided_by)
-    return np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
-
-
-def outcomes_of(differences: Array) -> tuple[int, int, int]:
-    """On how many queries the best is better, equal and worse."""
-    better, worse = int((differences > EQUAL).sum()), int((differences < -EQUAL).sum())
-    return better, len(differences) - better - worse, worse
-
-
-def draw_differences(level: Sweep, differences: Array, axes: Axes) -> None:
-    """Draw the difference of each query, from the greatest gain to the greatest loss."""
-    edges = np.arange(len(differences) + 1) - 0.5
+    differences = np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
+    edges = np.arange(len(differences) + 1)
     axes.stairs(differences.clip(min=0), edges, fill=True, color=BLUE)  # one shape is drawn sooner than many bars
-    axes.stairs(differences.clip(max=0), edges, fill=True, color=BEST)
+    axes.stairs(differences.clip(max=0), edges, fill=True, color=OTHER_METRIC)
     axes.axhline(0, color="#444444", linewidth=0.8)
     axes.axhline(differences.mean(), color="#000000", linewidth=1.2, linestyle="--")
-    axes.set_xlabel("queries, from the greatest gain to the greatest loss")
+    equal = int((abs(differences) <= EQUAL).sum())
+    axes.set_xlabel(f"queries, from gain to loss ({equal} of {len(differences)} equal)")
     axes.set_ylabel(f"difference in {level.metric_title}")
-    axes.set_xlim(-1, len(differences))
+    axes.set_xlim(0, len(differences))
+    axes.set_ylim(min(axes.get_ylim()[0], -LEAST_SPAN / 2), max(axes.get_ylim()[1], LEAST_SPAN / 2))
     dress(axes)
-
-
-def _other_baseline(level: Sweep) -> int | None:
-    """Position of the baseline; None if there is none, or if it is the best itself."""
-    baseline = level.standings.baseline
-    return None if baseline is None or baseline.reference == level.best else baseline.reference
 
 
 def other_than_best(level: Sweep) -> int:
     """Position of the baseline, or of the runner-up if there is none or the baseline is the best."""
-    baseline = _other_baseline(level)
-    if baseline is not None:
-        return baseline
+    baseline = level.standings.baseline
+    if baseline is not None and baseline.reference != level.best:
+        return baseline.reference
     return next(int(place) for place in level.table["outcome"].tolist() if place != level.best)
 
 
 def by_cutoff(decision: Decision, metric: str) -> Figure:
     """What does a larger cutoff buy?"""
-    sweep = decision.sweep
-    title = sweep.title(metric)
-    cost = _cost_of_cutoff(decision)
-    drawing = figure(
-        WIDE,
-        4.2,
-        f"What does a larger {sweep.cutoff} buy?",
-        f"Mean {title} over queries{'' if sweep.budgeted else f'; bands: {INTERVALS}'}\n"
-        f"Dotted: the swept {sweep.cutoff}{'; above: ' + in_sentence(sweep.title(cost)) if cost else ''}",
-        right=0.25,
-        top=1.35 if cost else 1.0,
-    )
-    axes = drawing.subplots()
+    names, top = len(compared_by_cutoff(decision)), 0.95 if cost_of_cutoff(decision) else 0.5
+    title = f"What does a larger {decision.sweep.cutoff} buy?"
+    drawing, [axes] = _with_legends(title, names if names > 1 else 0, top=top)
     draw_by_cutoff(decision, metric, axes)
-    legend_below(drawing, axes)
+    if names > 1:
+        axes.legend(**LEGEND)
     return drawing
 
 
+def _with_legends(title: str, names: int, number: int = 1, top: float = 0.5) -> tuple[Figure, list[Axes]]:
+    """A figure of panels one below the other, each with room below it for a legend of so many names."""
+    below = 0.7 + 0.19 * names
+    drawing = figure(WIDE, top + (HIGH + below) * number, title, "", top=top, bottom=below)
+    return drawing, [*drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": below / HIGH})[:, 0]]
+
+
 def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
-    """Draw a metric over the cutoff, with the first cost that depends on it above."""
-    sweep, title = decision.sweep, decision.sweep.title(metric)
-    rows = _compared(decision)
-    labels = [sweep.label(sweep.outcomes[position]) for position in rows["outcome"]]
-    cost = _cost_of_cutoff(decision)
+    """Draw a metric over the cutoff: over the first cost that depends on it, if any, with the cutoff above."""
+    sweep, runs, cost = decision.sweep, compared_by_cutoff(decision), cost_of_cutoff(decision)
+    labels = [sweep.label(run) for run in runs]
     colours, names = shades(labels), in_legend(*labels, longest=LONGEST_NAME)
-    longest = 0
-    for index, (name, (_, row)) in enumerate(zip(labels, rows.iterrows(), strict=True)):
-        run = sweep.outcomes[row["outcome"]]
-        facts = sweep.deepest(run).facts
+    swept = {cutoff for cutoff in decision.choices if cutoff is not None}
+    ends = []
+    for index, run in enumerate(runs):
+        facts, chosen = sweep.deepest(run).facts, run is decision.named
         curve = facts.curves.get(metric, ())
-        cutoffs = [*range(1, len(curve) + 1)]
+        cutoffs: Sequence[int] = range(1, len(curve) + 1)
         if metric in facts.curves and (sweep.budgeted or not curve):  # known at the measured cutoffs alone
             cutoffs, curve = at_each_cutoff(sweep, run, metric)
-        cutoffs, curve = cutoffs[: facts.ends_at], curve[: facts.ends_at]
-        longest = max(longest, *cutoffs[-1:], 1)
-        if metric in facts.intervals and not sweep.budgeted:
-            low, high = (bound[: facts.ends_at] for bound in facts.intervals[metric])
-            axes.fill_between(cutoffs, low, high, color=colours[name], alpha=0.13, linewidth=0)
-        marker = MARKERS[index % len(MARKERS)]
-        axes.plot(cutoffs, curve, color=colours[name], marker=marker, markersize=3.5, label=names[index])
-    for cutoff in decision.choices:
-        if cutoff is not None:
-            axes.axvline(cutoff, color="#777777", linewidth=0.9, linestyle=":")
-    places = cutoff_ticks(longest)
+        costs = facts.curves.get(cost or "", range(1, max(cutoffs, default=0) + 1))
+        cutoffs = [cutoff for cutoff in cutoffs[: facts.ends_at] if cutoff <= len(costs)]
+        places, curve = [costs[cutoff - 1] for cutoff in cutoffs], curve[: len(cutoffs)]
+        looks = {"color": colours[labels[index]], "zorder": 3 if chosen else 2}
+        if chosen and metric in facts.intervals and not sweep.budgeted:
+            low, high = (bound[: len(cutoffs)] for bound in facts.intervals[metric])
+            axes.fill_between(places, low, high, color=looks["color"], alpha=0.15, linewidth=0)
+        marked = [place for place, cutoff in enumerate(cutoffs) if cutoff in swept]
+        looks |= {"marker": MARKERS[index % len(MARKERS)], "markersize": 6, "markevery": marked}
+        axes.plot(places, curve, linewidth=2.8 if chosen else 1.4, label=names[index], **looks)
+        ends.append(max(cutoffs, default=1))
+    axes.set_xlabel(sweep.title(cost) if cost else sweep.outcomes[0].facts.cutoff_unit or sweep.cutoff)
+    axes.set_ylabel(sweep.title(metric))
+    axes.set_ylim(limits(axes.get_ylim(), sweep, metric))
     if cost:
-        above = axes.secondary_xaxis("top")
-        tokens = sweep.deepest(decision.named).facts.curves[cost]
-        above.set_xticks(places, [f"{tokens[place - 1]:,.0f}" if place <= len(tokens) else "" for place in places])
-        above.tick_params(length=0, labelsize=8, colors="#555555")
-        above.spines["top"].set_visible(False)
-    axes.set_xlabel(sweep.outcomes[0].facts.cutoff_unit or sweep.cutoff)
-    axes.set_ylabel(title)
-    axes.set_xlim(0.5, longest + 0.5)
-    axes.set_xticks(places)
-    bounds = sweep.metric_info[metric]
-    if np.isfinite([bounds.low, bounds.high]).all():
-        axes.set_ylim(bounds.low, bounds.high)
+        _cutoffs_above(decision, sweep.deepest(decision.named).facts.curves[cost][: max(ends)], axes)
+    else:
+        axes.set_xticks(sorted(swept) if sweep.budgeted else cutoff_ticks(max(ends)))
     dress(axes)
 
 
-def _cost_of_cutoff(decision: Decision) -> str | None:
-    """The first cost that depends on the cutoff."""
-    costs = decision.sweep.settings.costs if not decision.sweep.budgeted else ()
-    return next((name for name in costs if name in decision.named.facts.curves), None)
+def _cutoffs_above(decision: Decision, costs: Sequence[float], axes: Axes) -> None:
+    """Name cutoffs above what they cost the named configuration: first the swept ones, then others with room."""
+    axes.set_xlim(0, None)
+    axes.locator_params("x", nbins=6)
+    room, shown_at = 0.06 * axes.get_xlim()[1], dict[int, float]()
+    for cutoff in [*filter(None, decision.choices), *cutoff_ticks(len(costs))]:
+        if cutoff <= len(costs) and all(abs(costs[cutoff - 1] - place) > room for place in shown_at.values()):
+            shown_at[cutoff] = costs[cutoff - 1]
+    above = axes.secondary_xaxis("top")
+    above.set_xticks([*shown_at.values()], [*map(str, shown_at)])
+    above.set_xlabel(f"{decision.sweep.cutoff} of the choice", fontsize=9, color="#555555")
+    above.tick_params(length=3, labelsize=9, colors="#555555")
+    above.spines["top"].set_visible(False)
 
 
-def _compared(decision: Decision) -> pd.DataFrame:
-    """The configurations whose curves are drawn: the named one, and the best others by method or by a setting."""
+def cost_of_cutoff(decision: Decision) -> str | None:
+    """The first cost that depends on the cutoff, if every configuration that is compared has it."""
     sweep = decision.sweep
-    others = [name for name in sweep.axes if name != sweep.cutoff]
-    rows = decision.methods
-    if len(rows) < 2 and others:
-        rows = decision.like_named(others[0]).dropna(subset=[others[0]]).drop_duplicates(others[0])
-    chosen = rows["outcome"] == sweep.outcomes.index(decision.named)
-    score = sweep.sign(sweep.decided_by) * rows[sweep.decided_by]
-    best = score.where(~chosen, np.inf).nlargest(MOST_CURVES).index
-    return rows[rows.index.isin(best)]
+    curves = [sweep.deepest(run).facts.curves for run in compared_by_cutoff(decision)]
+    costs = sweep.settings.costs if not sweep.budgeted else ()
+    return next((name for name in costs if all(curve.get(name) for curve in curves)), None)
 
 
-def cost_fronts(decision: Decision) -> Figure:
+def compared_by_cutoff(decision: Decision) -> list[Outcome]:
+    """The configurations whose curves are drawn: the named one, and the best others at the cutoff of the headline."""
+    level = decision.headline.allowed
+    best = [level.outcomes[position] for position in level.table["outcome"]]
+    drawn = [decision.named, *(run for run in best if run is not decision.named)][:MOST_CURVES]
+    return [run for run in decision.sweep.outcomes if run in drawn]
+
+
+def cost_fronts(decision: Decision, fronts: Sequence[CostFront]) -> Figure:
     """Which configurations does nothing else beat in quality and cost?"""
-    found = decision.fronts
-    drawing = figure(
-        WIDE,
-        1.1 + 2.9 * len(found),
-        "What is worth its cost?",
-        "Grey: another one is shown to be better or cheaper, and not worse in the other (95 % confidence)\n"
-        "Orange: nothing else is shown to be both cheaper and better; ring: the choice",
-        top=1.1,
-    )
-    panels = drawing.subplots(len(found), 1, squeeze=False, gridspec_kw={"hspace": 0.35})[:, 0]
-    for axes, front in zip(panels, found, strict=True):
+    names = max(len(front.members) if len(front.members) <= MOST_NAMED else 1 for front in fronts)
+    drawing, panels = _with_legends("What is worth its cost?", names, len(fronts))
+    for axes, front in zip(panels, fronts, strict=True):
         draw_front(decision, front, axes)
     return drawing
 
 
 def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
-    """Draw quality over a cost, with the front marked."""
-    sweep = front.sweep
-    x = np.array([outcome.value(front.cost) for outcome in sweep.outcomes], dtype=float)
-    y = np.array([outcome.value(front.quality) for outcome in sweep.outcomes], dtype=float)
-    on_front = front.on_front
-    axes.scatter(x[~on_front], y[~on_front], color=OFF_FRONT, s=22, zorder=2)
-    axes.scatter(x[on_front], y[on_front], color=BEST, s=26, zorder=3)
-    named = [position for position, each in enumerate(sweep.outcomes) if each in _named_at_each(decision)]
-    axes.scatter(x[named], y[named], s=110, facecolors="none", edgecolors="#222222", linewidths=1.3, zorder=4)
-    labelled = named if len(front.members) > DOTS_NAMED else [*{*named, *np.flatnonzero(on_front).tolist()}]
-    for place, position in enumerate(labelled):
-        beside = sum(_near(x, y, position, other) for other in labelled[:place])  # their texts would lie on each other
-        outcome = sweep.outcomes[position]
-        cutoff = "" if outcome.cutoff is None else cutoffs_in_words(sweep, outcome.cutoff)
-        text = ", ".join(filter(None, [sweep.label(outcome) if len(labelled) > len(named) else "", cutoff]))
-        left, rings = x[position] > x.max() / 2, len(labelled) == len(named)  # above a ring there is seldom a dot
-        axes.annotate(
-            shown(text),
-            (x[position], y[position]),
-            xytext=(-9 if left else 9, 7 if rings else -11 - 11 * beside),
-            textcoords="offset points",
-            fontsize=8,
-            ha="right" if left else "left",
-        )
+    """Draw quality over a cost, with the front marked; its configurations have a mark and a name each, if few."""
+    sweep, members = front.sweep, front.members
+
+    def dots(outcomes: Sequence[Outcome], size: float, **looks: Any) -> None:
+        costs, qualities = ([outcome.value(metric) for outcome in outcomes] for metric in (front.cost, front.quality))
+        axes.scatter(np.array(costs, dtype=float), np.array(qualities, dtype=float), size, clip_on=False, **looks)
+
+    dots([run for run in sweep.outcomes if run not in members], 22, color=OFF_FRONT, zorder=2)
+    groups = [[run] for run in members] if len(members) <= MOST_NAMED else [members]
+    labels = [run.name for run in members]
+    names = in_legend(*labels, longest=LONGEST_NAME) if len(groups) == len(members) else ["may be worth it"]
+    for group, name, marker in zip(groups, names, MARKERS, strict=False):
+        dots(group, 34, color=BEST, marker=marker, zorder=3, label=name)
+    chosen = [choice.named for choice in decision.choices.values() if choice.named in sweep.outcomes]
+    dots(chosen, 130, facecolors="none", edgecolors="#222222", linewidths=1.3, zorder=4)
     metric, cost = sweep.metric_info[front.quality], sweep.metric_info[front.cost]
-    unit = "" if not cost.unit or cost.unit.casefold() == cost.title.casefold() else f" ({cost.unit})"
+    unit = "" if not cost.unit or cost.unit.casefold() in cost.title.casefold() else f" ({cost.unit})"
     axes.set_xlabel(shown(f"{cost.title}{unit}"))
     axes.set_ylabel(shown(metric.title))
     axes.margins(0.12)
-    axes.set_xlim(0, 1.08 * x.max() or 1)
+    axes.set_xlim(0, 1.08 * max(outcome.value(front.cost) or 0 for outcome in sweep.outcomes) or 1)
+    axes.set_ylim(limits(axes.get_ylim(), sweep, front.quality))
+    axes.locator_params(nbins=6)
+    axes.legend(**LEGEND)
     dress(axes, grid="both")
 
 
-def _near(x: Array, y: Array, one: int, other: int) -> bool:
-    """Whether two dots are so close to each other that texts below them would overlap."""
-    return bool(abs(x[one] - x[other]) <= 0.5 * x.max() and abs(y[one] - y[other]) <= 0.05 * np.ptp(y))
-
-
-def _named_at_each(decision: Decision) -> list[Outcome]:
-    return [choice.named for choice in decision.choices.values()]
+def left_by_thresholds(decision: Decision) -> Figure:
+    """What would a threshold leave?"""
+    measured, promise = decision.named.facts.false_finds, decision.threshold
+    assert measured is not None
+    words = measured.words
+    scores = {
+        f"with an answer: {words.get}": measured.answerable,
+        f"with an answer: {words.get_right}": measured.found,
+        f"without an answer: {words.get}": measured.scores,
+    }
+    reached = {what: np.array([score for score in some if score is not None]) for what, some in scores.items()}
+    thresholds = np.unique(np.concatenate([*reached.values()]))
+    drawing, [axes] = _with_legends(f"Below which {words.scale} to {words.hold_back}?", 4)
+    for place, (what, some) in enumerate(reached.items()):
+        share = (some[:, np.newaxis] >= thresholds).sum(axis=0) / len(scores[what])
+        looks = {"color": colour((0, 3, 1)[place]), "marker": MARKERS[place], "markersize": 4}
+        axes.step(
+            thresholds, share, where="pre", label=what, markevery=max(1, len(thresholds) // MOST_MARKERS), **looks
+        )
+    if promise and promise.certificate.shown and np.isfinite(promise.certificate.threshold):
+        label = f"certified for at most {100 * promise.rate:g} %"
+        axes.axvline(promise.certificate.threshold, color="#444444", linestyle=":", label=label)
+    axes.set_xlabel(f"lowest {words.scale}")
+    axes.set_ylabel("share of the questions")
+    axes.set_ylim(0, 1.02)
+    axes.legend(**LEGEND)
+    dress(axes)
+    return drawing

@@ -10,7 +10,7 @@ from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, WORTHWHILE
 from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
-from ragsweep.sweeps.choice import EQUAL_COST
+from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
 from ragsweep.tasks.ranking.lost_references import LOST
 from ragsweep.tasks.repeating import shift_in_words, what_pays
 
@@ -21,14 +21,6 @@ LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the 
 NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
 
 
-def assumption(decision: Decision) -> Iterator[Claim]:
-    """What "worse" assumes, if the queries are too few to do without."""
-    chosen = decision.headline
-    worse = len(chosen.allowed.outcomes) - len(chosen.tied)
-    if worse > len(chosen.worse_for_any_spread) and chosen.allowed.is_mean(chosen.allowed.decided_by):
-        yield evident("assumption", queries=queries_in_words(decision.sweep))
-
-
 def evident(name: str, /, **numbers: object) -> Claim:
     """A claim of the evidence."""
     return Claim(name, numbers, "evidence")
@@ -37,7 +29,9 @@ def evident(name: str, /, **numbers: object) -> Claim:
 def expected(decision: Decision) -> Iterator[Claim]:
     """What to expect on new queries, where that is less than what was measured."""
     chosen, sweep = decision.headline, decision.sweep
-    enough = sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.meets  # of fewer, it says little
+    enough = (
+        sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.undecided is None
+    )  # of fewer, it says little
     if enough and chosen.expected is not None:
         value = sweep.statistic(chosen.named, sweep.decided_by)
         loss = sweep.sign(sweep.decided_by) * (round(value, 3) - round(chosen.expected, 3))
@@ -64,8 +58,7 @@ def bought(decision: Decision) -> Iterator[Claim]:
         "label": None if all(each == named[0] for each in named) else sweep.label(decision.named),
         "rises": abs(points[-1][1] - points[-2][1]) if values[-1] - values[-2] >= STILL_RISING else None,
     }
-    only_cutoff = decision.headline.undecided == "one configuration"
-    yield Claim("bought", numbers, "headline" if only_cutoff else "evidence")
+    yield evident("bought", **numbers)
 
 
 def beaten(decision: Decision) -> Iterator[Claim]:
@@ -104,7 +97,7 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             if (run.value(sweep.decided_by) or 0) >= NEARLY * value
             and (other := run.value(cost)) is not None
             and other <= FRACTION * own
-            and not (_is_one_time(chosen.named, cost) and _is_one_time(run, cost))
+            and not about_the_same(sweep, cost, chosen.named, run, EQUAL_COST)
         ]
         if cheap:
             run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
@@ -112,10 +105,6 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
             yield evident("far_cheaper", label=sweep.label(run), **numbers)
             return
-
-
-def _is_one_time(run: Outcome, cost: str) -> bool:
-    return cost in run.facts.measures and run.facts.measures[cost].is_one_time
 
 
 def control(decision: Decision) -> Iterator[Claim]:
@@ -279,12 +268,12 @@ def rule(decision: Decision) -> Iterator[Claim]:
 def edges(decision: Decision) -> Iterator[Claim]:
     """Warnings that the best may lie outside of what was swept."""
     sweep = decision.sweep
-    for name in decision.at_edge:
+    for name in decision.at_edge if decision.headline.undecided is None else ():
         method = decision.named.facts.method
-        value = decision.best[name]
+        values = sweep.axes[name]
         vary = method.vary if name in method.stands_for else ""
-        end = "smallest" if value == sweep.axes[name][0] else "largest"
-        yield evident("edge", name=sweep.short(name), value=float(value), end=end, vary=vary)
+        end, value = ("smallest", values[0]) if decision.best[name] == values[0] else ("largest", values[-1])
+        yield evident("edge", name=sweep.short(name), value=value, end=end, vary=vary)
 
 
 def baseline(decision: Decision) -> Iterator[Claim]:
@@ -346,7 +335,6 @@ def machines(decision: Decision) -> Iterator[Claim]:
 
 
 EVIDENCE: Sequence[Finder] = (
-    assumption,
     expected,
     bought,
     beaten,

@@ -11,9 +11,7 @@ from pathlib import Path
 from ragsweep.core.csv_files import write_table
 from ragsweep.core.drawing import drawing, save_charts
 from ragsweep.report import report_charts, sweep_charts
-from ragsweep.report.across_page import write_across_page
-from ragsweep.report.across_record import across_as_record
-from ragsweep.report.across_words import across_in_words
+from ragsweep.report.across import across_as_record, across_in_words, write_across_page
 from ragsweep.report.record import as_record, write_record
 from ragsweep.report.report_page import Origin, write_report
 from ragsweep.sweeps import AcrossDatasets, Decision

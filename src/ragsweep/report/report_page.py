@@ -16,9 +16,9 @@ from ragsweep.core.drawing import Chart
 from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report import query_lists as queries
-from ragsweep.report.captions import captions_of
 from ragsweep.report.claims import evidence, headline
 from ragsweep.report.markup import code, markdown
+from ragsweep.report.report_charts import captions_of
 from ragsweep.report.report_tables import baseline_rows, cells, head_of_choice, number, pair_rows
 from ragsweep.report.rows import rows_of
 from ragsweep.report.run_sections import about_sections, run_sections

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.core.terminal import aligned, one_line
-from ragsweep.report.across_words import about_across_table, across_in_words, across_table
+from ragsweep.report.across import about_across_table, across_in_words, across_table
 from ragsweep.report.claims import evidence, headline
 from ragsweep.report.report_tables import baseline_rows, cells
 from ragsweep.report.rows import rows_of
@@ -69,7 +69,7 @@ def across_summary(across: AcrossDatasets) -> Iterator[str]:
         yield from aligned(rows[: TERMINAL_ROWS + 1])
         if len(rows) > TERMINAL_ROWS + 1:
             yield f"... and {len(rows) - TERMINAL_ROWS - 1} more"
-        yield one_line(about_across_table(across))
+        yield from about_across_table(across)
         yield ""
 
 

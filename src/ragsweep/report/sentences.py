@@ -56,7 +56,7 @@ def _template(name: str) -> Template:
         "lower": in_sentence,
         "more": lambda number: _up(number, min(0, 1 - floor(log10(number)))),
         "n3": "{:.3f}".format,
-        "numbers": lambda counts: listed([f"{label} {count}" for label, count in counts.items()]),
+        "numbers": lambda counts: listed([f"{count} ({label})" for label, count in counts.items()]),
         "p": p_value,
         "paid": lambda price: f"{rough(price[0])} {price[1]}",
         "rough": rough,

@@ -1,4 +1,4 @@
-"""The figures of the report that show swept settings, at the cutoff of the headline."""
+"""The charts of the report that show swept settings, at the cutoff of the headline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ragsweep.core.style import (
     BEST,
     BLUE,
     LONGEST_IN_LEGEND,
-    MOST_TICKS,
     dress,
     figure,
     is_number,
@@ -20,143 +19,144 @@ from ragsweep.core.style import (
     ticks,
     whiskers,
 )
-from ragsweep.report.value_words import at, kind_of_interval
-from ragsweep.statistics.intervals import first_best
-from ragsweep.sweeps import Decision
+from ragsweep.report.value_words import at
+from ragsweep.statistics.intervals import Array, first_best
+from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-WIDE = 6.6  # inches: what a phone can show without losing the labels
-ROOM = 60  # characters that fit along the axis
+WIDE = 5.2  # inches: on a phone, the smallest text has 8 pixels
+ROOM = 45  # characters that fit along the axis
+LEAST_SPAN = 0.02  # of an axis, so that a difference of nothing does not look like one
 NONE = "(none)"  # where configurations do not have a setting
-MOST_NUMBERS = 60  # of cells; in larger heat maps, values are not printed in the cells
-BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}  # background of a label that lines cross
+MOST_COLUMNS = 9  # of which the cells have room for numbers
+
+
+def limits(drawn: tuple[float, float], sweep: Sweep, metric: str) -> tuple[float, float]:
+    """The ends of a metric's axis: around what is drawn, and within the metric's range."""
+    middle, half = sum(drawn) / 2, max(drawn[1] - drawn[0], LEAST_SPAN) / 2
+    edge, range_ = 0.04 * half, sweep.metric_info[metric]  # the edge is for dots at the ends of the range
+    return max(middle - half, range_.low - edge), min(middle + half, range_.high + edge)
 
 
 def heat_map(decision: Decision, x: str, y: str) -> Figure:
     """Where is the plateau, and where does it end?"""
-    level = decision.headline.allowed
-    lines = len(level.values_of(y))
-    drawing = figure(
-        WIDE,
-        1.9 + 0.45 * lines,
-        f"Which are as good as the best{at(decision.sweep, decision.headline)}?",
-        f"Mean {level.metric_title} over queries, dark is better; the dot is the best\n"
-        f"Framed: cannot be told apart from the best{decision.fixed_settings(x, y, level.cutoff)}",
-        left=1.0,
-        top=1.15,
-        bottom=0.55,
-    )
+    below, beside = (_names(decision.headline.allowed.values_of(name)) for name in (x, y))
+    bottom = _room(below) if _are_long(below) else 0.6
+    title = f"Which are as good as the best{at(decision.sweep, decision.headline)}?"
+    drawing = figure(WIDE, 0.5 + 0.42 * len(beside) + bottom, title, "", left=_room(beside), bottom=bottom, top=0.5)
     draw_heat_map(decision, x, y, drawing.subplots())
     return drawing
+
+
+def of_two_settings(decision: Decision, x: str, y: str) -> pd.DataFrame:
+    """The configurations of a heat map: those with the other settings of the named one, the best of each cell."""
+    level = decision.headline.allowed
+    rows = level.like(level.row(decision.named), x, y)
+    return rows.astype({x: object, y: object}).fillna({x: NONE, y: NONE}).drop_duplicates([x, y])
 
 
 def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
     """Draw the deciding metric over two settings, at the cutoff of the headline."""
     level = decision.headline.allowed
-    metric = level.decided_by
-    rows = level.like(level.row(decision.named), x, y)
-    rows = (
-        rows.astype({x: object, y: object}).fillna({x: NONE, y: NONE}).drop_duplicates([x, y])
-    )  # the best comes first
-    columns, lines = (
-        [value for value in [*level.values_of(name), NONE] if value in set(rows[name])] for name in (x, y)
-    )
+    sign, metric, rows = level.sign(level.decided_by), level.decided_by, of_two_settings(decision, x, y)
+    columns, lines = ([v for v in [*level.values_of(name), NONE] if v in set(rows[name])] for name in (x, y))
+    cells = tuple(np.array([[lines.index(row[y]), columns.index(row[x])] for _, row in rows.iterrows()]).T)
     values = np.full((len(lines), len(columns)), np.nan)
-    tied = np.zeros(values.shape, dtype=bool)
-    cells = [(lines.index(row[y]), columns.index(row[x])) for _, row in rows.iterrows()]
-    for cell, value, alike in zip(
-        cells, rows[metric], level.standings.with_best.tied[rows["outcome"].to_numpy()], strict=True
-    ):
-        values[cell], tied[cell] = value, alike
-    sign = level.sign(metric)
-    axes.imshow(sign * values, origin="lower", aspect="auto", cmap="Blues")
+    values[cells], tied = rows[metric], np.zeros(values.shape, dtype=bool)
+    tied[cells] = level.standings.with_best.tied[rows["outcome"].to_numpy()]
     low, high = np.nanmin(sign * values), np.nanmax(sign * values)
-    if values.size <= MOST_NUMBERS:
-        for (line, column), value in np.ndenumerate(values):
-            if not np.isnan(value):
-                ink = "white" if sign * value - low > 0.6 * (high - low) else "#222222"
-                number = f"{value:.2f}" if len(columns) < 8 else f"{value:.2f}".lstrip("0")
-                axes.text(column, line, number, ha="center", va="center", fontsize=8.5, color=ink)
-    _outline(axes, tied)
-    best = cells[int(first_best(sign * rows[metric].to_numpy()))]
-    axes.plot(best[1] + 0.36, best[0] + 0.3, "o", color=BEST, markersize=5)
-    axes.set_xticks(*ticks(columns))
-    axes.set_yticks(*ticks(lines))
-    axes.tick_params(length=0, labelsize=9)
+    digits = 2 if len(columns) <= MOST_COLUMNS else None
+    draw_cells(axes, values, (sign * values - low) / (high - low or 1), tied, digits)
+    axes.invert_yaxis()
+    line, column = (places[first_best(sign * rows[metric].to_numpy())] for places in cells)
+    axes.plot(column + 0.38, line + 0.28, "o", color=BEST, markersize=5)
+    names = _names(columns)
+    axes.set_xticks(range(len(columns)), names, rotation=90 if _are_long(names) else 0)
+    axes.set_yticks(range(len(lines)), _names(lines))
     axes.set_xlabel(shown(level.short(x)))
     axes.set_ylabel(shown(level.short(y)))
+
+
+def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digits: int | None) -> None:
+    """Draw a table of numbers as a heat map.
+
+    Args:
+        axes: Where to draw.
+        values: The numbers, NaN where there is none, shape [rows, columns].
+        shade: 0 for the lightest cell, 1 for the darkest, same shape.
+        framed: Which cells are framed, same shape.
+        digits: Of each number, after the point; None leaves the numbers out.
+    """
+    from matplotlib.patches import Rectangle
+
+    axes.imshow(shade, aspect="auto", cmap="Blues", vmin=-0.05, vmax=1.1)
+    for (line, column), value in np.ndenumerate(values):
+        if digits is not None and not np.isnan(value):
+            ink = "white" if shade[line, column] > 0.6 else "#111111"
+            axes.text(column, line, f"{value:.{digits}f}", ha="center", va="center", fontsize=9, color=ink)
+    for line, column in zip(*np.nonzero(framed), strict=True):
+        corner = column - 0.48, line - 0.46
+        axes.add_patch(Rectangle(corner, 0.96, 0.92, fill=False, edgecolor=BEST, linewidth=2))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
 def one_setting(decision: Decision, x: str) -> Figure:
     """How much does the only swept setting matter at one cutoff?"""
     level = decision.headline.allowed
-    names = long_names(level.values_of(x))
-    drawing = figure(
-        WIDE,
-        2.0 + 0.25 * len(names) if names else 3.8,
-        f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?",
-        f"Mean {level.metric_title} over queries; whiskers: {kind_of_interval(level, level.decided_by)}\n"
-        "Orange: cannot be told apart from the best (p > 0.05). The test is paired, the intervals are not",
-        top=1.1,
-        **({"left": 0.45 + 0.085 * max(map(len, names))} if names else {}),
-    )
+    values = level.values_of(x)
+    names = [] if all(map(is_number, values)) else _names(values)
+    title = f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?"
+    height, left = (1.2 + 0.25 * len(names), _room(names)) if names else (3.0, 0.75)
+    drawing = figure(WIDE, height, title, "", left=left, top=0.5)
     draw_one_setting(decision, x, drawing.subplots())
     return drawing
 
 
-def long_names(values: Sequence[Any]) -> list[str]:
-    """The values of a setting, if they are names that do not fit side by side below a chart; else nothing."""
-    if all(map(is_number, values)):
-        return []
-    names = shown_apart(values, LONGEST_IN_LEGEND)
-    return names if (max(map(len, names)) + 1) * len(names) > ROOM or len(names) > MOST_TICKS else []
-
-
 def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
-    """Draw the deciding metric over a setting, at the cutoff of the headline."""
+    """Draw the deciding metric over a setting, at the cutoff of the headline; a line for each value that is a name."""
     level = decision.headline.allowed
-    rows = level.table.dropna(subset=[x])
+    rows, metric = level.table.dropna(subset=[x]), level.decided_by
     values = [value for value in level.values_of(x) if value in set(rows[x])]
-    places = dict(zip(values, positions(values), strict=True))
-    names = long_names(values)
-    metric = level.decided_by
-    rows = rows.assign(place=rows[x].map(places)).sort_values("place")
-    if all(map(is_number, values)):
+    numeric, places = all(map(is_number, values)), positions(values)
+    rows = rows.assign(place=rows[x].map(dict(zip(values, places, strict=True)))).sort_values("place")
+    if numeric:
         axes.plot(rows["place"], rows[metric], color="#9a9a9a", linewidth=1, zorder=1)
     tied = level.standings.with_best.tied[rows["outcome"].to_numpy()]
-    for some, ink in ((tied, BEST), (~tied, BLUE)):
-        if some.any():
-            few = rows[some]
-            if names:
-                axes.errorbar(few[metric], few["place"], xerr=whiskers(few, metric), fmt="o", color=ink, capsize=3)
-            else:
-                axes.errorbar(few["place"], few[metric], yerr=whiskers(few, metric), fmt="o", color=ink, capsize=3)
-    if names:
-        axes.set_yticks(positions(values), names)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlabel(level.metric_title)
-        axes.set_ylabel(shown(level.short(x)))
-    else:
-        axes.set_xticks(*ticks(values, at=positions(values), room=ROOM))
-        axes.set_xlabel(shown(level.short(x)))
-        axes.set_ylabel(level.metric_title)
+    for some, ink in ((rows[tied], BEST), (rows[~tied], BLUE)):
+        looks: dict[str, Any] = {"fmt": "o", "color": ink, "capsize": 3, "clip_on": False}
+        if numeric and len(some):
+            axes.errorbar(some["place"], some[metric], yerr=whiskers(some, metric), **looks)
+        elif len(some):
+            axes.errorbar(some[metric], some["place"], xerr=whiskers(some, metric), **looks)
+    if numeric:
+        axes.set_xticks(*ticks(values, at=places, room=ROOM))
         axes.margins(x=0.08)
-    dress(axes)
+        axes.set(xlabel=shown(level.short(x)), ylabel=level.metric_title)
+        axes.set_ylim(limits(axes.get_ylim(), level, metric))
+    else:
+        axes.set_yticks(places, _names(values))
+        axes.set_ylim(len(values) - 0.4, -0.6)
+        axes.set_xlabel(level.metric_title)
+        axes.set_xlim(limits(axes.get_xlim(), level, metric))
+    dress(axes, grid="y" if numeric else "x")
 
 
-def _outline(axes: Axes, region: np.ndarray) -> None:
-    """Draw a line around the cells of a region."""
-    padded = np.pad(region, 1)
-    for line, column in zip(*np.nonzero(padded), strict=True):
-        x, y = column - 1.5, line - 1.5
-        sides = {(0, -1): ((x, x), (y, y + 1)), (0, 1): ((x + 1, x + 1), (y, y + 1))}
-        sides |= {(-1, 0): ((x, x + 1), (y, y)), (1, 0): ((x, x + 1), (y + 1, y + 1))}
-        for (up, right), ends in sides.items():
-            if not padded[line + up, column + right]:
-                axes.plot(*ends, color=BEST, linewidth=2.2, solid_capstyle="projecting", clip_on=False)
+def _names(values: Sequence[Any]) -> list[str]:
+    return shown_apart([f"{value:g}" if is_number(value) else value for value in values], LONGEST_IN_LEGEND)
+
+
+def _room(names: list[str]) -> float:
+    """Room for names at the end of their lines, in inches."""
+    return 0.45 + 0.085 * max(map(len, names))
+
+
+def _are_long(names: list[str]) -> bool:
+    """Whether names have no room side by side below a chart."""
+    return (max(map(len, names)) + 2) * len(names) > ROOM

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ragsweep.core.style import (
-    BEST,
     MARKERS,
     dress,
     figure,
@@ -24,7 +22,7 @@ from ragsweep.core.style import (
     ticks,
     whiskers,
 )
-from ragsweep.report.settings_charts import BEHIND
+from ragsweep.report.settings_charts import draw_cells
 from ragsweep.report.value_words import at, kind_of_interval
 from ragsweep.sweeps import Decision, Sweep
 
@@ -37,20 +35,9 @@ MOST_LINES = 7
 MOST_IN_A_LINE = 8  # titles of metrics
 
 
-class Known(NamedTuple):
-    """How to draw a common setting: file name and title of its chart, label of its axis, colours of its lines."""
-
-    file: str
-    question: str
-    axis: str
-    colours: str
-
-
-KNOWN = {  # the settings of which the reference has charts
-    "retriever.alpha": Known(
-        "2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)", "viridis"
-    ),
-    "k": Known("3_topk_analysis.png", "How many passages should be retrieved?", "k (passages)", "plasma"),
+KNOWN = {  # the settings of which the reference has charts: file and title of the chart, and label of its axis
+    "retriever.alpha": ("2_alpha_sensitivity.png", "How much does alpha matter?", "alpha (0 sparse, 1 dense)"),
+    "k": ("3_topk_analysis.png", "How many passages should be retrieved?", "k (passages)"),
 }
 
 
@@ -63,9 +50,8 @@ def reference_charts(decision: Decision) -> Iterator[tuple[str, Figure]]:
     for x in (name for name in axes if name in KNOWN):
         lines = next((other for other in axes if other != x), None)
         if decision.like_named(x, lines, like=decision.best_with(x))[x].nunique() > 1:
-            yield KNOWN[x].file, sensitivity(decision, x, lines)
-    methods = decision.methods
-    if len(methods) > 1:
+            yield KNOWN[x][0], sensitivity(decision, x, lines)
+    if len(decision.methods) > 1:
         yield "1_retrieval_methods_comparison.png", retrieval_methods(decision)
         if len(_where_higher_is_better(sweep)) > 1:
             yield "5_radar_chart.png", radar(decision)
@@ -82,31 +68,17 @@ def by_use(sweep: Sweep) -> list[str]:
 def retrieval_methods(decision: Decision) -> Figure:
     """Which method is best?"""
     sweep, methods = decision.sweep, decision.methods
-    whiskers_are = kind_of_interval(sweep, *sweep.metrics)
-    drawing = figure(
-        11,
-        5,
-        f"Which method is best{at(decision.sweep, decision.headline)}?",
-        f"Mean over queries; whiskers: {whiskers_are}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
-        right=2.2,
-    )
+    subtitle = f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}"
+    subtitle += decision.fixed_settings(sweep.cutoff, *sweep.method_settings)
+    drawing = figure(11, 5, f"Which method is best{at(sweep, decision.headline)}?", subtitle, right=2.2)
     axes = drawing.subplots()
-    colours, names = shades(list(methods["method"])), in_legend(*methods["method"])
-    width = 0.8 / len(methods)
+    colours, width = shades(list(methods["method"])), 0.8 / len(methods)
     position = np.arange(len(sweep.metrics))
-    for index, (_, row) in enumerate(methods.iterrows()):
-        means, whiskers = _means_and_whiskers(row, sweep.metrics)
-        axes.bar(
-            position + (index - (len(methods) - 1) / 2) * width,
-            means,
-            0.92 * width,
-            yerr=whiskers,
-            color=colours[row["method"]],
-            ecolor="#8a8a8a",
-            capsize=1.5,
-            error_kw={"linewidth": 1.4},
-            label=names[index],
-        )
+    intervals = np.array([whiskers(methods, metric) for metric in sweep.metrics])  # [metrics, ends, methods]
+    for index, (method, name) in enumerate(zip(methods["method"], in_legend(*methods["method"]), strict=True)):
+        where, means = position + (index - (len(methods) - 1) / 2) * width, methods[list(sweep.metrics)].iloc[index]
+        error: dict[str, Any] = {"yerr": intervals[:, :, index].T, "ecolor": "#8a8a8a", "capsize": 1.5}
+        axes.bar(where, means, 0.92 * width, color=colours[method], label=name, error_kw={"linewidth": 1.4}, **error)
     higher = _where_higher_is_better(sweep)
     titles = [sweep.title(name) + ("" if name in higher else "\n(lower is better)") for name in sweep.metrics]
     axes.set_xticks(position, titles)
@@ -120,52 +92,41 @@ def retrieval_methods(decision: Decision) -> Figure:
 def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     """How does each metric depend on one setting, for some values of another?"""
     sweep, like = decision.sweep, decision.best_with(x)
-    fixed = decision.fixed_settings(x, lines, like=like)
-    drawing = figure(
-        12,
-        6.4,
-        KNOWN[x].question,
-        f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}{fixed}",
-        left=0.7,
-        top=1.1,
-    )
-    used, spare = panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
     rows = decision.like_named(x, lines, like=like).drop_duplicates([x, *filter(None, [lines])])  # the best comes first
+    of_lines = _some(decision, lines) if lines else []
+    groups = [(value, rows[rows[lines] == value].dropna(subset=[x])) for value in of_lines]
+    groups = [(value, group) for value, group in groups if len(group)] or [("", rows.dropna(subset=[x]))]
+    subtitle = f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}"
+    if lines and len(of_lines) < len(sweep.axes[lines]):
+        subtitle += f"; {len(of_lines)} of {len(sweep.axes[lines])} values of {sweep.short(lines)}"
+    subtitle += decision.fixed_settings(x, lines, like=like)
+    _, question, axis = KNOWN[x]
+    drawing = figure(12, 6.4, question, subtitle, left=0.7, top=1.1)
+    used, spare = panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
     values = sweep.axes[x]
-    places = dict(zip(values, positions(values), strict=True))
-    groups = [(value, rows[rows[lines] == value]) for value in _some(decision, lines)] if lines else []
-    groups = [(value, group) for value, group in groups if group[x].notna().any()] or [("", rows)]
-    ordered_values = all(map(is_number, values))
+    places, numeric = dict(zip(values, positions(values), strict=True)), all(map(is_number, values))
     names = in_legend(*(f"{sweep.short(lines or '')} = {own:g}" if is_number(own) else own for own, _ in groups))
-    colours = shades([value for value, _ in groups], KNOWN[lines].colours if lines in KNOWN else "plasma")
+    colours = shades([value for value, _ in groups])
     step = (max(places.values()) - min(places.values())) * 0.012  # so that whiskers do not overlap
-    placed = [group[x].map(places).dropna().sort_values() for _, group in groups]
+    for index, (value, group) in enumerate(groups):
+        where = group[x].map(places).sort_values()
+        ordered = group.loc[where.index]
+        beside = where.to_numpy() + step * (index - (len(groups) - 1) / 2)
+        looks = {"color": colours[value], "marker": MARKERS[index % len(MARKERS)], "markersize": 5, "elinewidth": 0.9}
+        looks |= {"linestyle": "-" if numeric else "none", "label": names[index]}
+        for axes, metric in zip(used, sweep.metrics, strict=True):
+            axes.errorbar(beside, ordered[metric].to_numpy(), yerr=whiskers(ordered, metric), **looks)
     for axes, metric in zip(used, sweep.metrics, strict=True):
-        for index, ((value, group), where) in enumerate(zip(groups, placed, strict=True)):
-            ordered = group.loc[where.index]
-            axes.errorbar(
-                where.to_numpy() + step * (index - (len(groups) - 1) / 2),
-                ordered[metric].to_numpy(),
-                yerr=whiskers(ordered, metric),
-                color=colours[value],
-                marker=MARKERS[index % len(MARKERS)],
-                markersize=5,
-                elinewidth=0.9,
-                linestyle="-" if ordered_values else "none",
-                label=names[index],
-            )
         axes.set_title(sweep.title(metric), fontsize=11, y=1)  # otherwise, matplotlib measures all labels to place it
         dress(axes)
-    label(used, KNOWN[x].axis, "mean over queries")
-    used[0].set_xticks(*ticks(values, at=positions(values), room=30))
-    if not ordered_values:
-        used[0].set_xlim(-0.6, len(values) - 0.4)
-        for axes in used:
+        if not numeric:
             axes.tick_params(axis="x", labelsize=8 if len(values) < 4 else 6)
+            axes.set_xlim(-0.6, len(values) - 0.4)
+    label(used, axis, "mean over queries")
+    used[0].set_xticks(*ticks(values, at=positions(values), room=30))
     used[0].set_ylim(min(0, *(sweep.table[f"{metric}_low"].min() for metric in sweep.metrics)), None)
     if len(groups) > 1:
-        place = spare[0] if spare else used[-1]
-        place.legend(*used[0].get_legend_handles_labels(), loc="center", frameon=False)
+        (spare or used[-1:])[0].legend(*used[0].get_legend_handles_labels(), loc="center", frameon=False)
     return drawing
 
 
@@ -179,50 +140,30 @@ def _some(decision: Decision, name: str) -> list[Any]:
 
 def all_metrics(decision: Decision) -> Figure:
     """Which configuration is best, by every metric?"""
-    from matplotlib.patches import Rectangle
-
     sweep = decision.headline.allowed
     rows = sweep.table.head(MOST_ROWS)
-    left_out = f"; the best {MOST_ROWS} of {len(sweep.table)}" if len(sweep.table) > MOST_ROWS else ""
     names = shown_apart([*rows["name"]])
     beside, many = 0.3 + 0.092 * max(map(len, names)), len(sweep.metrics) > MOST_IN_A_LINE
     titles = [textwrap.fill(title, 11) if many else title for title in map(sweep.title, sweep.metrics)]
-    drawing = figure(
-        beside + max(7, 0.85 * len(sweep.metrics)),
-        1.4 + 0.3 * len(rows),
-        f"Which configuration is best, by every metric{at(decision.sweep, decision.headline)}?",
-        f"Mean over queries, sorted by {sweep.metric_title}{left_out}; dark is better within a column, "
-        "framed is its best\nBold names: cannot be told apart from the best (p > 0.05)",
-        left=beside,
-        bottom=0.2,
-        top=1.35 if many else 1.2,
+    subtitle = (
+        f"Mean over queries, sorted by {sweep.metric_title}{_best_of(len(rows), len(sweep.table))}; dark is better "
+        "within a column, framed is its best\nBold names: cannot be told apart from the best (p > 0.05)"
     )
+    title = f"Which configuration is best, by every metric{at(decision.sweep, decision.headline)}?"
+    wide, top = beside + max(7, 0.85 * len(sweep.metrics)), 1.35 if many else 1.2
+    drawing = figure(wide, 1.4 + 0.3 * len(rows), title, subtitle, left=beside, bottom=0.2, top=top)
     axes = drawing.subplots()
     values = rows[list(sweep.metrics)].to_numpy()
     better = values * [sweep.sign(name) for name in sweep.metrics]
     low, high = better.min(axis=0), better.max(axis=0)
     shade = np.divide(better - low, high - low, out=np.full_like(values, 0.5), where=high > low)
-    axes.imshow(shade, aspect="auto", cmap="Blues", vmin=-0.05, vmax=1.1)
-    for (y, x), value in np.ndenumerate(values):
-        axes.text(
-            x,
-            y,
-            f"{value:.3f}",
-            ha="center",
-            va="center",
-            fontsize=9,
-            color="white" if shade[y, x] > 0.6 else "#111111",
-            fontweight="bold" if better[y, x] == high[x] else None,
-        )
-        if better[y, x] == high[x]:
-            axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=BEST, linewidth=2))
+    draw_cells(axes, values, shade, better == high, digits=3)
     axes.set_xticks(range(len(sweep.metrics)), titles)
     axes.set_yticks(range(len(rows)), names)
     for name, tied in zip(axes.get_yticklabels(), sweep.standings.with_best.tied[rows["outcome"]], strict=True):
         name.set_fontweight("bold" if tied else "normal")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
     return drawing
 
 
@@ -230,46 +171,31 @@ def _where_higher_is_better(sweep: Sweep) -> list[str]:
     return [name for name in sweep.metrics if sweep.metric_info[name].higher_is_better]
 
 
+def _best_of(drawn: int, every: int) -> str:
+    return f"; the best {drawn} of {every}" if drawn < every else ""
+
+
 def radar(decision: Decision) -> Figure:
     """Where is each method strong?"""
     sweep, methods = decision.sweep, decision.methods
-    some = f"; the best {MOST_METHODS} of {len(methods)}" if len(methods) > MOST_METHODS else ""
-    drawing = figure(
-        9,
-        6.6,
-        f"Where is each method strong{at(decision.sweep, decision.headline)}?",
-        f"Mean over queries, 0 at the centre{some}{decision.fixed_settings(sweep.cutoff, *sweep.method_settings)}",
-        left=0.9,
-        right=2.8,
-        top=1.2,
-    )
-    axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
-    metrics = _where_higher_is_better(sweep)
-    angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
-    colours, names = shades(list(methods["method"])), in_legend(*methods["method"])
     score = sweep.sign(sweep.decided_by) * methods[sweep.decided_by]
-    shown = set(score.nlargest(MOST_METHODS).index)
-    for index, (row_label, row) in enumerate(methods.iterrows()):
-        if row_label not in shown:
-            continue
+    drawn = methods[methods.index.isin(score.nlargest(MOST_METHODS).index)]
+    metrics = _where_higher_is_better(sweep)
+    rim = max(1, drawn[metrics].to_numpy().max())
+    subtitle = f"Mean over queries, 0 at the centre, {rim:.4g} at the rim{_best_of(len(drawn), len(methods))}"
+    subtitle += decision.fixed_settings(sweep.cutoff, *sweep.method_settings)
+    title = f"Where is each method strong{at(sweep, decision.headline)}?"
+    drawing = figure(9, 6.6, title, subtitle, left=0.9, right=2.8, top=1.2)
+    axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
+    angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
+    colours, names = shades(list(methods["method"])), in_legend(*drawn["method"])
+    for index, (_, row) in enumerate(drawn.iterrows()):
+        looks = {"color": colours[row["method"]], "marker": MARKERS[index % len(MARKERS)], "markersize": 4}
         values = row[metrics].to_numpy(dtype=float)
-        axes.plot(
-            np.append(angles, angles[0]),
-            np.append(values, values[0]),
-            color=colours[row["method"]],
-            marker=MARKERS[index % len(MARKERS)],
-            markersize=4,
-            label=names[index],
-        )
+        axes.plot(np.append(angles, angles[0]), np.append(values, values[0]), label=names[index], **looks)
     axes.set_xticks(angles, [sweep.title(name) for name in metrics])
     axes.tick_params(axis="x", pad=14)
-    axes.set_ylim(0, max(1, axes.get_ylim()[1]))
-    axes.set_yticks([0.2, 0.4, 0.6, 0.8], ["0.2", "0.4", "0.6", "0.8"], fontsize=8, color="#555555", bbox=BEHIND)
-    axes.set_axisbelow(False)  # else the lines cross the numbers
+    axes.set_ylim(0, rim)
+    axes.set_yticks(rim * np.arange(0.2, 1, 0.2), [""] * 4)  # numbers would lie under the lines
     axes.legend(loc="center left", bbox_to_anchor=(1.18, 0.5), frameon=False)
     return drawing
-
-
-def _means_and_whiskers(row: pd.Series, metrics: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    means, low, high = (np.array([row[f"{name}{end}"] for name in metrics]) for end in ("", "_low", "_high"))
-    return means, np.array([means - low, high - means]).clip(min=0)

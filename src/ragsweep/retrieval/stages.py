@@ -17,7 +17,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
-from ragsweep.core.timing import UNTIMED, timed, with_machines, without_machines
+from ragsweep.core.timing import UNTIMED, timed, with_note, without_note
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import (
@@ -97,7 +97,7 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build(search: Search) -> Arrays:
-        return with_machines(
+        return with_note(
             lambda: vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
         )
 
@@ -122,7 +122,7 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
             kept = packed(texts)
         except UnicodeEncodeError as error:
             raise RetrieverError(f"{kind_of(rewriter)}: returned a string with an invalid surrogate") from error
-        times = with_machines(lambda: {"ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))})
+        times = with_note(lambda: {"ms": timed(lambda row: rewriter.rewrite([queries[row]]), len(queries))})
         return {**kept, **times}
 
     kept = _kept(rewriter, [digest_texts(queries)], build)
@@ -168,7 +168,7 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     name, search = kind_of(reranker), search.of_own_texts
 
     def build(search: Search) -> Arrays:
-        return with_machines(lambda: reranked(search))
+        return with_note(lambda: reranked(search))
 
     def reranked(search: Search) -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
@@ -235,21 +235,21 @@ def _kept_of_search(stage: object, search: Search, inputs: list[object], build: 
     except _ReadNamesError as found:
         arrays = found.arrays
     if search.names_digest is None:
-        return without_machines(arrays)
+        return without_note(arrays)
     return _kept(stage, with_names, lambda: arrays)
 
 
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
     """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
     store, name = _store_of(stage)
-    return without_machines(store.get(name, [identity(stage), *inputs], build) if store.enabled else build())
+    return without_note(store.get(name, [identity(stage), *inputs], build) if store.enabled else build())
 
 
 def _kept_already(stage: object, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays | None:
     """What the store of a stage has; None if that is nothing."""
     store, name = _store_of(stage)
     kept = store.find(name, [identity(stage), *inputs], build) if store.enabled else None
-    return None if kept is None else without_machines(kept)
+    return None if kept is None else without_note(kept)
 
 
 def _store_of(stage: object) -> tuple[Store, str]:

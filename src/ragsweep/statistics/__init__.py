@@ -6,7 +6,6 @@ from ragsweep.statistics.best import (
     compare_with_best,
     not_worse_than_best,
     win_frequency,
-    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.certificate import Certificate, certify
@@ -16,30 +15,23 @@ from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     FEW_QUERIES,
     LEVEL,
+    STATISTICS,
     affordable_resamples,
     confidence_intervals,
     effective_queries,
+    spread,
 )
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.power import detectable_difference, queries_needed
-from ragsweep.statistics.selection import (
-    Selection,
-    SelectionByType,
-    select,
-    select_by_type,
-)
+from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
 from ragsweep.statistics.several_datasets import (
     Regrets,
-    Transfer,
-    disagreement,
     in_one,
     least_regret,
-    leave_one_out,
     mean_interval,
     regrets,
 )
-from ragsweep.statistics.spread import STATISTICS, spread
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [
@@ -57,7 +49,6 @@ __all__ = [
     "Selection",
     "SelectionByType",
     "Standings",
-    "Transfer",
     "affordable_resamples",
     "against_baseline",
     "certify",
@@ -66,7 +57,6 @@ __all__ = [
     "compare_with_reference",
     "confidence_intervals",
     "detectable_difference",
-    "disagreement",
     "effective_queries",
     "flipped_p",
     "holm",
@@ -74,7 +64,6 @@ __all__ = [
     "least_margin",
     "least_queries",
     "least_regret",
-    "leave_one_out",
     "mcnemar_of_pairs",
     "mcnemar_p",
     "mean_interval",
@@ -91,5 +80,4 @@ __all__ = [
     "standings",
     "standings_by_aggregate",
     "win_frequency",
-    "worse_for_any_spread",
 ]

@@ -77,10 +77,9 @@ def compare_with_reference(
 ) -> Comparison:
     """Compare every configuration with a reference, query by query.
 
-    Holm's correction is valid only for a reference that was fixed beforehand, such as a baseline. It is not valid for
-    the best configuration by the same scores, which was chosen for its luck as well: if all configurations were equal,
-    at least one of 15 would be called worse than the best in 17 % of sweeps, and at least one of 55 in 30 %. Use
-    `compare_with_best`.
+    Holm's correction is valid only for a reference that was fixed beforehand, such as a baseline. The best by the same
+    scores was chosen for its luck as well: at least one of 15 equal configurations would be called worse in 17 % of
+    sweeps. Use `compare_with_best`.
 
     No p-value is below 1 / (1 + resamples). With more than resamples / 20 comparisons, Holm's correction therefore
     finds nothing at the 5 % level; use more resamples.

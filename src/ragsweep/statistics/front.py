@@ -33,6 +33,7 @@ def shown_to_beat(
     margin: float = 0.0,
     span: float = np.inf,
     tolerance: float = 0.0,
+    alike: Mask | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     level: float = LEVEL,
@@ -58,6 +59,7 @@ def shown_to_beat(
             margin is tested by sign flips, too.
         tolerance: How much more may be paid for what counts as not dearer, as a share of the cost. Set this or
             `margin`: with both, two configurations could beat each other.
+        alike: Which pairs cost the same, whatever their costs, shape [configurations, configurations]; None for none.
         resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
         level: Probability that any configuration of the true front is beaten.
@@ -74,6 +76,8 @@ def shown_to_beat(
         cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
     else:
         cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)
+    if alike is not None:
+        cheaper, not_dearer = cheaper & ~alike, not_dearer | alike
     beaten: Mask = np.asarray(better & not_dearer)
     if bounded:
         among = cheaper & ~beaten.any(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Confidence intervals: by bootstrap over queries, or over groups of queries, and of shares."""
+"""Confidence intervals by bootstrap over queries or groups of queries, and of shares; mean, deviation and quartiles."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ragsweep.statistics.groups import Groups
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
+STATISTICS = ["mean", "std", "min", "25%", "50%", "75%", "max"]
+
 COVERAGE = 0.95  # share of the resampled values within an interval
 FEW_QUERIES = 20  # with fewer, intervals are too narrow, and tests do not keep their level
 LEVEL = 0.05  # of tests: the probability of finding a difference where there is none
@@ -21,6 +23,13 @@ WEIGHTS_AT_ONCE = 4_000_000  # weights in memory at once; bounds memory for many
 MANY_QUERIES = 20_000  # of more, fewer resamples are drawn, and in a faster way
 DRAWS_OF_MANY = 200_000_000  # queries x resamples
 FEWEST_RESAMPLES = 1_000
+
+
+def spread(values: Array) -> dict[str, Array]:
+    """Mean, standard deviation and quartiles over the last axis, by their names in `STATISTICS`."""
+    deviation = values.std(axis=-1, ddof=1) if values.shape[-1] > 1 else np.full(values.shape[:-1], np.nan)
+    quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=-1)
+    return dict(zip(STATISTICS, [values.mean(axis=-1), deviation, *quartiles], strict=True))
 
 
 def confidence_intervals(

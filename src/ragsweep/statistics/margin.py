@@ -48,11 +48,11 @@ def against_baseline(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> AgainstBaseline:
-    """Test one pair of configurations: non-inferiority, inferiority, and equivalence by two one-sided tests.
+    """Test one pair of configurations: non-inferiority, inferiority, and equivalence.
 
     "Not worse" and "equivalent" (two one-sided tests, Schuirmann 1987) hold also where few queries carry the loss: see
-    `bounded_mean`. Without bounds, and for `p_worse`, signs are flipped, which keeps the level where the differences
-    are symmetric and not where few queries carry them.
+    `bounded_mean`. Without bounds, and for `p_worse`, signs are flipped, which needs differences that are about
+    symmetric.
 
     Args:
         differences: Candidate minus baseline for each query, shape [queries]; positive if the candidate is better.

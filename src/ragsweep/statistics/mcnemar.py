@@ -15,16 +15,11 @@ SUMS_AT_ONCE = 4_000_000
 
 
 def mcnemar_p(only_first: npt.ArrayLike, only_second: npt.ArrayLike) -> Array:
-    """McNemar's exact test (McNemar 1947): of two equal configurations, each is as often the only one with a 1.
-
-    It is the paired randomisation test with all sign patterns.
+    """Two-sided p-values of McNemar's exact test (1947): the paired randomisation test with all sign patterns.
 
     Args:
         only_first: On how many items only the first has a 1, any shape.
         only_second: On how many only the second, same shape.
-
-    Returns:
-        Two-sided p-values, same shape.
     """
     from scipy.special import bdtr
 
@@ -41,7 +36,7 @@ class Pairs(NamedTuple):
         second: Position of the second, shape [pairs].
         only_first: On how many items only the first has a 1, shape [pairs].
         only_second: On how many only the second, shape [pairs].
-        p: Two-sided p-values of McNemar's exact test, or by groups those of `flipped_p`, shape [pairs].
+        p: Two-sided p-values of `paired_p`, shape [pairs].
         p_holm: The same with Holm's correction for the number of pairs, shape [pairs].
     """
 
@@ -60,9 +55,6 @@ def flipped_p(differences: Indices) -> Array:
 
     Args:
         differences: Such as how many more items of a group only the first has a 1 of, shape [tests, groups].
-
-    Returns:
-        Two-sided p-values, shape [tests].
     """
     sizes = np.abs(differences)
     largest = int(sizes.sum(axis=1).max(initial=0))
@@ -95,7 +87,7 @@ def paired_p(first: Array, second: Array, groups: Groups | None = None) -> Array
 
 
 def mcnemar_of_pairs(values: Array, groups: Groups | None = None) -> Pairs:
-    """McNemar's exact test of every pair; with groups, the test that flips the signs of whole groups.
+    """`paired_p` of every pair.
 
     Args:
         values: 0 or 1, shape [configurations, items].

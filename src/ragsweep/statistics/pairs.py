@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.statistics.intervals import EQUAL, Array, Indices
 
 CELLS, PATTERNS = 65_536, 256  # at once: what fits into the cache of a processor, but at least so many patterns
 MOST_SIGNED_PAIRS = 1_000_000_000  # pairs x patterns of one test, which take a few seconds
@@ -57,3 +57,42 @@ def largest_distance(sums: Array, row: int, scale: Array, work: Array) -> Array:
     apart *= scale[row, row + 1 :, None]
     largest: Array = apart.max(axis=0, initial=0)
     return largest
+
+
+def step_down(observed: Array, scale: Array, blocks: Iterable[Array]) -> tuple[Array, int]:
+    """In how many patterns the largest statistic of all configurations that are left is as large as the observed one.
+
+    Args:
+        observed: How much better configuration j is than i, in standard errors, shape [i, j].
+        scale: The inverse of the standard error of each pair, same shape.
+        blocks: The configurations under several patterns, each of shape [configurations, patterns].
+
+    Returns:
+        The number of such patterns, shape [configurations], and the number of all patterns. No configuration has a
+        lower number than one that is a clearer loser.
+    """
+    order, statistic = _clearest_losers(observed)
+    scale = scale[np.ix_(order, order)]
+    as_far, patterns = np.zeros(len(order)), 0
+    for block in in_parts(blocks):
+        sums, work, largest = block[order], np.empty_like(block), np.zeros(block.shape[1])
+        for row in range(len(order) - 1, -1, -1):
+            np.maximum(largest, largest_distance(sums, row, scale, work), out=largest)
+            as_far[row] += (largest >= statistic[row] - EQUAL).sum()
+        patterns += block.shape[1]
+    placed = np.empty_like(as_far)
+    placed[order] = np.maximum.accumulate(as_far)
+    return placed, patterns
+
+
+def _clearest_losers(observed: Array) -> tuple[Indices, Array]:
+    """The configurations, clearest loser first, each with its largest statistic against those that come later."""
+    left = observed.copy()
+    np.fill_diagonal(left, 0)
+    order, statistic = np.zeros(len(left), dtype=np.int64), np.zeros(len(left))
+    for place in range(len(left)):
+        worst = left.max(axis=1)
+        row = int(worst.argmax())
+        order[place], statistic[place] = row, worst[row]
+        left[row], left[:, row] = -np.inf, -np.inf
+    return order, statistic

@@ -11,21 +11,30 @@ from ragsweep.statistics.intervals import LEVEL, Array
 FEWEST_FLIPPED = 6  # queries of which a test that flips signs can have a p at the level
 
 
-def detectable_difference(deviation: Array | float, queries: int, *, power: float = 0.8, level: float = LEVEL) -> Array:
+def detectable_difference(
+    deviation: Array | float, queries: float, *, lost: float = 0.0, power: float = 0.8, level: float = LEVEL
+) -> Array:
     """The smallest difference between two configurations that a two-sided paired test detects (Cohen 1988).
 
-    Normal approximation: (z of 1 - level/2 + z of power) x deviation / sqrt(queries).
+    Normal approximation: (z of 1 - level/2 + z of power) x deviation / sqrt(queries). With `lost`, `p_above` detects
+    it, too (`compare_with_best`): if nothing deviates, that takes a mean of lost x (level ** (-1 / queries) - 1).
 
     Args:
         deviation: Standard deviation of the paired differences over queries, any shape (`Comparison.deviation`).
         queries: Number of queries, at least 1.
+        lost: In the metric's unit.
         power: Probability of detecting the difference.
         level: Probability of a false alarm. For m corrected tests, level / m is a cautious choice.
 
     Returns:
         Differences in the metric's unit, same shape as `deviation`.
     """
-    detectable: Array = _quantiles(power, level) * np.asarray(deviation) / np.sqrt(queries)
+    from scipy.special import ndtri
+
+    error = np.asarray(deviation) / np.sqrt(queries)
+    share, least = lost / queries, lost * np.expm1(-np.log(level) / queries)
+    one_sided = share + np.hypot(ndtri(1 - level) * error, least - share) + ndtri(power) * error
+    detectable: Array = np.maximum(_quantiles(power, level) * error, one_sided)
     return detectable
 
 
@@ -33,10 +42,10 @@ def queries_needed(deviation: Array | float, difference: float, *, power: float 
     """How many queries a two-sided paired test needs to detect a difference: the inverse of `detectable_difference`.
 
     Args:
-        deviation: Standard deviation of the paired differences over queries, any shape (`Comparison.deviation`).
+        deviation: As in `detectable_difference`.
         difference: The difference between the two means, in the metric's unit, not 0.
-        power: Probability of detecting the difference.
-        level: Probability of a false alarm. For m corrected tests, level / m is a cautious choice.
+        power: As in `detectable_difference`.
+        level: As in `detectable_difference`.
 
     Returns:
         Whole numbers, at least the fewest queries of which a test that flips signs can have a p at the level; same

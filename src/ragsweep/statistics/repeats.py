@@ -1,9 +1,8 @@
 """Configurations that are measured several times, as their answers vary: where the variance lies.
 
-The values of a metric are those of a question in a repeat: a mean, plus an effect of the question, plus an effect of
-the repeat on all of its questions, plus what is left (two-way random effects, one value a cell; Searle, Casella and
-McCulloch 1992, chapter 4). Everything else works on the mean of each question over the repeats. Their spread holds the
-effect of the question and what is left; that of the repeats is missing in it.
+A value is a mean, plus an effect of the question, plus an effect of the repeat on all of its questions, plus what is
+left (two-way random effects, one value a cell; Searle, Casella and McCulloch 1992, chapter 4). Everything else works on
+the mean of each question over the repeats, whose spread lacks the effect of the repeats.
 """
 
 from __future__ import annotations
@@ -14,12 +13,7 @@ import numpy as np
 
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import (
-    Array,
-    confidence_intervals,
-    effective_queries,
-    wilson,
-)
+from ragsweep.statistics.intervals import Array, confidence_intervals, effective_queries, wilson
 
 
 @dataclass(frozen=True)
@@ -41,11 +35,6 @@ class Components:
     repeats: int
 
     @property
-    def total(self) -> float:
-        """The variance of one answer."""
-        return self.question + self.repeat + self.residual
-
-    @property
     def of_mean(self) -> float:
         """The variance of the mean over other questions and other repeats."""
         n, r = self.questions, self.repeats
@@ -55,7 +44,7 @@ class Components:
     def asked_once(self) -> float | None:
         """How many questions, asked once, have a mean with the same variance; None if no number has."""
         left = self.of_mean - self.repeat
-        return (self.question + self.residual) / left if left > 0 and self.total > 0 else None
+        return (self.question + self.residual) / left if left > 0 else None
 
 
 def components(values: Array, groups: Groups | None = None) -> Components:
@@ -76,13 +65,7 @@ def components(values: Array, groups: Groups | None = None) -> Components:
 
 
 def mean_intervals(
-    values: Array,
-    shares: Mask,
-    *,
-    groups: Groups,
-    resamples: int,
-    seed: int,
-    repeats: int = 1,
+    values: Array, shares: Mask, *, groups: Groups, resamples: int, seed: int, repeats: int = 1
 ) -> tuple[Array, Array]:
     """95 % intervals of means: by bootstrap, or Wilson's for shares. With repeats, of the means over these.
 

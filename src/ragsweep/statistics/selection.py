@@ -9,33 +9,25 @@ import numpy as np
 
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import (
-    EQUAL,
-    WEIGHTS_AT_ONCE,
-    Array,
-    Indices,
-    affordable_resamples,
-    first_best,
-)
+from ragsweep.statistics.intervals import EQUAL, WEIGHTS_AT_ONCE, Array, Indices, affordable_resamples, first_best
+
+FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The configuration with the highest mean, and the score to expect on other queries after this choice.
+    """The best configuration, and the score to expect on other queries after this choice.
 
     Attributes:
-        best: Position of the configuration with the highest mean over all queries. Of equal ones, the first.
+        best: Position of the configuration with the best mean over all queries. Of equal ones, the first.
         apparent: Its mean over all queries, in the metric's unit. Optimistic, because the same queries chose it.
         per_query: Score of each query under the configuration that the other folds chose, mean over the repeats,
             shape [queries].
-        wins: How often each configuration was chosen, as a share of the held-out queries of all repeats, shape
-            [configurations].
     """
 
     best: int
     apparent: float
     per_query: Array
-    wins: Array
 
     @property
     def expected(self) -> float:
@@ -54,8 +46,7 @@ class SelectionByType:
     Attributes:
         for_all: The selection of one configuration for all queries.
         types: The types, in alphabetical order.
-        by_type: The selection within the queries of each type, shape [types]. Its `per_query` contains only the queries
-            of that type, in the same order.
+        by_type: The selection within the queries of each type, shape [types], with the scores of these queries only.
         per_query: Score of each query under the configuration chosen for its type, shape [queries]. A query without a
             type uses the configuration for all queries.
         p: P-value, in (0, 1], of the hypothesis that the same configuration is best for all types.
@@ -83,14 +74,15 @@ def select(
     types: Sequence[str | None] | None = None,
     *,
     groups: Groups | None = None,
-    folds: int = 5,
+    folds: int = FOLDS,
     repeats: int = 100,
     seed: int = 0,
+    sign: int = 1,
 ) -> Selection:
     """Choose the best configuration, and estimate its score by repeated k-fold cross-validation over queries.
 
-    All folds but one choose the configuration with the highest mean, and the remaining fold measures it (Stone 1974;
-    for the best of many, Varma and Simon 2006). The expected score is a little low, because fewer queries take part in
+    All folds but one choose the configuration with the best mean, and the remaining fold measures it (Stone 1974; for
+    the best of many, Varma and Simon 2006). The expected score is a little too poor, because fewer queries take part in
     each choice than in the real one.
 
     Args:
@@ -100,12 +92,14 @@ def select(
         folds: Number of folds, at least 2. If there are fewer queries than folds, each query is a fold.
         repeats: How many times the queries are split.
         seed: Seed of the splits.
+        sign: 1 if a higher score is better, -1 if a lower one is.
 
     Raises:
         ValueError: There are fewer than two queries (or groups) or folds.
     """
-    fold = _folds(_codes(types, scores.shape[1]), groups, folds, repeats, seed)
-    return _selection(scores, _chosen(scores, fold))
+    queries = scores.shape[1]
+    fold = _folds(types or [None] * queries, groups or Groups.none(queries), folds, repeats, seed)
+    return _selection(scores, _chosen(sign * scores, fold), sign)
 
 
 def select_by_type(
@@ -113,10 +107,10 @@ def select_by_type(
     types: Sequence[str | None],
     *,
     groups: Groups | None = None,
-    folds: int = 5,
     repeats: int = 100,
     resamples: int = 10_000,
     seed: int = 0,
+    sign: int = 1,
 ) -> SelectionByType:
     """Choose a configuration for each type of query and one for all types, and measure both on held-out queries.
 
@@ -128,20 +122,11 @@ def select_by_type(
     others do not affect the test. With groups, it shuffles the types of whole groups, or of the parts of a group that
     have one type.
 
-    Args:
-        scores: As in `select`.
-        types: Type of each query or None, shape [queries].
-        groups: As in `select`.
-        folds: As in `select`.
-        repeats: As in `select`.
-        resamples: How often the types are shuffled for the test.
-        seed: Seed of the splits and of the shuffling.
-
-    Raises:
-        ValueError: As in `select`.
+    Args, and what is raised, are those of `select`; `resamples` is how often the types are shuffled for the test.
     """
-    fold = _folds(_codes(types, scores.shape[1]), groups, folds, repeats, seed)
-    for_all = _chosen(scores, fold)
+    signed, groups = sign * scores, groups or Groups.none(len(types))
+    fold = _folds(types, groups, FOLDS, repeats, seed)
+    for_all = _chosen(signed, fold)
     chosen = for_all.copy()
     names = sorted({name for name in types if name is not None})
     of_type = np.array([[name == kind for kind in types] for name in names], dtype=bool).reshape(-1, len(types))
@@ -149,16 +134,15 @@ def select_by_type(
         of_fold = fold[:, mask]
         several = (of_fold != of_fold[:, :1]).any(axis=1)  # not where one fold holds all queries of the type
         if several.any():
-            chosen[np.ix_(several, mask)] = _chosen(scores[:, mask], of_fold[several])
+            chosen[np.ix_(several, mask)] = _chosen(signed[:, mask], of_fold[several])
     typed = of_type.any(axis=0)
-    alone = groups or Groups.none(len(types))
-    parts = Groups.named([(alone.of[row], types[row]) for row in np.flatnonzero(typed).tolist()])
+    parts = Groups.named([(groups.of[row], types[row]) for row in np.flatnonzero(typed).tolist()])
     return SelectionByType(
-        for_all=_selection(scores, for_all),
+        for_all=_selection(scores, for_all, sign),
         types=tuple(names),
-        by_type=tuple(_selection(scores[:, mask], chosen[:, mask]) for mask in of_type),
+        by_type=tuple(_selection(scores[:, mask], chosen[:, mask], sign) for mask in of_type),
         per_query=_held_out(scores, chosen),
-        p=_types_matter(parts.totals(scores[:, typed]), of_type[:, typed][:, parts.first], resamples, seed),
+        p=_types_matter(parts.totals(signed[:, typed]), of_type[:, typed][:, parts.first], resamples, seed),
     )
 
 
@@ -181,10 +165,10 @@ def _types_matter(scores: Array, of_type: Mask, resamples: int, seed: int) -> fl
     return (1 + as_much) / (1 + resamples)
 
 
-def _selection(scores: Array, chosen: Indices) -> Selection:
+def _selection(scores: Array, chosen: Indices, sign: int) -> Selection:
     means = scores.mean(axis=1)
-    best = int(first_best(means))
-    return Selection(best, float(means[best]), _held_out(scores, chosen), _shares(chosen, len(scores)))
+    best = int(first_best(sign * means))
+    return Selection(best, float(means[best]), _held_out(scores, chosen))
 
 
 def _chosen(scores: Array, fold: Indices) -> Indices:
@@ -203,26 +187,14 @@ def _held_out(scores: Array, chosen: Indices) -> Array:
     return means
 
 
-def _shares(chosen: Indices, configurations: int) -> Array:
-    return np.bincount(chosen.ravel(), minlength=configurations) / chosen.size
-
-
-def _codes(types: Sequence[str | None] | None, queries: int) -> Indices:
-    """The type of each query as a number, shape [queries]."""
-    if types is None:
-        return np.zeros(queries, dtype=np.int64)
-    return np.unique(["" if kind is None else kind for kind in types], return_inverse=True)[1]
-
-
-def _folds(codes: Indices, groups: Groups | None, folds: int, repeats: int, seed: int) -> Indices:
+def _folds(types: Sequence[str | None], groups: Groups, folds: int, repeats: int, seed: int) -> Indices:
     """The fold of each query, assigned type by type in random order, shape [repeats, queries]."""
-    if groups is not None and groups.in_use:
-        return _folds(codes[groups.first], None, folds, repeats, seed)[:, groups.of]
-    queries = len(codes)
-    if min(queries, folds) < 2:
-        raise ValueError(f"{queries} queries cannot be split into {folds} folds, expected at least 2 of each")
-    shuffled = np.random.default_rng(seed).random((repeats, queries))
+    names = ["" if kind is None else kind for kind in types]
+    codes = np.unique(names, return_inverse=True)[1][groups.first]
+    if min(groups.number, folds) < 2:
+        raise ValueError(f"{groups.number} queries cannot be split into {folds} folds, expected at least 2 of each")
+    shuffled = np.random.default_rng(seed).random((repeats, groups.number))
     order = np.lexsort((shuffled, np.broadcast_to(codes, shuffled.shape)), axis=1)
     fold = np.empty_like(order)
-    np.put_along_axis(fold, order, (np.arange(queries) % folds)[None], axis=1)
-    return fold
+    np.put_along_axis(fold, order, (np.arange(groups.number) % folds)[None], axis=1)
+    return fold[:, groups.of] if groups.in_use else fold

@@ -16,15 +16,11 @@ from ragsweep.statistics.best import (
 from ragsweep.statistics.comparison import PATTERNS_PER_TEST, Comparison, compare_with_reference
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
-from ragsweep.statistics.power import FEWEST_FLIPPED, detectable_difference, queries_needed
-from ragsweep.statistics.selection import (
-    Selection,
-    SelectionByType,
-    select,
-    select_by_type,
-)
+from ragsweep.statistics.power import FEWEST_FLIPPED, detectable_difference, fewest_queries
+from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
 
 WORTHWHILE = 0.02  # a difference that is worth detecting
+MOST_GROUPS = 10**12
 
 
 @dataclass(frozen=True)
@@ -38,12 +34,14 @@ class Power:
             times the root of the design effect, at least 1. With repeats, what these add is in it, so that more
             questions need more repeats, too.
         groups: The groups of the queries.
+        lost: The range of the scores, which `compare_with_best` counts as lost on one more query, or group.
     """
 
     rival: int
     differing: int
     deviation: float
     groups: Groups
+    lost: float
 
     @property
     def queries(self) -> int:
@@ -58,11 +56,17 @@ class Power:
     @property
     def detectable(self) -> float:
         """The smallest difference that is found in 80 of 100 such sets of queries if only two are compared."""
-        return float(detectable_difference(self.deviation, self.queries))
+        return self._detectable(self.groups.number)
 
     def needed(self, difference: float) -> int:
         """How many queries, in groups like these, are needed to find a difference as often."""
-        return max(int(queries_needed(self.deviation, difference)), self.groups.queries_in(FEWEST_FLIPPED))
+        enough = fewest_queries(lambda groups: self._detectable(groups) <= difference, MOST_GROUPS)
+        return self.groups.queries_in(max(FEWEST_FLIPPED, enough or MOST_GROUPS))
+
+    def _detectable(self, number: int) -> float:
+        alike = self.groups.effective / self.groups.number * number  # of equal sizes
+        deviation = self.deviation * np.sqrt(self.groups.effective / self.queries)
+        return float(detectable_difference(deviation, alike, lost=self.lost))
 
 
 @dataclass(frozen=True)
@@ -87,10 +91,10 @@ class Standings:
     difference_low: Array
     difference_high: Array
     wins: Array
-    baseline: Comparison | None
-    selection: Selection | None
-    by_type: SelectionByType | None
-    power: Power | None
+    baseline: Comparison | None = None
+    selection: Selection | None = None
+    by_type: SelectionByType | None = None
+    power: Power | None = None
     higher_is_better: bool = True
 
     @property
@@ -101,9 +105,8 @@ class Standings:
     @property
     def types_pay(self) -> bool:
         """Whether a configuration for each type of query is better on held-out queries by more than chance."""
-        if self.by_type is None or self.by_type.p > LEVEL:
-            return False
-        return self.by_type.gain > 0 if self.higher_is_better else self.by_type.gain < 0
+        sign = 1 if self.higher_is_better else -1
+        return self.by_type is not None and self.by_type.p <= LEVEL and sign * self.by_type.gain > 0
 
 
 def standings(
@@ -127,31 +130,34 @@ def standings(
         seed: Seed of every random draw.
         higher_is_better: Direction of the metric.
     """
-    if not higher_is_better:
-        turned = standings(*(-scores, types), groups=groups, baseline=baseline, resamples=resamples, seed=seed)
-        return _negated(turned)
     configurations, groups = len(scores), groups or Groups.none(scores.shape[1])
+    drawn = {"resamples": resamples, "seed": seed}
     several = groups.number > 1 and configurations > 1
-    units = groups.totals(scores)
-    with_best = compare_with_best(units, resamples=resamples, seed=seed)
+    sign = 1 if higher_is_better else -1
+    units = groups.totals(sign * scores)
+    with_best = compare_with_best(units, **drawn)
     typed = several and len({kind for kind in types if kind is not None}) > 1
-    by_type = select_by_type(scores, types, groups=groups, resamples=resamples, seed=seed) if typed else None
+    by_type = select_by_type(scores, types, groups=groups, sign=sign, **drawn) if typed else None
+    alone = None if by_type or not several else select(scores, types, groups=groups, seed=seed, sign=sign)
     differences = scores - scores[with_best.best]
-    low, high = confidence_intervals(differences, groups=groups, resamples=resamples, seed=seed)
-    enough = max(resamples, PATTERNS_PER_TEST * configurations)
-    alone = None if by_type or not several else select(scores, types, groups=groups, seed=seed)
+    low, high = confidence_intervals(differences, groups=groups, **drawn)
+    against = None
+    if baseline is not None:
+        drawn["resamples"] = max(resamples, PATTERNS_PER_TEST * configurations)
+        against = compare_with_reference(scores, baseline, groups=groups, **drawn)
+        if not higher_is_better:
+            against = replace(against, wins=against.losses, losses=against.wins)
     return Standings(
         with_best=with_best,
         difference=differences.mean(axis=1),
         difference_low=low,
         difference_high=high,
         wins=win_frequency(units, resamples=resamples, seed=seed),
-        baseline=None
-        if baseline is None
-        else compare_with_reference(scores, baseline, groups=groups, resamples=enough, seed=seed),
+        baseline=against,
         selection=by_type.for_all if by_type else alone,
         by_type=by_type,
         power=_power(scores, with_best, groups) if several else None,
+        higher_is_better=higher_is_better,
     )
 
 
@@ -166,55 +172,18 @@ def standings_by_aggregate(values: Array, resampled: Array, *, higher_is_better:
             use the same resamples.
         higher_is_better: Direction of the metric.
     """
-    if not higher_is_better:
-        return _negated(standings_by_aggregate(-values, -resampled))
-    with_best = compare_aggregates_with_best(values, resampled)
-    differences = resampled - resampled[with_best.best]
-    low, high = np.quantile(differences, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=1)
-    is_best = resampled >= resampled.max(axis=0) - EQUAL
+    sign = 1 if higher_is_better else -1
+    with_best = compare_aggregates_with_best(sign * values, sign * resampled)
+    low, high = np.quantile(resampled - resampled[with_best.best], [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=1)
+    is_best = sign * resampled >= (sign * resampled).max(axis=0) - EQUAL
     return Standings(
         with_best=with_best,
         difference=values - values[with_best.best],
         difference_low=low,
         difference_high=high,
         wins=(is_best / is_best.sum(axis=0)).mean(axis=1),
-        baseline=None,
-        selection=None,
-        by_type=None,
-        power=None,
+        higher_is_better=higher_is_better,
     )
-
-
-def _negated(found: Standings) -> Standings:
-    """Convert standings that were computed from negated scores back to the units of the scores."""
-    against, by_type = found.baseline, found.by_type
-    return replace(
-        found,
-        difference=-found.difference,
-        difference_low=-found.difference_high,
-        difference_high=-found.difference_low,
-        baseline=against
-        and replace(
-            against,
-            difference=-against.difference,
-            low=-against.high,
-            high=-against.low,
-            effect_size=-against.effect_size,
-        ),
-        selection=found.selection and _negated_selection(found.selection),
-        by_type=by_type
-        and replace(
-            by_type,
-            for_all=_negated_selection(by_type.for_all),
-            by_type=tuple(map(_negated_selection, by_type.by_type)),
-            per_query=-by_type.per_query,
-        ),
-        higher_is_better=False,
-    )
-
-
-def _negated_selection(selection: Selection) -> Selection:
-    return replace(selection, apparent=-selection.apparent, per_query=-selection.per_query)
 
 
 def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups) -> Power | None:
@@ -232,4 +201,4 @@ def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups) -> Powe
     some = np.flatnonzero(close if close.any() else different)
     rival = int(some[np.argsort(deviations[some], kind="stable")[(len(some) - 1) // 2]])
     differing = int((np.abs(groups.totals(differences[rival])) > EQUAL).sum())
-    return Power(rival, differing, float(np.median(deviations[some])), groups)
+    return Power(rival, differing, float(np.median(deviations[some])), groups, float(np.ptp(groups.totals(scores))))

@@ -2,197 +2,282 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from itertools import combinations, count, product
 
 import numpy as np
 
 from ragsweep.core.arrays import Mask
-from ragsweep.statistics import (
-    FEW_QUERIES,
-    LEVEL,
-    Regrets,
-    Transfer,
-    compare_with_best,
-    disagreement,
-    in_one,
-    least_regret,
-    leave_one_out,
-    mean_interval,
-    regrets,
-    select,
-)
-from ragsweep.statistics.intervals import EQUAL, Array, Indices, first_best
-from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING
-from ragsweep.sweeps.dataset_names import shared_queries
-from ragsweep.sweeps.deciding import cost_of_all
-from ragsweep.sweeps.measured_on_all import MeasuredOnAll
+from ragsweep.statistics import Regrets, compare_with_best, in_one, least_regret, mean_interval, regrets
+from ragsweep.statistics.intervals import EQUAL, Array, first_best
+from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING, Choice, about_the_same
+from ragsweep.sweeps.configuration_names import as_text, short_names
+from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.outcome import Outcome
+from ragsweep.sweeps.sweep import Sweep
 
-Standing = Literal["best", "tied", "worse"]
+MANY_IN_COMMON = 0.05  # share of the queries of the smaller dataset
+DATA_GROUPS = ("dataset", "corpus", "questions")  # swept settings of these groups may choose a dataset
 
 
-class AcrossDatasets(MeasuredOnAll):
-    """What the decisions on several datasets say together."""
+@dataclass(frozen=True)
+class AcrossDatasets:
+    """What the decisions on several datasets say together. Arrays have shape [datasets, configurations].
+
+    Attributes:
+        decisions: The decision on each dataset; at least two.
+        unfinished: Names of the runs that did not finish on any of them, with their status.
+    """
+
+    decisions: Sequence[Decision]
+    unfinished: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sweeps(self) -> list[Sweep]:
+        """The runs on each dataset."""
+        return [decision.sweep for decision in self.decisions]
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The runs on all datasets."""
+        return [run for sweep in self.sweeps for run in sweep.outcomes]
+
+    @property
+    def _swept(self) -> list[str]:
+        return list(dict.fromkeys(name for sweep in self.sweeps for name in sweep.swept))
+
+    @cached_property
+    def _of_data(self) -> dict[str, str]:
+        """The swept settings that choose the dataset, as they have one value on each, with their short names."""
+        swept = [{name: {run.swept.get(name) for run in own.outcomes} for name in self._swept} for own in self.sweeps]
+        names = [name for name in self._swept if name.split(".")[0] in DATA_GROUPS]
+        names = [name for name in names if all(len(values[name]) == 1 for values in swept)]
+        return dict(zip(names, short_names(names), strict=True))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the datasets; with the settings that choose it, or a number, where two have the same."""
+        names = [sweep.dataset for sweep in self.sweeps]
+        if self._of_data:
+            words = [f"{sweep.dataset} ({sweep.outcomes[0].label(self._of_data)})" for sweep in self.sweeps]
+            names = [word if names.count(name) > 1 else name for name, word in zip(names, words, strict=True)]
+        times = Counter(names)
+        for place, name in enumerate(names):
+            if times[name] > 1:
+                names[place] = next(new for number in count(1) if (new := f"{name} {number}") not in names)
+        return names
+
+    @cached_property
+    def problem(self) -> str:
+        """Why the datasets cannot be put together: only `names` and `left_out` can be used then. Empty if they can."""
+        first = self.sweeps[0]
+        for name, sweep in zip(self.names[1:], self.sweeps[1:], strict=True):
+            if sweep.decided_by != first.decided_by:
+                return f"{self.names[0]} is decided by {first.decided_by}, {name} by {sweep.decided_by}"
+            one, other = first.outcomes[0].task, sweep.outcomes[0].task
+            for setting in dict.fromkeys([*one, *other]):
+                if setting.startswith("evaluation.") and one.get(setting) != other.get(setting):
+                    values = f"{as_text(one.get(setting))} and {as_text(other.get(setting))}"
+                    return f"{setting} is {values} on {self.names[0]} and {name}"
+        if not all(sweep.is_mean(sweep.decided_by) for sweep in self.sweeps):
+            return f"{first.metric_title} is not a mean over queries"
+        if not self.cutoffs:
+            return f"no {first.cutoff or 'cutoff'} was measured on all of them"
+        return "" if self.runs else "no configuration was measured on all of them and meets the requirements there"
+
+    @cached_property
+    def in_common(self) -> dict[tuple[str, str], int]:
+        """How many queries two datasets share, of those that share many."""
+        texts = {name: {*sweep.queries["query"]} for name, sweep in zip(self.names, self.sweeps, strict=True)}
+        shared = {(one, other): len(texts[one] & texts[other]) for one, other in combinations(self.names, 2)}
+        fewest = {pair: min(len(texts[name]) for name in pair) for pair in shared}
+        return {pair: number for pair, number in shared.items() if number > MANY_IN_COMMON * fewest[pair]}
+
+    @cached_property
+    def cutoffs(self) -> list[int | None]:
+        """The cutoffs that were measured on all datasets."""
+        return [k for k in self.decisions[0].choices if all(k in decision.choices for decision in self.decisions)]
+
+    @cached_property
+    def cutoff(self) -> int | None:
+        """The cutoff that is decided: the configured one, or the middle one of those measured on all datasets."""
+        if (asked := self.sweeps[0].settings.at) is not None and asked in self.cutoffs:
+            return asked
+        meeting = [k for k in self.cutoffs if all(decision.choices[k].meets for decision in self.decisions)]
+        cutoffs = meeting or self.cutoffs
+        return cutoffs[(len(cutoffs) - 1) // 2]
+
+    @property
+    def _choices(self) -> list[Choice]:
+        return [decision.choices[self.cutoff] for decision in self.decisions]
+
+    @property
+    def metric(self) -> str:
+        """The metric that decides."""
+        return self.sweeps[0].decided_by
+
+    @cached_property
+    def shown(self) -> dict[str, str]:
+        """The swept settings in which configurations differ, each with its short name."""
+        own = [name for name in self._swept if name not in (*self._of_data, self.sweeps[0].outcomes[0].facts.cutoff)]
+        varied = [name for name in own if len({as_text(run.swept.get(name)) for run in self.outcomes}) > 1] or own
+        return dict(zip(varied, short_names(varied), strict=True))
+
+    def label(self, outcome: Outcome) -> str:
+        """The settings of a configuration, without those that choose the dataset, and without the cutoff."""
+        return outcome.label(self.shown) if self.shown else "as configured"
+
+    @cached_property
+    def runs(self) -> dict[str, list[Outcome]]:
+        """The configurations that take part: measured on all datasets, and allowed there. Each with its run on each."""
+        allowed = [{self.label(run): run for run in choice.allowed.outcomes} for choice in self._choices]
+        return {label: [runs[label] for runs in allowed] for label in allowed[0] if label not in self.left_out}
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """The configurations that take no part, each with the reason."""
+        reasons: dict[str, str] = {}
+        if not self.cutoffs:
+            return reasons
+        measured = [{self.label(run): run for run in sweep.at(self.cutoff).outcomes} for sweep in self.sweeps]
+        labels = dict.fromkeys(label for runs in measured for label in runs)
+        for label, (name, runs, choice) in product(labels, zip(self.names, measured, self._choices, strict=True)):
+            if label not in runs:
+                reasons.setdefault(label, f"no finished run on {name}")
+            elif why := choice.excluded.get(runs[label].name):
+                control = runs[label].facts.control
+                reasons.setdefault(label, f"a control, never shipped: {why}" if control else f"{why} on {name}")
+        return reasons
+
+    @property
+    def labels(self) -> list[str]:
+        """The configurations that take part."""
+        return list(self.runs)
+
+    @property
+    def _runs(self) -> list[tuple[Outcome, ...]]:
+        """The runs of each dataset, in the order of the labels."""
+        return list(zip(*self.runs.values(), strict=True))
+
+    @cached_property
+    def choices(self) -> list[Choice]:
+        """The choice on each dataset at the cutoff, among the configurations that take part."""
+        return [
+            choice if len(runs) == len(choice.allowed.outcomes) else replace(choice, allowed=choice.allowed.only(runs))
+            for choice, runs in zip(self._choices, self._runs, strict=True)
+        ]
+
+    @property
+    def _sign(self) -> int:
+        return self.sweeps[0].sign(self.metric)
+
+    @property
+    def _drawn(self) -> dict[str, int]:
+        return {"resamples": self.sweeps[0].resamples, "seed": self.sweeps[0].seed}
+
+    @cached_property
+    def scores(self) -> list[Array]:
+        """The deciding metric on each dataset, of shape [configurations, queries or groups]; higher is better."""
+        tables = [np.array([run.per_query[self.metric] for run in runs], dtype=float) for runs in self._runs]
+        return [sweep.groups.totals(self._sign * own) for sweep, own in zip(self.sweeps, tables, strict=True)]
 
     @cached_property
     def means(self) -> Array:
-        """The metric of each configuration on each dataset as it was measured, shape [datasets, configurations]."""
-        return self.sweeps[0].sign(self.metric) * np.array([own.mean(axis=1) for own in self.scores])
+        """The metric of each configuration on each dataset as it was measured."""
+        return self._sign * np.array([own.mean(axis=1) for own in self.scores])
+
+    @cached_property
+    def mean_intervals(self) -> Array:
+        """95 % intervals of the mean over these datasets, shape [configurations, 2]."""
+        return np.sort(self._sign * np.transpose(mean_interval(self.scores, **self._drawn)))
 
     @cached_property
     def regrets(self) -> Regrets:
         """What each configuration loses against the best of each dataset, of those that take part."""
-        found = regrets(self.scores, resamples=self.sweeps[0].resamples, seed=self.sweeps[0].seed)
-        return replace(found, high=np.minimum(found.high, self.sweeps[0].metric_info[self.metric].span))
-
-    @cached_property
-    def as_good(self) -> Mask:
-        """Which configurations a cost may choose on each dataset, shape [datasets, configurations]."""
-        return self._of_each([choice.as_good for choice in self.choices])
+        bounded = regrets(self.scores, **self._drawn)
+        return replace(bounded, high=np.minimum(bounded.high, self.sweeps[0].metric_info[self.metric].span))
 
     @cached_property
     def tied(self) -> Mask:
-        """Which configurations cannot be told apart from the best of each dataset, shape [datasets, configurations]."""
-        return self._of_each([choice.tied for choice in self.choices])
+        """Which configurations cannot be told apart from the best of each dataset."""
+        return self._among(choice.tied for choice in self.choices)
 
-    def _of_each(self, chosen: Sequence[Sequence[Outcome]]) -> Mask:
-        return np.array([[run in some for run in runs] for runs, some in zip(self.runs_of_each, chosen, strict=True)])
+    def _among(self, chosen: Iterable[Sequence[Outcome]]) -> Mask:
+        return np.array([[run in some for run in own] for own, some in zip(self._runs, chosen, strict=True)])
 
     @cached_property
     def tied_in_mean(self) -> Mask:
         """Which configurations cannot be told apart from that with the best mean over datasets, [configurations]."""
-        first = self.sweeps[0]
-        return compare_with_best(in_one(self.scores), resamples=first.resamples, seed=first.seed).tied
+        return compare_with_best(in_one(self.scores), **self._drawn).tied
 
-    @property
-    def same_values(self) -> bool:
-        """Whether all configurations measure the same on every query."""
-        return all(len({run.measured for run in runs}) == 1 for runs in self.runs_of_each)
+    def _on_all(self, good: Mask) -> Mask:
+        """Which are good on every dataset, [configurations]; in the mean, too, where all are on every dataset."""
+        return self.tied_in_mean if good.all() else np.array(good.all(axis=0))
 
     @property
     def told_apart(self) -> bool:
         """Whether any configuration is told apart from another one, on a dataset or in the mean over all of them."""
-        return not (self.tied.all() and self.tied_in_mean.all())
+        return not self._on_all(self.tied).all()
+
+    @cached_property
+    def _as_good(self) -> Mask:
+        return self._on_all(self._among(choice.as_good for choice in self.choices))
 
     @cached_property
     def by_cost(self) -> str | None:
-        """The cost that chooses; None if the metric does."""
-        settings, of_all = self.sweeps[0].settings, {cost_of_all(sweep) for sweep in self.sweeps}
-        undecided = not self.told_apart and settings.margin is None and len(of_all) == 1
-        cost = settings.prefer or (of_all.pop() if undecided else None)
-        measured = cost and all(run.value(cost) is not None for runs in self.runs.values() for run in runs)
-        return cost if measured and self.as_good.all(axis=0).any() else None
+        """The cost that chooses where nothing is told apart: what is preferred, or the first that differs."""
+        settings, runs = self.sweeps[0].settings, [run for own in self._runs for run in own]
+        if self.told_apart or not self._as_good.any() or (settings.margin is not None and not settings.prefer):
+            return None
+        costs = [settings.prefer] if settings.prefer else settings.costs
+        measured = (cost for cost in costs if all(run.value(cost) is not None for run in runs))
+        return next((cost for cost in measured if not self._cheap(cost)[self._as_good].all()), None)
 
-    def cost_of(self, label: str, cost: str) -> float:
-        """The mean of a cost over the datasets."""
-        return float(np.mean([run.value(cost) or 0 for run in self.runs[label]]))
-
-    @cached_property
-    def costs_the_same(self) -> bool:
-        """Whether the cost that chooses is the same, or nearly so, for all configurations."""
-        costs = [self.cost_of(label, self.by_cost) for label in self.labels if self.by_cost]
-        return bool(costs) and max(costs) - min(costs) <= self._equal_cost * max(map(abs, costs))
-
-    @property
-    def _equal_cost(self) -> float:
-        return EQUAL_COST if self.sweeps[0].settings.prefer else UNASKED_SAVING
+    def _cheap(self, cost: str) -> Mask:
+        """Which configurations cost about as little on every dataset as the cheapest that is as good."""
+        share = EQUAL_COST if self.sweeps[0].settings.prefer else UNASKED_SAVING
+        values = np.array([[run.value(cost) or 0 for run in runs] for runs in self.runs.values()])
+        least = np.where(self._as_good, self.sweeps[0].sign(cost) * values.mean(axis=1), -np.inf).argmax()
+        alike = [
+            [about_the_same(sweep, cost, run, runs[least], share) for run in runs]
+            for sweep, runs in zip(self.sweeps, self._runs, strict=True)
+        ]
+        cheap: Mask = np.all(alike, axis=0)
+        return cheap
 
     @cached_property
     def place(self) -> int:
-        """Position of the configuration to take on all datasets.
+        """Position of the configuration to take: that with the smallest largest regret.
 
-        Of those that may be the best on each dataset, if there are any, the one whose largest regret is the smallest;
-        the cheapest where a cost chooses.
+        Of those that are as good as the best of each dataset, if there are any; where a cost chooses, of the cheapest.
         """
-        regret, possible = self.regrets.measured, self.as_good
-        if self.by_cost:
-            open_to_cost: Indices = np.flatnonzero(self.as_good.all(axis=0))
-            sign = self.sweeps[0].sign(self.by_cost)
-            costs = np.array([sign * self.cost_of(self.labels[each], self.by_cost) for each in open_to_cost])
-            cheap = open_to_cost[costs >= costs.max() - self._equal_cost * abs(costs.max())]
-            return int(cheap[least_regret(regret[:, cheap])])
-        if self.as_good.all():  # no dataset alone tells anything apart: all of them together may
-            possible = self.as_good & self.tied_in_mean
-        return least_regret(regret, possible)
+        possible = self._as_good & self._cheap(self.by_cost) if self.by_cost else self._as_good
+        return least_regret(self.regrets.measured, possible)
 
     @property
     def named(self) -> str:
         """The configuration to take on all datasets."""
         return self.labels[self.place]
 
-    @cached_property
-    def least(self) -> int:
-        """Position of the configuration whose largest measured regret is the smallest, whatever can be told apart."""
-        return least_regret(self.regrets.measured)
-
-    @cached_property
-    def standings(self) -> list[Standing]:
+    @property
+    def standings(self) -> list[str]:
         """How the named configuration stands on each dataset."""
-        return [
-            "best" if regret[self.place] <= EQUAL else "tied" if tied[self.place] else "worse"
-            for regret, tied in zip(self.regrets.measured, self.tied, strict=True)
-        ]
-
-    @cached_property
-    def cannot_choose(self) -> list[str]:
-        """The datasets that tell nothing apart by themselves; of those with few queries, also where any are tied."""
-        return [
-            name
-            for name, choice in zip(self.names, self.choices, strict=True)
-            if choice.distinct > 1 and (not choice.worse or (self.has_few(name) and choice.worse < choice.distinct - 1))
-        ]
-
-    @cached_property
-    def in_common(self) -> dict[tuple[str, str], int]:
-        """How many queries two datasets share, of those that share many."""
-        return shared_queries(self.sweeps, self.names)
-
-    def has_few(self, name: str) -> bool:
-        """Whether a dataset has so few queries that tests are not reliable."""
-        return self.sweeps[self.names.index(name)].groups.number < FEW_QUERIES
-
-    @cached_property
-    def queries(self) -> Mapping[str, int]:
-        """The number of queries of each dataset."""
-        return {name: len(sweep.queries) for name, sweep in zip(self.names, self.sweeps, strict=True)}
-
-    @cached_property
-    def best_mean(self) -> int:
-        """Position of the configuration with the best mean over the datasets."""
-        return int(first_best(np.mean([own.mean(axis=1) for own in self.scores], axis=0)))
-
-    @cached_property
-    def mean_intervals(self) -> tuple[Array, Array]:
-        """95 % intervals of the mean over these datasets, bounds of shape [configurations]."""
-        sweep = self.sweeps[0]
-        low, high = mean_interval(self.scores, resamples=sweep.resamples, seed=sweep.seed)
-        return (low, high) if sweep.higher_is_better else (-high, -low)
-
-    @cached_property
-    def expected(self) -> float | None:
-        """The mean to expect of the choice by the best mean on new queries of these datasets, by cross-validation."""
-        if min(own.shape[1] for own in self.scores) < 2 or len(self.labels) < 2:
-            return None
-        of_dataset = [str(place) for place, own in enumerate(self.scores) for _ in range(own.shape[1])]
-        sign = self.sweeps[0].sign(self.metric)
-        return sign * select(in_one(self.scores), of_dataset, seed=self.sweeps[0].seed).expected
-
-    @cached_property
-    def disagreement(self) -> float | None:
-        """P-value of the hypothesis that the configurations differ by the same amounts on all datasets."""
-        if len(self.labels) < 2:
-            return None
-        return disagreement(self.scores, resamples=self.sweeps[0].resamples, seed=self.sweeps[0].seed)
+        stands = zip(self.regrets.measured[:, self.place], self.tied[:, self.place], strict=True)
+        return ["best" if loss <= EQUAL else "tied" if tied else "worse" for loss, tied in stands]
 
     @property
-    def differ(self) -> bool:
-        """Whether the configurations are shown to differ by other amounts on some dataset."""
-        return self.disagreement is not None and self.disagreement <= LEVEL
+    def best_mean(self) -> str:
+        """The configuration with the best mean over the datasets."""
+        return self.labels[first_best(self._sign * self.means.mean(axis=0))]
 
     @cached_property
-    def transfer(self) -> Transfer | None:
-        """What the choice loses on a dataset that took no part in it; None of fewer than three datasets."""
-        return leave_one_out(self.regrets.measured, self.as_good) if len(self.labels) > 1 else None
+    def verdicts(self) -> dict[str, str]:
+        """What is decided of each configuration: `chosen`, `tied`, `worse`, `only one`, `left out` or `control`."""
+        controls = [self.label(run) for run in self.outcomes if run.facts.control]
+        left_out = {label: "control" if label in controls else "left out" for label in self.left_out}
+        compared = ["tied" if tied else "worse" for tied in self._on_all(self.tied)]
+        chosen = {self.named: "chosen"} if self.told_apart else {self.named: "only one"} if len(compared) == 1 else {}
+        return dict(zip(self.labels, compared, strict=True)) | chosen | left_out

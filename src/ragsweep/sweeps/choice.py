@@ -16,7 +16,6 @@ from ragsweep.statistics import (
     least_margin,
     least_queries,
     not_worse_than_best,
-    worse_for_any_spread,
 )
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps.outcome import Outcome
@@ -24,6 +23,9 @@ from ragsweep.sweeps.sweep import Sweep
 
 Undecided = Literal["requirements", "one configuration", "same values", "tied"]
 
+EQUAL_TIME = 1.5  # times as long, besides `slowed_by`: the speed of a processor changes with its neighbours
+SLOWED = 1.3  # the `slowed_by` of a time of which it is not known
+MILLISECONDS = "ms"
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
 UNASKED_SAVING = 0.1  # share of a cost that nobody asked to save: passages of one size differ by as much
 
@@ -36,6 +38,23 @@ def units(sweep: Sweep, metric: str) -> Array:
 def span(sweep: Sweep, metric: str) -> float:
     """The largest possible difference between two of these values, perhaps infinite."""
     return sweep.groups.widest(sweep.metric_info[metric].span)
+
+
+def about_the_same(sweep: Sweep, cost: str, one: Outcome, other: Outcome, share: float) -> bool:
+    """Whether two configurations cost about the same; a time, whether load can explain that one took longer.
+
+    Args:
+        sweep: Describes the cost.
+        cost: Its name; both have been measured.
+        one: A configuration.
+        other: Another one.
+        share: What counts as nothing of a cost that is no time.
+    """
+    (low, _), (high, dearer) = sorted((abs(run.value(cost) or 0.0), place) for place, run in enumerate((one, other)))
+    if sweep.metric_info[cost].unit != MILLISECONDS:
+        return high - low <= share * high
+    measure = (one, other)[dearer].facts.measures.get(cost)
+    return high <= EQUAL_TIME * ((measure and measure.slowed_by) or SLOWED) * low
 
 
 class Showable(NamedTuple):
@@ -102,18 +121,6 @@ class Choice:
         return self._where(self.allowed.standings.with_best.tied)
 
     @cached_property
-    def worse_for_any_spread(self) -> list[Outcome]:
-        """The configurations that are shown to be worse than the best also where few queries carry the difference.
-
-        Only those that are told apart from the best. None of them without bounds of the metric.
-        """
-        metric = self.allowed.decided_by
-        if not self.allowed.is_mean(metric):
-            return []
-        shown = worse_for_any_spread(units(self.allowed, metric), span(self.allowed, metric))
-        return self._where(shown & ~self.allowed.standings.with_best.tied)
-
-    @cached_property
     def not_worse(self) -> list[Outcome] | None:
         """The configurations that are shown not to be worse than the best by the margin. None without a margin.
 
@@ -150,17 +157,18 @@ class Choice:
         as_good = [outcome for outcome in self.as_good if prefer and outcome.value(prefer) is not None]
         if not prefer or not as_good:
             return self.best
-        costs = np.array([self.allowed.sign(prefer) * (outcome.value(prefer) or 0) for outcome in as_good])
-        close = np.flatnonzero(costs >= costs.max() - self._equal_cost * abs(costs.max())).tolist()
-        metric = self.allowed.decided_by
-        value = {place: self.allowed.sign(metric) * (as_good[place].value(metric) or 0) for place in close}
-        return as_good[max(close, key=lambda place: (value[place], as_good[place] is self.best))]
+        sign, metric = self.allowed.sign(prefer), self.allowed.decided_by
+        least = max(as_good, key=lambda run: sign * (run.value(prefer) or 0))
+        close = [run for run in as_good if about_the_same(self.allowed, prefer, run, least, self._equal_cost)]
+        return max(close, key=lambda run: (self.allowed.sign(metric) * (run.value(metric) or 0), run is self.best))
 
     def costs_the_same(self, cost: str) -> bool:
         """Whether the configurations that are as good cost about the same."""
-        costs = [outcome.value(cost) for outcome in self.as_good]
-        known = [value for value in costs if value is not None]
-        return len(known) == len(costs) and max(known) - min(known) <= self._equal_cost * max(map(abs, known))
+        runs = self.as_good
+        if any(run.value(cost) is None for run in runs):
+            return False
+        least, most = (end(runs, key=lambda run: run.value(cost) or 0) for end in (min, max))
+        return about_the_same(self.allowed, cost, least, most, self._equal_cost)
 
     @property
     def _equal_cost(self) -> float:

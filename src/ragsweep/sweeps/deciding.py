@@ -15,15 +15,14 @@ from ragsweep.sweeps.sweep import Sweep
 def decide(sweep: Sweep) -> Decision:
     """Decide a sweep: its runs must be on the same data, and at least one must have finished.
 
-    Where nothing can be told apart at any cutoff, the cheapest is named, also if no cost is preferred; of those that
-    cost the same, the best. Only a cost that all have counts, and no time, which differs from one day to the next. A
-    parser is never named for its cost. What the headline names is named at every cutoff where it is as good.
+    Where nothing can be told apart, the cheapest is named, also if no cost is preferred: by the first that differs.
+    A parser is never named for its cost. What the headline names is named at every cutoff where it is as good.
     """
     decision = Decision(sweep, choose_at_each(sweep))
-    settings, cost = sweep.settings, cost_of_all(sweep)
-    asked = settings.prefer or settings.margin is not None
-    tied = decision.headline.undecided == "tied"
-    if cost and not asked and tied and not differ_by_parser_alone(sweep.outcomes):
+    settings, headline = sweep.settings, decision.headline
+    costs = () if settings.prefer or settings.margin is not None else costs_of_all(sweep)
+    cost = next((name for name in costs if not headline.costs_the_same(name)), None)
+    if cost and headline.undecided == "tied" and not differ_by_parser_alone(sweep.outcomes):
         by_cost = {
             cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
             for cutoff, choice in decision.choices.items()
@@ -54,14 +53,9 @@ def _serves(decision: Decision, outcomes: Sequence[Outcome]) -> bool:
 
 def decide_each(sweep: Sweep) -> list[Decision]:
     """Decide a sweep on each of its datasets."""
-    return [decide(each) for each in sweep.by_dataset]
+    return [decide(one) for one in sweep.by_dataset]
 
 
-def cost_of_all(sweep: Sweep) -> str | None:
-    """The first of `decision.costs` that was measured; None if a configuration lacks it, or if it was timed."""
-    for name in sweep.settings.costs:
-        values = [run.value(name) for run in sweep.outcomes]
-        if any(value is not None for value in values):
-            timed = any(name in run.facts.measures and run.facts.measures[name].sample for run in sweep.outcomes)
-            return None if timed or None in values else name
-    return None
+def costs_of_all(sweep: Sweep) -> list[str]:
+    """Those of `decision.costs` that were measured of every configuration."""
+    return [name for name in sweep.settings.costs if all(run.value(name) is not None for run in sweep.outcomes)]

@@ -85,14 +85,15 @@ class Decision:
 
         Only cutoffs at which a configuration meets the requirements count, if there are any; of these, `settled` ones
         at which most configurations were measured: where jobs have failed, what is left has won nothing. Of these,
-        those at which quality chooses, if it does anywhere.
+        those at which quality chooses, if it does anywhere, or at which configurations differ at all.
         """
         if (asked := self.sweep.settings.at) is not None and asked in self.choices:
             return self.choices[asked]
         meeting = settled([choice for choice in self.choices.values() if choice.meets] or [*self.choices.values()])
         measured = [len(self.sweep.at(choice.cutoff).outcomes) for choice in meeting]
         fullest = [choice for choice, number in zip(meeting, measured, strict=True) if number == max(measured)]
-        telling = [choice for choice in fullest if choice.undecided is None] or fullest
+        by_reason = {why: [choice for choice in fullest if choice.undecided == why] for why in (None, "tied")}
+        telling = by_reason[None] or by_reason["tied"] or fullest
         return telling[(len(telling) - 1) // 2]
 
     @property

@@ -94,7 +94,7 @@ class Sweep:
     @cached_property
     def configurations(self) -> int:
         """How many configurations were measured: runs that differ in their cutoff alone are one."""
-        return len({self.label(run) for run in self.outcomes})
+        return len({self.label(run) if self._varied else str(run.configuration) for run in self.outcomes})
 
     def at(self, cutoff: int | None) -> Sweep:
         """The runs at one cutoff."""

@@ -11,7 +11,7 @@ import numpy as np
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import Certificate, certify, effective_queries, shown_to_beat
 from ragsweep.statistics.intervals import Array
-from ragsweep.sweeps.choice import EQUAL_COST, span, units
+from ragsweep.sweeps.choice import EQUAL_COST, MILLISECONDS, about_the_same, span, units
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
@@ -110,10 +110,19 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
                 units(measured, metric),
                 costs,
                 **slack,
+                alike=_alike(measured, cost),
                 resamples=sweep.resamples,
                 seed=sweep.seed,
             )
             yield CostFront(measured, metric, cost, found)
+
+
+def _alike(sweep: Sweep, cost: str) -> Mask | None:
+    """Between which configurations a time does not differ, shape [configurations, configurations]; else None."""
+    if sweep.metric_info[cost].unit != MILLISECONDS:
+        return None
+    runs = sweep.outcomes
+    return np.array([[about_the_same(sweep, cost, one, other, EQUAL_COST) for other in runs] for one in runs])
 
 
 def _distinct(outcome: Outcome, cost: str) -> tuple[object, ...]:

@@ -86,11 +86,13 @@ class MeasureFact(Described):
         value: The number.
         sample: The values of a few items; empty if there are none.
         machines: What a time was taken with; empty if unknown, None if that was not noted.
+        slowed_by: By which factor load may have lengthened a time; None if that is not known.
     """
 
     value: Number
     sample: Numbers = ()
     machines: tuple[str, ...] | None = None
+    slowed_by: Number | None = None
 
     @property
     def is_one_time(self) -> bool:

@@ -61,18 +61,21 @@ def _in_line(value: object) -> str:
 
 
 def summary_statistics(measurement: Measurement) -> pd.DataFrame:
-    """A row per metric: mean, standard deviation over queries (n - 1), quartiles, and the mean's 95 % interval."""
+    """A row per metric: mean, standard deviation over queries (n - 1), quartiles, and the mean's 95 % interval.
+
+    A row per cost, too, without an interval; of one that is no mean over queries, the value alone.
+    """
     import pandas as pd
 
-    return pd.DataFrame([_summary(score) for score in measurement.scores])
+    rows = [*map(_summary, measurement.scores), *map(_summary, measurement.measures)]
+    return pd.DataFrame(rows, columns=["metric", *STATISTICS, "ci_low", "ci_high"])
 
 
-def _summary(score: Score) -> dict[str, Any]:
-    if score.per_item is None:
-        statistics = {name: score.value if name == "mean" else np.nan for name in STATISTICS}
-    else:
-        statistics = {name: float(value) for name, value in spread(score.per_item).items()}
-    return {"metric": score.metric.name, **statistics, "ci_low": score.low, "ci_high": score.high}
+def _summary(of: Score | Measure) -> dict[str, Any]:
+    values = of.sample if isinstance(of, Measure) and of.per_item is None else of.per_item
+    statistics = {} if values is None else spread(values[~np.isnan(values)])
+    interval = {"ci_low": of.low, "ci_high": of.high} if isinstance(of, Score) else {}
+    return {"metric": of.metric.name, **statistics, "mean": of.value, **interval}
 
 
 def by_query_type(measurement: Measurement) -> pd.DataFrame:
@@ -130,7 +133,8 @@ def _about(score: Score) -> dict[str, Any]:
 def _measure(measure: Measure) -> dict[str, Any]:
     sample = {} if measure.sample is None else {"sample": measure.sample.tolist()}
     machines = {} if measure.machines is None else {"machines": list(measure.machines)}
-    return {"value": measure.value, **_described(measure.metric), **sample, **machines}
+    repeats = {} if measure.slowed_by is None else {"slowed_by": measure.slowed_by}
+    return {"value": measure.value, **_described(measure.metric), **sample, **machines, **repeats}
 
 
 def _described(metric: Metric) -> dict[str, Any]:

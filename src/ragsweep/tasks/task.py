@@ -123,6 +123,7 @@ class Measure:
         sample: The values of a few items, the same ones for every configuration, shape [sample]; None if there are
             none.
         machines: What a time was taken with, if it is one and its task notes that.
+        slowed_by: By which factor load may have lengthened a time; None if that is not known.
     """
 
     metric: Metric
@@ -130,6 +131,7 @@ class Measure:
     per_item: Array | None = None
     sample: Array | None = None
     machines: Machines | None = None
+    slowed_by: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

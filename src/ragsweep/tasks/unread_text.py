@@ -42,5 +42,6 @@ class UnreadText(NamedTuple):
     @property
     def advice(self) -> str:
         """What to do about it, in one sentence."""
-        shorter = "Shorten the queries" if self.texts == "queries" else "Choose a smaller chunker.size"
-        return f"{shorter}, or choose a model that reads more."
+        smaller = "Cut the passages smaller, such as by chunker=recursive chunker.size=null"
+        more = "a larger truncate" if self.unit == "characters" else "a model that reads more"
+        return f"{'Shorten the queries' if self.texts == 'queries' else smaller}, or choose {more}."

@@ -49,8 +49,10 @@ def answer_across(across: AcrossDatasets) -> Answer | None:
     chosen = across.runs[across.named][0]
     tags = {f"best.{name}": str(chosen.given[name]) for name in across.shown if name in chosen.given}
     tags |= {"best.configuration": across.named, "best.largest_regret": f"{largest:.6f}"}
+    verdict = report.verdict_for_all(across)
+    answer = across.named if verdict == "chosen" else verdict
     return Answer(
-        f"{' x '.join(across.shown.values()) or 'sweep'}: {across.named} on {number} datasets",
+        f"{' x '.join(across.shown.values()) or 'sweep'}: {answer} on {number} datasets",
         report.across_in_words(across)[0],
         tags | {f"best.{across.metric}": f"{mean:.6f}"},
         {name: float(value) for name, value in (numbers | {f"best/{across.metric}": mean}).items()},

@@ -10,7 +10,7 @@ from mlflow import MlflowClient
 from mlflow.entities import RunTag
 
 from ragsweep.core.errors import TrackingError
-from ragsweep.report import rows_of
+from ragsweep.report import rows_of, verdict_for_all
 from ragsweep.sweeps import AcrossDatasets, Decision, Outcome
 from ragsweep.tracking.journal import journals_below
 from ragsweep.tracking.stored_run import StoredRun
@@ -68,7 +68,7 @@ def _verdicts(decision: Decision, across: AcrossDatasets | None) -> Iterator[tup
     for row in rows_of(decision):
         verdict = row.verdict
         if together and row.run in together.runs[together.named]:
-            verdict = verdict if verdict.startswith("not shipped") else "chosen"
+            verdict = verdict_for_all(together)
         elif together and verdict.startswith("chosen"):
             verdict = "chosen for this dataset alone"
         yield row.run, {DECISION: verdict, RANK: str(row.rank)}

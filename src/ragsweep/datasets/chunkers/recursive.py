@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import starmap
 from typing import Annotated
 
 from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import SEPARATORS, joined, pieces
-from ragsweep.datasets.chunkers.rulers import Ruler
+from ragsweep.datasets.chunkers.rulers import KnowsPassageTokens, Limited, Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
 from ragsweep.text.tokens import Span
+
+DEFAULT_SIZE = 500
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,46 @@ class RecursiveChunker(SizedChunker):
     words and characters. The pieces are then joined in order into passages that are as long as `size` allows.
 
     Attributes:
-        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`.
+        size: Longest passage. None is 500, and no passage has more tokens than the model of the tokenizer reads.
+        overlap, unit, across_pages, tokenizer: See `SizedChunker`.
     """
 
+    size: Annotated[int, Between(1)] | None = None  # type: ignore[assignment]  # a number after __post_init__
     overlap: Annotated[int, Between(0)] = 50
+    _window: tuple[int, str] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.size is None:  # what is used is what is logged
+            object.__setattr__(self, "size", DEFAULT_SIZE)
+            if isinstance(self.tokenizer, KnowsPassageTokens):
+                object.__setattr__(self, "_window", self.tokenizer.window)
+        super().__post_init__()
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Settings that have no effect."""
+        return () if self._window else super().without_effect
 
     def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
         """Spans of the passages of each text."""
-        return starmap(self._cut, self._measured(texts))
+        if self._window is None:
+            yield from starmap(self._cut, self._measured(texts))
+            return
+        for (text, ruler), (_, tokens) in zip(self._measured(texts), self._measured(texts, "tokens"), strict=True):
+            yield self._limited(text, ruler, tokens)
 
     def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
+        assert self.size is not None  # since __post_init__
         parts = list(pieces(text, (0, len(text)), ruler, self.size, SEPARATORS))
         return joined(text, parts, ruler, self.size, self.overlap)
+
+    def _limited(self, text: str, ruler: Ruler, tokens: Ruler) -> Sequence[Span]:
+        """Passages that the model reads to their end: one that begins within a word can have more tokens by itself."""
+        assert isinstance(self.tokenizer, KnowsPassageTokens)
+        allowed = most = self.tokenizer.passage_tokens
+        while True:
+            spans = self._cut(text, Limited(ruler, tokens, most))
+            longest = max(map(len, self.tokenizer.offsets([text[start:end] for start, end in spans])), default=0)
+            if longest <= allowed or most == 1:
+                return spans
+            most = max(most - (longest - allowed), 1)

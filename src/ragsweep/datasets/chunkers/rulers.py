@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from ragsweep.core.capability import Capability, offered_with
 
 Offsets = npt.NDArray[np.int64]
 
@@ -24,6 +27,16 @@ class TokenOffsets(Protocol):
     def offsets(self, texts: Sequence[str]) -> Sequence[Offsets]:
         """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
         ...
+
+
+@offered_with("offsets")
+@runtime_checkable
+class KnowsPassageTokens(Capability, Protocol):
+    """A tokenizer of a model that reads the beginning of a passage only."""
+
+    window: tuple[int, str] | None  # tokens that are read, with special ones and this prompt; None if all or unknown
+
+    passage_tokens: int  # those of them that a passage can have
 
 
 class Ruler(Protocol):
@@ -118,6 +131,33 @@ class Tokens:
         after = bisect_left(self.starts, end)
         first = bisect_left(self.counts, self.counts[after] - size)
         return self.starts[first] if first < after else end
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Measures by a ruler. What is longer than `most` by another one is longer than any size.
+
+    Attributes:
+        ruler: Measures the text.
+        limit: The other one.
+        most: The limit, in its unit.
+    """
+
+    ruler: Ruler
+    limit: Ruler
+    most: int
+
+    def length(self, start: int, end: int) -> int:
+        """See `Ruler`."""
+        return self.ruler.length(start, end) if self.limit.length(start, end) <= self.most else sys.maxsize
+
+    def end_of(self, start: int, size: int) -> int:
+        """See `Ruler`."""
+        return min(self.ruler.end_of(start, size), self.limit.end_of(start, self.most))
+
+    def start_of(self, end: int, size: int) -> int:
+        """See `Ruler`."""
+        return max(self.ruler.start_of(end, size), self.limit.start_of(end, self.most))
 
 
 def _without_space(text: str, start: int, end: int) -> tuple[int, int]:

@@ -55,11 +55,11 @@ class SizedChunker(ABC):
     def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
         """Spans of the passages of each text."""
 
-    def _measured(self, texts: Sequence[str]) -> Iterator[tuple[str, Ruler]]:
-        """Each text as `_in_lines`, and what measures it."""
+    def _measured(self, texts: Sequence[str], unit: str | None = None) -> Iterator[tuple[str, Ruler]]:
+        """Each text as `_in_lines`, and what measures it, in `unit` or that of the settings."""
         for first in range(0, len(texts), TEXTS_AT_ONCE):
             some = [self._in_lines(text) for text in texts[first : first + TEXTS_AT_ONCE]]
-            if self.unit == "characters" or self.tokenizer is None:
+            if (unit or self.unit) == "characters" or self.tokenizer is None:
                 yield from ((text, Characters(len(text))) for text in some)
             else:
                 for text, offsets in zip(some, self.tokenizer.offsets(some), strict=True):

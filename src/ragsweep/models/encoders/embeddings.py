@@ -16,7 +16,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import sample, timed, with_machines, without_machines
+from ragsweep.core.timing import sample, timed, with_note, without_note
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import EncodesInPieces
 from ragsweep.models.encoders.prompts import prompted_for
@@ -101,7 +101,8 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
         if role == "passage" and corpus and all((rows == embeddings[0]).all() for rows in blocks):
             different = len(np.unique(kept["digests"]))
             if different > 1:
-                raise EncoderError(f"{kind_of(encoder)}: gives {different} different passages the same embedding")
+                same = f"{kind_of(encoder)}: gives {different} different passages the same embedding"
+                raise EncoderError(f"{same}; if they differ beyond what it reads, chunker=recursive cuts them smaller")
         return kept
 
     kept = checked(store.get(stage, digest_texts(texts), build))  # they may have been kept as a part of a corpus
@@ -116,9 +117,9 @@ def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milli
     encoder, texts = prompted_for(unreduced(encoder), "query"), [queries[row] for row in sample(len(queries))]
 
     def build() -> Arrays:
-        return with_machines(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
+        return with_note(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
 
-    return without_machines(store.get("encoding", [identity(encoder), digest_texts(texts)], build))["ms"]
+    return without_note(store.get("encoding", [identity(encoder), digest_texts(texts)], build))["ms"]
 
 
 def digests_of(texts: Sequence[str]) -> Digests:

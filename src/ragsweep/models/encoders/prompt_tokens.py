@@ -9,19 +9,33 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.digest import digest_texts, version
-from ragsweep.core.errors import EncoderError
+from ragsweep.core.errors import EncoderError, ModelError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import say_once
-from ragsweep.models.encoders.encoder import Role
+from ragsweep.models.encoders.embeddings import embed
+from ragsweep.models.encoders.encoder import Encoder, Role
 from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
 from ragsweep.models.encoders.model_files import digest_of_file
 from ragsweep.models.encoders.prompts import Prompted
-from ragsweep.models.encoders.tokenizer import BY_WORDS, file_of, naming, opened, token_spans, unknown_token
+from ragsweep.models.encoders.similarity import of_length_1
+from ragsweep.models.encoders.tokenizer import (
+    BY_WORDS,
+    file_of,
+    naming,
+    opened,
+    token_spans,
+    tokens_beside,
+    unknown_token,
+)
 from ragsweep.store.code import digest_of_module
 from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import word_spans
 
 PROMPTS_AT_ONCE = 4096  # texts whose tokens are in memory
+LEAST_PROBED = 400  # characters of the longest text: every endpoint reads less
+PROBES, PROBING_ROUNDS = 7, 3
+OTHER_END = "zero 1 two 3 four 5 "
+SAME_EMBEDDING = 0.005  # length of the difference of two embeddings of length 1: rounding, also in 16 bits
 MOST_COUNTED = 200_000  # texts of a corpus that are all counted, so that all runs share the counts; that takes a minute
 
 
@@ -109,6 +123,8 @@ def lengths_read(
 ) -> Lengths | None:
     """How long texts are for a model, and how much of each it reads; None if it reads all, or that is not known.
 
+    What an endpoint cuts is measured by probes, unless the encoder's settings cut it first.
+
     Args:
         part: The component of the model.
         texts: Queries or passages.
@@ -119,6 +135,8 @@ def lengths_read(
     """
     prompt = part.prompt(role) if isinstance(part, Prompted) else ""
     if part.window is None:
+        if isinstance(part, Encoder) and part.window_unit == "characters":  # of an endpoint
+            return _lengths_by_probes(part, texts, role, store)
         return None
     if part.window_unit != "tokens":
         characters = np.array([len(text) for text in texts], dtype=np.int64)
@@ -128,8 +146,35 @@ def lengths_read(
     file = file_of(part.model)
 
     def build() -> Arrays:
-        before = len(opened(file).encode(prompt, add_special_tokens=False))
-        return {"beside": np.array([opened(file).num_special_tokens_to_add(is_pair) + before])}
+        return {"beside": np.array([tokens_beside(file, prompt, is_pair=is_pair)])}
 
     beside = store.get("beside", [digest_of_file(file), version("tokenizers"), prompt, is_pair], build)["beside"]
     return Lengths(lengths, part.window - int(beside[0]), part.window_unit)
+
+
+def _lengths_by_probes(encoder: Encoder, texts: Sequence[str], role: Role, store: Store) -> Lengths | None:
+    """How long texts are, and about how much of them an endpoint reads that cuts them without a word.
+
+    The longest text is embedded again with other ends. It is cut before the first place from which on its end changes
+    nothing. Texts of other languages or tables may be cut at another number of characters.
+
+    Returns:
+        None if the endpoint reads seven eighths of the longest text, or fails.
+    """
+    longest = max(texts, key=len, default="")
+    start, end = 0, len(longest)
+    for _ in range(PROBING_ROUNDS if end >= LEAST_PROBED else 0):
+        places = np.linspace(start, end, PROBES + 2).astype(int).tolist()
+        probes = [longest[:place] + (OTHER_END * len(longest))[: len(longest) - place] for place in places[1:-1]]
+        try:
+            embeddings = of_length_1(embed(encoder, store, [longest, *probes], role, corpus=False), encoder)
+        except (EncoderError, ModelError):
+            return None
+        same = np.linalg.norm(embeddings[1:] - embeddings[0], axis=1) < SAME_EMBEDDING
+        if end == len(longest) and not same[-1]:
+            return None
+        first = int(np.append(same, True).argmax())
+        start, end = places[first], places[first + 1]
+    if end == len(longest):
+        return None
+    return Lengths(np.array([len(text) for text in texts], dtype=np.int64), end, "characters or so")

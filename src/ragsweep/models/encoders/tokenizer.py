@@ -22,9 +22,12 @@ from ragsweep.models.encoders.model_files import (
     WORDLLAMA,
     digest_of_file,
     local_folder,
+    prompts_of,
     tokenizer_in,
+    window_of,
     wordllama_file,
 )
+from ragsweep.models.encoders.prompts import family_of
 from ragsweep.text.tokens import Span, word_spans
 
 if TYPE_CHECKING:
@@ -41,9 +44,11 @@ class ModelTokenizer:
 
     Attributes:
         model: A model, by its folder or its name on the Hugging Face hub; or `words`, which takes words as tokens.
+        prompt: Precedes each passage that the model reads, see `window`.
     """
 
     model: TokenizerName = MINILM
+    prompt: str | None = None
 
     @cached_property
     def file(self) -> Path:
@@ -55,6 +60,31 @@ class ModelTokenizer:
     def fingerprint(self) -> str:
         """Digest of the tokenizer's file, and of the library that reads it."""
         return digest([BY_WORDS] if self.model == BY_WORDS else [digest_of_file(self.file), version("tokenizers")])
+
+    @cached_property
+    def window(self) -> tuple[int, str] | None:
+        """How many tokens of a passage the model reads, with its special ones and this prompt; None if all or unknown.
+
+        A prompt that is None is that of the model's files, or of its family.
+        """
+        try:
+            folder = None if self.model == BY_WORDS else local_folder(self.model) or self.file.parent
+            tokens = window_of(folder) if folder else None
+        except EncoderError:  # there are no files of it here
+            return None
+        if folder is None or tokens is None:
+            return None
+        own = prompts_of(folder)
+        family = None if any(own.values()) else family_of(self.model)
+        usual = (family.prompts if family else own)["passage"]
+        return tokens, usual if self.prompt is None else self.prompt
+
+    @property
+    def passage_tokens(self) -> int:
+        """How many tokens of its own a passage can have within the `window`."""
+        assert self.window is not None
+        tokens, prompt = self.window
+        return max(tokens - tokens_beside(self.file, prompt), 1)
 
     def offsets(self, texts: Sequence[str]) -> list[Indices]:
         """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
@@ -90,7 +120,7 @@ def file_of(model: str) -> Path:
     reason = ""
     for local in (True, False):  # never a file on its own: for that, the hub's library tries again for half a minute
         try:
-            folder = Path(huggingface_hub.snapshot_download(model, local_files_only=local, allow_patterns=TOKENIZER))
+            folder = Path(huggingface_hub.snapshot_download(model, local_files_only=local, allow_patterns="*.json"))
         except Exception as error:  # the hub's library raises many types of exceptions
             reason = first_line(error)
             continue
@@ -112,6 +142,12 @@ def opened(file: Path) -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+def tokens_beside(file: Path, prompt: str, *, is_pair: bool = False) -> int:
+    """How many tokens a model reads beside a text, or a pair of texts: its special ones, and those of a prompt."""
+    tokenizer = opened(file)
+    return len(tokenizer.encode(prompt, add_special_tokens=False)) + tokenizer.num_special_tokens_to_add(is_pair)
 
 
 def token_spans(texts: Sequence[str], file: Path) -> Iterator[list[Span]]:

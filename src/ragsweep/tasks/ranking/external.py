@@ -52,9 +52,9 @@ def evaluate(
 
     - Ids are strings or whole numbers. 34, "34" and " 34" are the same id; 340 is a different one. Ids in TREC files
       are not unescaped; files written by ragsweep contain %20 for a space. Lines that start with # are comments.
-    - The documents of a query are sorted by descending score. Equal scores keep the given order. A TREC run file means
-      what trec_eval measures from it: scores in single precision, equal ones by descending document id, whatever the
-      rank column says.
+    - Scores mean what trec_eval makes of them, in a dict, a DataFrame and a TREC run file: they are compared in single
+      precision, and equal ones are by descending document id, whatever the given order or the rank column says. A list
+      of ids has no scores and keeps its order.
     - An id that occurs several times in a ranking, such as a page with several passages, earns credit once, at its
       first rank.
     - A query without judgments is left out and listed in the result. A judged query without results or without a
@@ -94,7 +94,7 @@ def evaluate(
     if leave_out is not None:
         _one_of("leave_out", leave_out, ("same_id",))
     wanted = _metrics(metrics, gain)
-    found, judgments = spelled_alike(read(rankings, RANKINGS, listed=0), read(qrels, QRELS, listed=relevance_level))
+    found, judgments = spelled_alike(read(rankings, RANKINGS), read(qrels, QRELS, listed=relevance_level))
     rows = _positions(judgments.queries)
     units = _positions([*judgments.documents, *found.documents])
     _check_common_queries(found, judgments)
@@ -131,15 +131,11 @@ def _positions(ids: Iterable[str]) -> dict[str, int]:
 
 
 def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], left_out: Sequence[int]) -> Indices:
-    """Units of the judged queries by descending score, shape [queries, depth].
-
-    Equal scores are in the given order; those of a TREC file in the order of trec_eval. Some entries are left out.
-    """
+    """Units of the judged queries in the order of trec_eval, shape [queries, depth]. Some entries are left out."""
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
     query[list(left_out)] = NOTHING
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
-    is_file = len(found.lines) > 0
-    order = trec_eval_order(query, found.numbers, found.documents) if is_file else np.lexsort((-found.numbers, query))
+    order = trec_eval_order(query, found.numbers, found.documents)
     order = order[query[order] != NOTHING]
     query, unit = query[order], unit[order]
     counts = np.bincount(query, minlength=len(rows))

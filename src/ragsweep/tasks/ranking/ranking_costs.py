@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import Machines, put_together
+from ragsweep.core.timing import Note, added_up
 from ragsweep.datasets import Dataset
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranker, Ranking
@@ -79,12 +80,14 @@ def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
     return [] if counts is None else [Measure(INDEXED, float(counts.sum()))]
 
 
-def with_machines(measurement: Measurement, noted: Sequence[Machines], retriever: Ranker) -> Measurement:
-    """The measurement with the machines of its latency, unless it was returned earlier or elsewhere."""
+def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Ranker) -> Measurement:
+    """The measurement with what is known of its latency, unless it was returned earlier or elsewhere."""
     if isinstance(retriever, ReturnedRanking):
         return measurement
-    machines, times = put_together(noted), (LATENCY, LATENCY_P95)
-    measures = [replace(each, machines=machines) if each.metric in times else each for each in measurement.measures]
+    note = added_up(noted)
+    known = partial(replace, machines=note.machines, slowed_by=note.ms / note.idle_ms if note.ms else None)
+    times = (LATENCY, LATENCY_P95)
+    measures = [known(measure) if measure.metric in times else measure for measure in measurement.measures]
     return replace(measurement, measures=measures)
 
 

@@ -163,7 +163,7 @@ class RankingTask:
             queries = measured_queries(items)
             nothing_found.check_found(self._ranker, search_of(items), items, ranking, queries, may_remove=True)
         measured = self.measured(items, ranking, self.shown(items, ranking))
-        return costs.with_machines(measured, noted, self.retriever)
+        return costs.with_note(measured, noted, self.retriever)
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the ranking of a query, line by line, for a terminal of `width` columns."""

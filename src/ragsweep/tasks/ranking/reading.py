@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import count, repeat
 from math import isnan
 from numbers import Integral
 from os import PathLike
@@ -104,13 +104,13 @@ class Entries(NamedTuple):
         return f"{self.source}{line}, query {self.queries[entry]!r}, document {self.documents[entry]!r}"
 
 
-def read(source: Source, kind: InputKind, listed: float) -> Entries:
+def read(source: Source, kind: InputKind, listed: float = 0) -> Entries:
     """Read rankings or judgments in any of the supported forms.
 
     Args:
         source: A dict by query, a DataFrame, or the path of a TREC file or a BEIR qrels file.
         kind: `RANKINGS` or `QRELS`.
-        listed: The number to use for documents that are listed without one.
+        listed: The grade of documents that are listed without one. Scores of a list fall by 1 from this one.
 
     Raises:
         DatasetError: The form is not supported, a document has no id or number, or a number is invalid.
@@ -159,7 +159,8 @@ def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Itera
         if not isinstance(documents, Iterable) or isinstance(documents, str | bytes | pd.DataFrame) or unordered:
             found = type(documents).__name__
             raise DatasetError(f"{kind.name}, query {query!r}: found a {found}, expected {kind.per_query}")
-        pairs = documents.items() if isinstance(documents, Mapping) else zip(documents, repeat(listed), strict=False)
+        numbers = count(listed, -1) if kind is RANKINGS else repeat(listed)
+        pairs = documents.items() if isinstance(documents, Mapping) else zip(documents, numbers, strict=False)
         for document, number in pairs:
             yield query, document, number
 

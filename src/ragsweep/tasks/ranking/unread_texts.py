@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices, Mask
 from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
-from ragsweep.models.encoders.prompt_tokens import lengths_read
-from ragsweep.retrieval import CrossEncoderReranker, PipelineRetriever, Ranker, Ranking, Search
+from ragsweep.models.encoders.prompt_tokens import Lengths, lengths_read
+from ragsweep.retrieval import (
+    CrossEncoderReranker,
+    MmrReranker,
+    PipelineRetriever,
+    Ranker,
+    Ranking,
+    RoutedRetriever,
+    Search,
+)
 from ragsweep.store.key_capabilities import IgnoresSettings
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.aspect import Aspect
@@ -18,6 +27,15 @@ from ragsweep.tasks.unread_text import UnreadText
 
 HEADING = "Text that a model does not read"
 LEAST_SAID = 0.01  # of the texts
+NO_ROWS = np.empty(0, dtype=np.int64)
+
+
+class _Texts(NamedTuple):
+    """What a model gets: a search, and the positions of those queries and passages of it that the model is to read."""
+
+    search: Search
+    queries: Indices
+    passages: Indices
 
 
 def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indices, store: Store) -> Aspect:
@@ -30,13 +48,14 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
         queries: Positions of the queries that count.
         store: Keeps what is counted.
     """
-    counts: dict[tuple[str, str, bool], UnreadText] = {}
-    cut: dict[tuple[str, str, bool], Mask] = {}
-    for part, asked, is_reranker in _models(ranker, search, is_reranker=False):
-        for texts, mask, read in _cut(part, asked, ranking.passages[queries], queries, store, is_reranker=is_reranker):
-            key = part.model, texts, is_reranker  # a query may be asked in several phrasings
+    counts: dict[tuple[str, str, int], UnreadText] = {}
+    cut: dict[tuple[str, str, int], Mask] = {}
+    ranked = ranking.passages[queries]
+    for part, asked in _models(ranker, _Texts(search, queries, np.arange(len(search.passages))), ranked):
+        for texts, mask, of in _cut(part, asked, ranked, store):
+            key = part.model, texts, mask.size  # a query may be asked in several phrasings
             cut[key] = mask | cut.get(key, False)
-            counts[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, read, part.window_unit)
+            counts[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, of.read, of.unit)
     facts = [fact for fact in dict.fromkeys(counts.values()) if fact.cut]
     lines = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
     return Aspect(
@@ -46,38 +65,38 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
     )
 
 
-def _models(part: object, search: Search, *, is_reranker: bool) -> Iterator[tuple[KnowsWindow, Search, bool]]:
-    """Each model within a component, with the texts that it gets, and whether it reranks."""
+def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[KnowsWindow, _Texts]]:
+    """Each model within a component, with the texts that it gets. A reranker gets the ranked passages as they are."""
     if isinstance(part, PipelineRetriever):
-        for rewritten in part.expanded(search).searches:
-            yield from _models(part.ranker, rewritten, is_reranker=is_reranker)
-        for stage in (part.reranker, part.dynamic_k):
-            yield from _models(stage, search.of_own_texts, is_reranker=True)
+        for rewritten in part.expanded(texts.search).searches:
+            yield from _models(part.ranker, texts._replace(search=rewritten), ranked)
+        own = texts._replace(search=texts.search.of_own_texts, passages=np.unique(ranked[ranked != NOTHING]))
+        yield from _models((part.reranker, part.dynamic_k), own, ranked)
     elif isinstance(part, KnowsWindow):
-        yield part, search, is_reranker
+        yield part, texts
+    elif isinstance(part, RoutedRetriever):
+        yield from _models(part.routes, texts, ranked)
+        yield from _models(part.classifier, texts._replace(passages=NO_ROWS), ranked)
+    elif isinstance(part, MmrReranker) and part.similarity == "ranking":
+        yield from _models(part.encoder, texts._replace(queries=NO_ROWS), ranked)
     elif isinstance(part, Mapping | list | tuple):
         for component in part.values() if isinstance(part, Mapping) else part:
-            yield from _models(component, search, is_reranker=is_reranker)
+            yield from _models(component, texts, ranked)
     elif is_dataclass(part):
         unused = part.without_effect if isinstance(part, IgnoresSettings) else ()
-        for field in fields(part):
-            if field.name not in unused:
-                yield from _models(getattr(part, field.name), search, is_reranker=is_reranker)
+        yield from _models(
+            [getattr(part, field.name) for field in fields(part) if field.name not in unused], texts, ranked
+        )
 
 
-def _cut(
-    part: KnowsWindow, search: Search, passages: Indices, queries: Indices, store: Store, *, is_reranker: bool
-) -> Iterator[tuple[str, Mask, int]]:
-    """Which texts are longer than what a model reads of them, and how much that is, by what they are."""
-    rows = np.unique(passages[passages != NOTHING]) if is_reranker else np.arange(len(search.passages))
+def _cut(part: KnowsWindow, texts: _Texts, ranked: Indices, store: Store) -> Iterator[tuple[str, Mask, Lengths]]:
+    """Which texts are longer than what a model reads of them, and the lengths of all, by what they are."""
     is_pair = isinstance(part, CrossEncoderReranker)
-    of_queries = lengths_read(part, search.queries, "query", store, is_pair=is_pair)
-    of_passages = lengths_read(part, search.passages, "passage", store, rows, is_pair=is_pair)
-    if of_queries is None or of_passages is None:
-        return
-    if is_pair:
-        both = of_queries.lengths[queries, np.newaxis] + of_passages.lengths[passages]
-        yield "pairs of a query and a passage", (both > of_passages.read)[passages != NOTHING], of_passages.read
-    else:
-        yield "queries", of_queries.lengths[queries] > of_queries.read, of_queries.read
-        yield "passages", of_passages.lengths[rows] > of_passages.read, of_passages.read
+    of_queries = lengths_read(part, texts.search.queries, "query", store, is_pair=is_pair)
+    of_passages = lengths_read(part, texts.search.passages, "passage", store, texts.passages, is_pair=is_pair)
+    if is_pair and of_queries and of_passages:
+        both = of_queries.lengths[texts.queries, np.newaxis] + of_passages.lengths[ranked]
+        yield "pairs of a query and a passage", (both > of_passages.read)[ranked != NOTHING], of_passages
+    elif not is_pair:
+        kinds = ("queries", texts.queries, of_queries), ("passages", texts.passages, of_passages)
+        yield from ((name, lengths.lengths[rows] > lengths.read, lengths) for name, rows, lengths in kinds if lengths)
