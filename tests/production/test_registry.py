@@ -25,6 +25,7 @@ import ragsweep
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.production import serving
+from ragsweep.report.markup import markdown
 from ragsweep.tracking.address import check_model_name, model_address
 from ragsweep.tracking.client import Client
 
@@ -275,7 +276,9 @@ def test_a_sweep_that_ships_nothing_is_not_registered(dataset, shared_applicatio
     done = shared_application.script_here("export", sweep, "--out", str(tmp_path / "folder"), *dataset[2:])
     assert done.returncode == 0  # the folder is for whoever means it
     assert "does not show that this should be shipped (requirements)" in done.stderr
-    assert "(requirements)" in (tmp_path / "folder" / "README.md").read_text()
+    decision, card = ((tmp_path / "folder" / name).read_text() for name in ("decision.json", "README.md"))
+    assert all(f"- {markdown(sentence)}\n" in card for sentence in json.loads(decision)["headline"])
+    assert "Ship" not in card
 
 
 def test_a_link_in_the_folder_of_a_model_is_not_written_through(store, tmp_path):

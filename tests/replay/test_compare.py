@@ -8,6 +8,9 @@ from small import arguments
 
 from ragsweep.core.csv_files import read_per_query, write_table
 from ragsweep.replay.comparing import compare_runs
+from ragsweep.report import headline, veto_of
+
+IMPOSSIBLE = "decision.require={context/tokens: 1}"
 
 
 @pytest.fixture(scope="module")
@@ -89,22 +92,25 @@ def test_other_chunks_of_the_same_documents_can_be_compared(compare, sweeps, sha
     assert "size" in done.stdout.partition("\n\n")[0]
 
 
-def test_another_metric_decides(compare, sweeps):
+def test_another_metric_decides(compare, sweeps, shared_application):
     by_recall = compare(*sweeps[:2], "--metric", "recall").stdout
     recall = rows(by_recall, "recall")
     for k in "12":
         at_k = [value for name, value in recall.items() if name.endswith(f"k={k}")]
         assert at_k == sorted(at_k, reverse=True)
+    decision = compare_runs(sweeps[:2], [f"tracking.uri={shared_application.uri}", "decision.metric=recall"])
+    assert decision.headline.cutoff == 3  # where two were measured
     measured = max(value for name, value in recall.items() if name.endswith("k=3"))
-    assert re.search(rf"Recall {measured:.3f} \[.*\] at k 3\.", by_recall)  # where two were measured
+    assert decision.headline.best.value("recall") == pytest.approx(measured, abs=5e-5)
 
 
-def test_settings_of_the_decision_decide_a_finished_sweep_again(compare, sweeps):
-    done = compare(*sweeps[:2], "decision.at=2", "decision.require={context/tokens: 100000}")
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"NDCG 0\.\d+ \[.*\] at k 2\.", done.stdout)
-    nothing = compare(*sweeps[:2], "decision.require={context/tokens: 1}").stdout
-    assert "No configuration meets the requirements." in nothing
+def test_settings_of_the_decision_decide_a_finished_sweep_again(compare, sweeps, shared_application):
+    place = f"tracking.uri={shared_application.uri}"
+    for override, cutoff, veto in (("decision.at=2", 2, "one configuration"), (IMPOSSIBLE, 3, "requirements")):
+        decision = compare_runs(sweeps[:2], [place, override])
+        assert (decision.headline.cutoff, veto_of(decision)) == (cutoff, veto)
+        printed = compare(*sweeps[:2], override).stdout
+        assert all(sentence in printed for sentence in headline(decision))
 
 
 def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared_application):

@@ -9,7 +9,7 @@ from outcomes import of_scores
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
-from ragsweep.tasks.facts import JudgedFact
+from ragsweep.tasks.facts import JudgedFact, ReturnedFact
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +104,10 @@ def test_what_the_queries_cannot_show_is_uncertain_and_says_how_many_could():
     found = of([0.5, 0.6, 0.4, 0.7] * 8, [0.4, 0.7, 0.5, 0.6] * 8)
     assert found.verdict is Verdict.UNCERTAIN
     assert found.found.least == 149
-    assert "149 queries" in list(found.sentences())[-2]
-    assert f"{found.found.needed:,} queries" in list(found.sentences())[-1]
+    [*_, needed] = found.claims()
+    assert (needed.name, needed.numbers) == ("gate_needed", {"least": 149, "needed": found.found.needed})
+    assert "149 queries" in needed.sentence
+    assert f"{found.found.needed:,} queries" in needed.sentence
 
 
 def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
@@ -117,11 +119,28 @@ def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
 def test_where_it_is_worse_it_is_not_said_how_many_queries_could_show_that_it_is_not():
     found = of([0.2, 0.3] * 20, [0.8, 0.7] * 20)
     assert found.verdict is Verdict.WORSE
-    assert not any("would take" in sentence for sentence in found.sentences())
+    assert "gate_needed" not in [claim.name for claim in found.claims()]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "verdict"),
+    [((800, 400), Verdict.UNCERTAIN), ((400, 800), Verdict.NOT_WORSE), ((420, 400), Verdict.NOT_WORSE)],
+    ids=["more text", "less text", "as much text"],
+)
+def test_a_candidate_that_is_better_for_returning_more_text_at_the_same_k_is_uncertain(sizes, verdict):
+    found = of([0.8, 0.7] * 50, [0.5, 0.4] * 50)
+    pairs = zip(found.sweep.outcomes, sizes, strict=True)
+    runs = [replace(run, facts=replace(run.facts, returned=ReturnedFact(size, "words"))) for run, size in pairs]
+    gated = replace(found, sweep=replace(found.sweep, outcomes=runs))
+    assert gated.verdict is verdict
+    claims = {claim.name: claim for claim in gated.claims()}
+    assert ("unequal_text" in claims) == (verdict is Verdict.UNCERTAIN)
+    assert all("budget=" in claim.sentence for name, claim in claims.items() if name == "unequal_text")
 
 
 def test_few_queries_are_pointed_out():
-    assert "Only 8 queries: tests with so few are not reliable." in list(of([0.5] * 8, [0.5] * 8).sentences())
+    [few] = [claim for claim in of([0.5] * 8, [0.5] * 8).claims() if claim.name == "gate_few"]
+    assert few.numbers == {"queries": "8 queries"}
 
 
 @pytest.mark.parametrize("judged", [((1.0, 1.0), (0.2, 0.1)), ((0.2, 0.1), (1.0, 1.0))])
@@ -129,8 +148,9 @@ def test_a_gate_says_of_which_run_less_was_judged(judged):
     found = of([0.2, 0.4] * 20, [0.5, 0.6] * 20)
     pairs = zip(found.sweep.outcomes, judged, strict=True)
     runs = [replace(run, facts=replace(run.facts, judged=JudgedFact(*each))) for run, each in pairs]
-    said = list(replace(found, sweep=replace(found.sweep, outcomes=runs)).sentences())
-    assert sum("was judged for" in sentence for sentence in said) == 1
+    claims = replace(found, sweep=replace(found.sweep, outcomes=runs)).claims()
+    less = {name for claim in claims if claim.name == "less_judged" for name in claim.numbers["others"]}
+    assert less == {"old" if judged[0] > judged[1] else "new"}
 
 
 def test_a_pull_request_gets_a_table():

@@ -75,10 +75,11 @@ def sweep(overrides: Sequence[str], *, uri: str | None = None) -> SweepDecision:
             page = folder / "summary" / "report.html"
             raise RagsweepError(f"the sweep has several datasets: {page} has the decision")
         sweep_id, settings = str(record["sweep"]), DecisionSettings(**record["settings"])
-        first, *_ = record["headline"]
+        lost, runs = len(record["unfinished"]), len(record["rows"])
     except (OSError, MalformedError, KeyError, TypeError, ValueError) as error:
         raise RagsweepError("the sweep ended without a decision: the lines that it printed say why") from error
     if process.returncode:
-        warnings.warn(f"the sweep ended with exit status {process.returncode}: {first}", stacklevel=2)
+        why = f"{lost} of {lost + runs} runs did not finish" if lost else "the lines that it printed say why"
+        warnings.warn(f"the sweep ended with exit status {process.returncode}: {why}", stacklevel=2)
     places = [argument for argument in arguments if argument.lstrip("+").startswith("tracking")]
     return SweepDecision(compare_runs([sweep_id], places, settings=settings), sweep_id)

@@ -205,8 +205,6 @@ class Facts:
         findings: Problems found in the dataset, one sentence each.
         sections: What the task says of the configuration besides its scores: sentences by heading.
         if_swept: What the measurement cannot show of some settings: a sentence by group of settings.
-        if_unequal: Groups of settings that change the size of what is returned at the same cutoff, so that only metrics
-            of text can choose them there, each with a sentence that names such a metric; empty if there can be none.
         item_columns: Columns of the query table that are the same for every configuration.
         false_finds: What is found for questions that should find nothing; None if there are none.
         repeats: How often the configuration was measured.
@@ -239,7 +237,6 @@ class Facts:
     findings: Texts = ()
     sections: Mapping[str, Texts]
     if_swept: Annotated[Mapping[str, str], Field(default_factory=dict)]
-    if_unequal: Annotated[Mapping[str, str], Field(default_factory=dict)]
     item_columns: Texts = ()
     false_finds: FalseFindsFact | None = None
     repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = 1

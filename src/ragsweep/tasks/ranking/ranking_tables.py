@@ -54,7 +54,6 @@ CHUNKS_BY_PAGES = (
     "Judgments of {0}s cannot say which chunks are better: a {0} counts as found as soon as any piece of it is, "
     "however little of the answer is in that piece; experiment=chunking judges the text (questions=spans)."
 )
-CHUNKS_BY_SPANS = "Judged spans choose chunks by the text that is found: evaluation=spans decision.metric=token/iou."
 
 
 def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
@@ -75,7 +74,6 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "references_without_offsets": without_offsets(dataset),
         "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
         **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
-        "if_unequal": {"chunker": CHUNKS_BY_SPANS if dataset.references else ""},
     }
 
 
