@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import permutations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ragsweep.statistics import LEVEL, certify, compare_with_best, pareto_front, worse_for_any_spread
+from ragsweep.statistics import LEVEL, certify, compare_with_best, pareto_front
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import Array
 
@@ -60,11 +58,16 @@ def equally_good(scores: Array) -> Array:
     return weights if np.abs(mean).max() < 1e-6 else np.full(scores.shape[1], np.nan)
 
 
-def pairs(rng: np.random.Generator, found: list[Array], low: float, high: float) -> list[Array]:
-    """Differences between two configurations whose means are between the bounds, each of shape [queries]."""
-    every = [scores[a] - scores[b] for scores in found for a, b in permutations(range(len(scores)), 2)]
-    some = [each for each in every if low <= each.mean() <= high]
+def score_pairs(rng: np.random.Generator, found: list[Array], low: float, high: float) -> list[Array]:
+    """Scores of two configurations whose means differ by something between the bounds, each of shape [2, queries]."""
+    every = [scores[[a, b]] for scores in found for a, b in permutations(range(len(scores)), 2)]
+    some = [each for each in every if low <= (each[0] - each[1]).mean() <= high]
     return [some[place] for place in rng.permutation(len(some))[:PAIRS]]
+
+
+def pairs(rng: np.random.Generator, found: list[Array], low: float, high: float) -> list[Array]:
+    """Their differences, each of shape [queries]."""
+    return [one - other for one, other in score_pairs(rng, found, low, high)]
 
 
 def drawn(rng: np.random.Generator, values: Array, queries: int, weights: Array | None = None) -> Array:
@@ -105,8 +108,8 @@ def front_power(rng: np.random.Generator, found: list[Array], queries: int) -> R
 
 def worse_of_two(rng: np.random.Generator, found: list[Array], queries: int) -> Rates:
     """One of two equally good configurations is called worse."""
-    for values in pairs(rng, found, -LOSSES[1], -LOSSES[0]):
-        yield from worse(rng, [np.array([values, np.zeros_like(values)])], queries)
+    for both in score_pairs(rng, found, -LOSSES[1], -LOSSES[0]):
+        yield from worse(rng, [both], queries)
 
 
 def worse(rng: np.random.Generator, found: list[Array], queries: int) -> Rates:
@@ -119,23 +122,18 @@ def worse(rng: np.random.Generator, found: list[Array], queries: int) -> Rates:
             yield float(np.mean([not compare_with_best(each, resamples=PATTERNS).tied.all() for each in sets]))
 
 
-def _called_worse(differences: Array, any_spread: bool) -> npt.NDArray[np.bool_]:
-    """Whether each of two configurations is called worse, by sign flips or also for any spread of the differences."""
-    both = np.array([differences, np.zeros_like(differences)])
-    return worse_for_any_spread(both, 1.0) if any_spread else ~compare_with_best(both, resamples=PATTERNS).tied
+def worse_shifted(rng: np.random.Generator, found: list[Array], queries: int) -> Rates:
+    """One of two is called worse whose scores are shifted until few large losses outweigh all small gains."""
+    for both in score_pairs(rng, found, -LOSSES[1], -LOSSES[0]):
+        sets = drawn(rng, both - both.mean(axis=1, keepdims=True), queries)
+        yield float(np.mean([not compare_with_best(each, resamples=PATTERNS).tied.all() for each in sets]))
 
 
-def worse_shifted(rng: np.random.Generator, found: list[Array], queries: int, any_spread: bool = False) -> Rates:
-    """One of two is called worse whose differences are shifted until few large losses outweigh all small gains."""
-    for values in pairs(rng, found, -LOSSES[1], -LOSSES[0]):
-        sets = drawn(rng, values - values.mean(), queries)
-        yield float(np.mean([_called_worse(each, any_spread).any() for each in sets]))
-
-
-def worse_power(rng: np.random.Generator, found: list[Array], queries: int, any_spread: bool = False) -> Rates:
+def worse_power(rng: np.random.Generator, found: list[Array], queries: int) -> Rates:
     """The worse one of two is called worse; the true difference is within `WORSE`."""
-    for values in pairs(rng, found, -WORSE[1], -WORSE[0]):
-        yield float(np.mean([_called_worse(each, any_spread)[0] for each in drawn(rng, values, queries)]))
+    for both in score_pairs(rng, found, -WORSE[1], -WORSE[0]):
+        sets = drawn(rng, both, queries)
+        yield float(np.mean([not compare_with_best(each, resamples=PATTERNS).tied[0] for each in sets]))
 
 
 def certified(rng: np.random.Generator, found: list[Array], queries: int, spare: float = 0.0) -> Rates:
@@ -160,8 +158,6 @@ CLAIMS: dict[str, Claim] = {
     "worse, of two": worse_of_two,
     "power  ": worse_power,
     "worse, of two, shifted": worse_shifted,
-    "the same, for any spread": partial(worse_shifted, any_spread=True),
-    "power, for any spread": partial(worse_power, any_spread=True),
     "worse, of all": worse,
     "certified k": certified,
     "power   ": certified_power,

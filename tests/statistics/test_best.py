@@ -16,7 +16,6 @@ from ragsweep.statistics import (
     compare_with_reference,
     not_worse_than_best,
     randomisation_test,
-    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import p_above
 
@@ -373,19 +372,10 @@ def test_a_configuration_alone_is_not_worse():
 
 
 @pytest.mark.parametrize("queries", [15, 30, 100])
-def test_a_loss_that_few_queries_carry_is_found_nowhere_and_called_worse_only_by_signs(queries, times):
+def test_a_loss_above_the_range_of_the_scores_is_called_worse_where_the_sample_lacks_it(queries, times):
     """The first gains .05 on 19 of 20 queries and loses .95 on the other: the two are equally good."""
     sweeps, rng = times(300), np.random.default_rng(3)
     sets = [np.array([np.where(rng.random(queries) < 0.05, 0.0, 1.0), np.full(queries, 0.95)]) for _ in range(sweeps)]
-    signs = np.mean([not compare_with_best(each, resamples=199).tied.all() for each in sets])
-    bounds = np.mean([worse_for_any_spread(each, 1.0).any() for each in sets])
-    assert bounds <= at_most(0.05, sweeps)
-    assert signs > 0.1 or queries > 30
-
-
-def test_what_is_far_worse_is_worse_for_any_spread():
-    scores = np.clip(np.random.default_rng(4).normal([[0.8], [0.3], [0.79], [0.3]], 0.1, (4, 60)), 0, 1)
-    assert worse_for_any_spread(scores, 1.0).tolist() == [False, True, False, True]
-    assert not worse_for_any_spread(scores, np.inf).any()
-    assert not worse_for_any_spread(scores[:, :4], 1.0).any()
-    assert not worse_for_any_spread(scores[:1], 1.0).any()
+    wrong = [not compare_with_best(each, resamples=199).tied.all() for each in sets]
+    lacking = [each.min() > 0.9 for each in sets]  # without the loss, all scores are .95 or 1
+    assert wrong == lacking

@@ -25,7 +25,6 @@ from ragsweep.statistics import (
     pareto_front,
     randomisation_test,
     standings,
-    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import wilson
@@ -136,7 +135,6 @@ def everything(scores, groups, types):
         "power": [one.power.detectable, one.power.differing, one.power.needed(0.5) * groups.number / n],
         "margin": not_worse_than_best(units, 0.2, widest),
         "no bounds": not_worse_than_best(units, 0.2, np.inf),
-        "any spread": worse_for_any_spread(units, widest),
         "gate": [gate.p_not_worse, gate.p_worse, gate.p_equivalent, gate.least * groups.number / n],
         "front": pareto_front(units, cost, margin=0.1, span=widest),
         "front by flips": pareto_front(units, cost, tolerance=0.02),

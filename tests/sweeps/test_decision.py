@@ -204,7 +204,7 @@ def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone(slow, 
 
 
 @pytest.mark.parametrize(
-    ("times", "repeats_within", "same"),
+    ("times", "slowed_by", "same"),
     [
         ((1.39, 9.95), (1.1, 7.2), True),  # one BM25 twice, the second time under load
         ((9.95, 1.39), (7.2, 1.1), True),
@@ -215,10 +215,10 @@ def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone(slow, 
         ((10.0, 21.0), (None, None), False),
     ],
 )
-def test_times_differ_only_beyond_what_another_measurement_may_give(times, repeats_within, same):
+def test_times_differ_only_beyond_what_another_measurement_may_give(times, slowed_by, same):
     cost, made = "latency/mean_ms", []
-    for alpha, (ms, within) in enumerate(zip(times, repeats_within, strict=True)):
-        about = {"value": ms, "sample": tuple(ms * np.linspace(0.9, 1.1, 16)), "repeats_within": within}
+    for alpha, (ms, within) in enumerate(zip(times, slowed_by, strict=True)):
+        about = {"value": ms, "sample": tuple(ms * np.linspace(0.9, 1.1, 16)), "slowed_by": within}
         made.append(with_measure(run(alpha, 5, np.full(8, 0.5)), cost, **about))
     [front] = decided(*made, settings=replace(SETTINGS, gains=[], costs=[cost])).fronts
     assert about_the_same(front.sweep, cost, *made, share=0.02) == same

@@ -24,6 +24,8 @@ def test_a_latency_that_is_kept_is_that_of_the_first_run_with_its_machine(applic
     assert len(runs) == 3
     assert len({run.data.metrics[MS] for run in runs}) == 1
     assert [latency_in(application, run)["machines"] for run in runs] == 3 * [[machine()]]
+    [slowed_by] = {latency_in(application, run)["slowed_by"] for run in runs}
+    assert slowed_by >= 1
     [parent] = [run for run in application.parents() if MS not in run.data.metrics]
     assert machine() in (application.artifacts(parent) / "report.md").read_text()
 

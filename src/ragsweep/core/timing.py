@@ -30,17 +30,17 @@ NOTE = "machines"  # of these times: the name of another one
 
 
 class Note(NamedTuple):
-    """With what times were taken, and how well they repeat.
+    """With what times were taken, and how much of them may be load.
 
     Attributes:
         machines: What they were taken with.
         ms: What a query took on average; 0 if that is not known.
-        most_ms: What it may take in another measurement of the same, on a machine that is as busy as it was.
+        idle_ms: What it takes at least on a machine that is idle: what this thread computed, or more.
     """
 
     machines: Machines = UNKNOWN
     ms: float = 0.0
-    most_ms: float = 0.0
+    idle_ms: float = 0.0
 
 
 _is_timing = ContextVar("_is_timing", default=True)
@@ -76,21 +76,19 @@ def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
         return UNTIMED
     rows = sample(queries).tolist()
 
-    def ms() -> Milliseconds:
-        starts = [time.perf_counter()]
-        for row in rows:
-            call(row)
-            starts.append(time.perf_counter())
-        return 1000 * np.diff(starts)
+    def seconds(row: int) -> tuple[float, float]:
+        start, computed = time.perf_counter(), time.thread_time()
+        call(row)
+        return time.perf_counter() - start, time.thread_time() - computed
 
     call(rows[0])
-    rounds, slowed = [ms()], _slowed(int(time.monotonic()))
-    while len(rounds) < ROUNDS and np.sum(rounds) < ROUNDS_MS:
-        rounds.append(ms())
-    quickest: Milliseconds = np.min(rounds, axis=0)
-    most_ms = max(slowed * quickest.mean(), np.mean(rounds, axis=1).max())
-    _note(Note((machine(),), float(quickest.mean()), float(most_ms)))
-    return quickest
+    rounds, slowed = [[*map(seconds, rows)]], _slowed(int(time.monotonic()))
+    while len(rounds) < ROUNDS and 1000 * np.sum(rounds, axis=(0, 1))[0] < ROUNDS_MS:
+        rounds.append([*map(seconds, rows)])
+    quickest, computed = 1000 * np.min(rounds, axis=0).T
+    ms = float(quickest.mean())
+    _note(Note((machine(),), ms, min(ms, max(ms / slowed, float(computed.mean())))))
+    return np.asarray(quickest)
 
 
 @lru_cache(maxsize=1)
@@ -115,7 +113,7 @@ def added_up(notes: Sequence[Note]) -> Note:
     machines = put_together([note.machines for note in notes])
     if not all(note.ms for note in notes):
         return Note(machines)
-    return Note(machines, sum(note.ms for note in notes), sum(note.most_ms for note in notes))
+    return Note(machines, sum(note.ms for note in notes), sum(note.idle_ms for note in notes))
 
 
 def put_together(noted: Sequence[Machines]) -> Machines:

@@ -6,7 +6,6 @@ from ragsweep.statistics.best import (
     compare_with_best,
     not_worse_than_best,
     win_frequency,
-    worse_for_any_spread,
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.certificate import Certificate, certify
@@ -81,5 +80,4 @@ __all__ = [
     "standings",
     "standings_by_aggregate",
     "win_frequency",
-    "worse_for_any_spread",
 ]

@@ -59,7 +59,8 @@ def compare_with_best(
     the second test has no larger one.
 
     Args:
-        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each.
+        scores: One metric of every configuration, shape [configurations, queries]. All finite, at least one of each;
+            not differences, whose range is smaller.
         resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
         level: Probability that any of the best configurations is told apart.
@@ -76,26 +77,6 @@ def compare_with_best(
     as_far, patterns = step_down(observed, scale, flipped)
     p = np.maximum(as_far / patterns, _p_with_lost_query(rows, place[best], float(np.ptp(scores))))[place]
     return ComparisonWithBest(best, p, p > level)
-
-
-def worse_for_any_spread(scores: Array, span: float) -> Mask:
-    """Which configurations are shown not to be the best however the differences are spread, shape [configurations].
-
-    `compare_with_best` flips signs, which cannot see a loss that few queries carry and the sample lacks. This test
-    holds for those, too (`bounded_mean`), and finds less: each is compared with the one that measures best, corrected
-    for all that could have been compared, and for all configurations (Holm).
-
-    Args:
-        scores: One metric of every configuration, shape [configurations, queries]. Higher is better.
-        span: The range of the metric: the largest possible size of a difference; if infinite, nothing is shown.
-    """
-    rows, place = _distinct(scores)
-    best = int(first_best(rows.mean(axis=1)))
-    p = np.ones(len(rows))
-    if np.isfinite(span) and len(rows) > 1:
-        others = np.arange(len(rows)) != best
-        p[others] = np.minimum(1, (len(rows) - 1) * p_above(rows[best] - rows[others], 0.0, span))
-    return (holm(p) <= LEVEL)[place]
 
 
 def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = LEVEL) -> ComparisonWithBest:

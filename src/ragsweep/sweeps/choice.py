@@ -23,8 +23,8 @@ from ragsweep.sweeps.sweep import Sweep
 
 Undecided = Literal["requirements", "one configuration", "same values", "tied"]
 
-EQUAL_TIME = 1.5  # times as long, besides `repeats_within`: the speed of a processor changes with its neighbours
-UNREPEATED = 1.3  # the `repeats_within` of a time of which it is not known
+EQUAL_TIME = 1.5  # times as long, besides `slowed_by`: the speed of a processor changes with its neighbours
+SLOWED = 1.3  # the `slowed_by` of a time of which it is not known
 MILLISECONDS = "ms"
 EQUAL_COST = 0.02  # share of a cost that counts as nothing: no two configurations cost exactly the same
 UNASKED_SAVING = 0.1  # share of a cost that nobody asked to save: passages of one size differ by as much
@@ -41,7 +41,7 @@ def span(sweep: Sweep, metric: str) -> float:
 
 
 def about_the_same(sweep: Sweep, cost: str, one: Outcome, other: Outcome, share: float) -> bool:
-    """Whether two configurations cost about the same; a time, whether another measurement of both could be the same.
+    """Whether two configurations cost about the same; a time, whether load can explain that one took longer.
 
     Args:
         sweep: Describes the cost.
@@ -53,8 +53,8 @@ def about_the_same(sweep: Sweep, cost: str, one: Outcome, other: Outcome, share:
     (low, _), (high, dearer) = sorted((abs(run.value(cost) or 0.0), place) for place, run in enumerate((one, other)))
     if sweep.metric_info[cost].unit != MILLISECONDS:
         return high - low <= share * high
-    measure = (one, other)[dearer].facts.measures.get(cost)  # load can only make a time longer
-    return high <= EQUAL_TIME * ((measure and measure.repeats_within) or UNREPEATED) * low
+    measure = (one, other)[dearer].facts.measures.get(cost)
+    return high <= EQUAL_TIME * ((measure and measure.slowed_by) or SLOWED) * low
 
 
 class Showable(NamedTuple):

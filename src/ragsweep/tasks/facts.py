@@ -86,13 +86,13 @@ class MeasureFact(Described):
         value: The number.
         sample: The values of a few items; empty if there are none.
         machines: What a time was taken with; empty if unknown, None if that was not noted.
-        repeats_within: By which factor another measurement of the same time may differ; None if that is not known.
+        slowed_by: By which factor load may have lengthened a time; None if that is not known.
     """
 
     value: Number
     sample: Numbers = ()
     machines: tuple[str, ...] | None = None
-    repeats_within: Number | None = None
+    slowed_by: Number | None = None
 
     @property
     def is_one_time(self) -> bool:

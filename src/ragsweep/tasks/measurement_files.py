@@ -133,7 +133,7 @@ def _about(score: Score) -> dict[str, Any]:
 def _measure(measure: Measure) -> dict[str, Any]:
     sample = {} if measure.sample is None else {"sample": measure.sample.tolist()}
     machines = {} if measure.machines is None else {"machines": list(measure.machines)}
-    repeats = {} if measure.repeats_within is None else {"repeats_within": measure.repeats_within}
+    repeats = {} if measure.slowed_by is None else {"slowed_by": measure.slowed_by}
     return {"value": measure.value, **_described(measure.metric), **sample, **machines, **repeats}
 
 

@@ -123,7 +123,7 @@ class Measure:
         sample: The values of a few items, the same ones for every configuration, shape [sample]; None if there are
             none.
         machines: What a time was taken with, if it is one and its task notes that.
-        repeats_within: By which factor another measurement of the same time may differ; None if that is not known.
+        slowed_by: By which factor load may have lengthened a time; None if that is not known.
     """
 
     metric: Metric
@@ -131,7 +131,7 @@ class Measure:
     per_item: Array | None = None
     sample: Array | None = None
     machines: Machines | None = None
-    repeats_within: float | None = None
+    slowed_by: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,7 +85,7 @@ def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Ranker
     if isinstance(retriever, ReturnedRanking):
         return measurement
     note = added_up(noted)
-    known = partial(replace, machines=note.machines, repeats_within=note.most_ms / note.ms if note.ms else None)
+    known = partial(replace, machines=note.machines, slowed_by=note.ms / note.idle_ms if note.ms else None)
     times = (LATENCY, LATENCY_P95)
     measures = [known(measure) if measure.metric in times else measure for measure in measurement.measures]
     return replace(measurement, measures=measures)
