@@ -213,4 +213,4 @@ def test_a_printed_table_has_its_head_on_every_page(browser, tmp_path):
     texts = [sheet.get_textpage().get_text_bounded() for sheet in pypdfium2.PdfDocument(tmp_path / "report.pdf")]
     of_table = [text for text in texts if len(re.findall(r"run \d+\s+(?:tied|worse)", text)) > 5]
     assert len(of_table) > 2
-    assert all("verdict difference" in text for text in of_table)
+    assert all("verdict" in text for text in of_table)
