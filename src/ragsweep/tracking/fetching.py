@@ -44,7 +44,7 @@ def fetch_run(tracking: DictConfig, run_id: str) -> StoredRun:
         fetched = StoredRun.of(client, client.get_run(run_id))
         if finished := {run.name: run.run_id for run in finished_runs(client, run_id)}:
             best = fetched.tags.get("best.configuration")
-            named = f"; the best is {best}: {finished[best]}" if best in finished else ""
+            named = f"; its decision names {best}: {finished[best]}" if best in finished else ""
             raise TrackingError(f"{run_id}: this is a sweep, expected one of its {len(finished)} finished runs{named}")
         fetched.check()
         return fetched
