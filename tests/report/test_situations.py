@@ -292,15 +292,17 @@ VETOES = {  # of all other situations, the choice is shipped
 VERDICT = re.compile(r"chosen( at .+)?|tied|worse|left out|control|only one|not shipped: [a-z ]+")
 
 
-LIKE = re.compile(r"\b(any|query|queries|(all|the) others?( one)?( is| are)?|groups? of queries|tokens|ms)\b|[\d.,]+")
 
 
 def table():
-    """Rows of the page: of sentences that differ in their numbers alone, the first."""
+    """Rows of the page: of sentences that have the same parts, the first."""
     said = {}
     for name in SITUATIONS:
-        text = " ".join(headline(DECISIONS[name])).replace("|", "\\|")
-        said.setdefault(LIKE.sub("", text), f"| {name} | {text} |\n")
+        decision = DECISIONS[name]
+        text = " ".join(headline(decision)).replace("|", "\\|")
+        parts = [claim for claim in claims_of(decision) if claim.place == "headline"]
+        key = [(claim.name, sorted(part for part, value in claim.numbers.items() if value)) for claim in parts]
+        said.setdefault(str(key), f"| {name} | {text} |\n")
     return HEAD + "".join(said.values())
 
 
