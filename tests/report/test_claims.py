@@ -332,6 +332,13 @@ def test_a_promise_is_tested_up_to_the_largest_swept_cutoff():
     assert (promise["largest"], promise["cutoff"]) == (5, 5)  # 0.05 / 2 configurations is .025 ** (1 / 20) = .83
 
 
+def test_runs_that_differ_in_k_alone_are_one_configuration_of_a_promise():
+    """20 of 20 hits show .05 ** (1 / 20) = .861, if nothing was chosen; a third of the level would show .815."""
+    runs = [alpha_k(0.5, k, 0.5) for k in (1, 2, 3)]
+    promised = with_curves(lambda run: (1.0,) * run.cutoff, *runs, settings=replace(SETTINGS, target={"hit": 0.85}))
+    assert claims(promised)["promise"]["cutoff"] == 1
+
+
 # Evidence
 
 

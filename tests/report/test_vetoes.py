@@ -238,6 +238,20 @@ def test_the_choice_must_not_depend_on_how_unread_answers_count(lost, veto):
     assert said["otherwise"][0]["counted_as"] == "a guess"
 
 
+def test_what_is_tied_however_unread_answers_count_depends_on_nothing():
+    """Half of 40 answers of each are right; one that is unread makes the other one the best by chance."""
+    unread = {"measure": "lost", "otherwise": {"a guess": "guess"}, "lost": "", "causes": {}}
+    facts = {"metrics": {**FACTS["metrics"], "f1": {**FACTS["metrics"]["f1"], "unread": unread}}}
+    right = [(np.arange(40) % 2 == place).astype(float) for place in (0, 1)]
+    made = over([right[0], right[1] * (np.arange(40) != 1)], facts=[facts] * 2).sweep.outcomes
+    lost = [np.zeros(40), (np.arange(40) == 1) * 1.0]
+    columns = [{"lost": gone, "guess": run.per_query["f1"] + 2 * gone} for run, gone in zip(made, lost, strict=True)]
+    runs = [replace(run, per_query=run.per_query.assign(**more)) for run, more in zip(made, columns, strict=True)]
+    decision = decided(*runs)
+    assert next(recount.choice.best.name for recount in decision.unread.recounts) != decision.headline.best.name
+    assert veto_of(decision) == "tied"
+
+
 def test_runs_that_did_not_finish_are_in_every_headline():
     for scores in (noisy([0.3, 0.7]), noisy([0.5, 0.5]), np.zeros((2, 20))):
         runs = over(scores).sweep.outcomes

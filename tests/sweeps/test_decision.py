@@ -108,8 +108,8 @@ def test_a_front_of_a_cost_that_grows_with_the_cutoff_compares_all_cutoffs(decis
 
 
 def test_one_configuration_for_all_cutoffs_is_the_best_at_each(decision):
-    assert [choice.everywhere for choice in decision.choices.values()] == [*decision.everywhere["alpha 0.5"]]
-    assert all(choice.everywhere is choice.best for choice in decision.choices.values())
+    assert [choice.of_headline.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5] * 3
+    assert all(choice.of_headline is choice.best for choice in decision.choices.values())
 
 
 def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
@@ -124,7 +124,6 @@ def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
 
 def test_runs_that_no_cutoff_connects_have_no_configuration_for_all():
     found = decided(run(0, 3, noisy(1, 0.5)), run(0.5, 5, noisy(2, 0.5)))
-    assert not found.everywhere
     assert all(choice.distinct == 1 for choice in found.choices.values())
 
 

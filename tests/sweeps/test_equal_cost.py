@@ -8,6 +8,7 @@ from outcomes import FACTS, SETTINGS, claims, facts_of, of_scores
 from simulated import at_most
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.report import rows_of
 from ragsweep.report.claims import veto_of
 from ragsweep.report.report_charts import report_charts
 from ragsweep.sweeps import DecisionSettings, Sweep, check_at, check_decision, decide
@@ -167,3 +168,37 @@ def test_strategies_that_are_equal_within_a_budget_are_rarely_told_apart(times):
             apart_at_k.append(len(decide(Sweep(at_4, {}, settings)).headline.tied) < 2)
     assert apart / most <= at_most(0.05, most)
     assert all(apart_at_k)
+
+
+def by_size_and_k(best_at, tokens=None, cutoffs=(5, 10)):
+    """The decision between sizes 200 and 800 at these k; at each, another one is far ahead."""
+    noise = np.random.default_rng(5).normal(0, 0.05, 40)
+    values = [(size, k, (0.7 if best_at[k] == size else 0.3) + noise) for size in (200, 800) for k in cutoffs]
+    return decide(
+        Sweep([run(size, k, scores, tokens=(tokens or {}).get(size)) for size, k, scores in values], {}, SETTINGS)
+    )
+
+
+def test_a_veto_at_another_cutoff_holds_there():
+    """At k 5 the small passages win, at k 10 the large ones, with four times as much text."""
+    decision = by_size_and_k({5: 200, 10: 800})
+    assert veto_of(decision) is None
+    verdicts = {row.run.name: row.verdict for row in rows_of(decision)}
+    assert verdicts["size=200 k=5"] == "chosen"
+    assert verdicts["size=800 k=10"] == "not shipped: unequal text"
+    assert "elsewhere" not in claims(decision)
+    other = by_size_and_k({5: 800, 10: 200})
+    assert veto_of(other) == "unequal text"
+    assert "elsewhere" not in claims(other)
+
+
+def test_larger_passages_that_cost_no_more_text_are_compared():
+    """A pipeline with a dynamic k may return fewer of them."""
+    assert veto_of(by_size_and_k({5: 800}, cutoffs=(5,))) == "unequal text"
+    assert veto_of(by_size_and_k({5: 800}, {200: 250.0, 800: 240.0}, cutoffs=(5,))) is None
+
+
+def test_a_run_whose_text_is_not_known_hides_no_veto_of_others():
+    decision = by_size_and_k({5: 800}, cutoffs=(5,))
+    unknown = run(400, 5, decision.sweep.outcomes[0].per_query["f1"].to_numpy(), returned=False)
+    assert veto_of(decide(Sweep([*decision.sweep.outcomes, unknown], {}, SETTINGS))) == "unequal text"

@@ -88,8 +88,8 @@ class Gate:
         if not self.sweep.is_mean(self.request.metric) or self.same_run:
             return []
         settings = DecisionSettings(self.request.metric, costs=(TOKENS.name,))
-        claims = unequal_text(decide(replace(self.sweep, settings=settings)))
-        return [claim for claim in claims if claim.numbers["label"] == self.sweep.label(self.sweep.outcomes[0])]
+        decision = decide(replace(self.sweep, settings=settings))
+        return [*unequal_text(decision)] if decision.named is self.sweep.outcomes[0] else []
 
     @property
     def same_run(self) -> bool:

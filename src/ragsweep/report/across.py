@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.value_words import cutoffs_in_words
 from ragsweep.statistics import FEW_QUERIES, least_regret
 from ragsweep.statistics.intervals import EQUAL
-from ragsweep.sweeps import AcrossDatasets
+from ragsweep.sweeps import AcrossDatasets, Decision
 
 STANDINGS = ("best", "tied", "worse")
 NAMES_SHOWN = 5  # datasets in a sentence
@@ -64,14 +65,13 @@ def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
 
 
 def _vetoes(across: AcrossDatasets) -> dict[str, tuple[str, str]]:
-    """Of each dataset on which nothing can be shipped, why: in a word, and in a sentence."""
+    """Of each dataset on which the configuration cannot be shipped, why: in a word, and in a sentence."""
     vetoes: dict[str, tuple[str, str]] = {}
-    for name, decision, run in zip(across.names, across.decisions, across.runs[across.named], strict=True):
-        guessing = decision.against_guessing.get(run)
-        if veto := next((claim for claim in claims_of(decision) if claim.vetoes and claim.name not in ALONE), None):
+    named = zip(across.names, across.sweeps, across.choices, across.runs[across.named], strict=True)
+    for name, sweep, choice, run in named:
+        claims = claims_of(Decision(sweep, {across.cutoff: replace(choice, of_headline=run)}))
+        if veto := next((claim for claim in claims if claim.vetoes and claim.name not in ALONE), None):
             vetoes[name] = (veto.name.replace("_", " "), veto.sentence)
-        elif guessing and not guessing.better:
-            vetoes[name] = ("guessing", f"{across.named} is not shown to be better than guessing.")
     return vetoes
 
 

@@ -15,7 +15,8 @@ from ragsweep.report.evidence import EVIDENCE, Finder
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.settings_words import tied_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
-from ragsweep.statistics import FEW_QUERIES, LEVEL
+from ragsweep.statistics import FEW_QUERIES
+from ragsweep.statistics.power import FEWEST_FLIPPED
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep, differ_by_parser_alone
 from ragsweep.sweeps.sweep import ALIKE
 
@@ -25,8 +26,16 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-IDLE = ("tied", "same_values", "one_configuration", "not_one_best", "rule", "expected", "edge")  # where data vetoes
-FEWEST = next(number for number in range(1, 99) if 2 ** (1 - number) <= LEVEL)  # queries that can show a difference
+IDLE = (
+    "tied",
+    "same_values",
+    "one_configuration",
+    "not_one_best",
+    "elsewhere",
+    "rule",
+    "expected",
+    "edge",
+)  # where data vetoes
 
 
 def claims_of(decision: Decision) -> list[Claim]:
@@ -48,9 +57,10 @@ def claims_of(decision: Decision) -> list[Claim]:
     ]
 
 
-def veto_of(decision: Decision) -> str | None:
-    """Why the choice of the headline is not shown to be one: the name of the first claim that vetoes; None if none."""
-    claims = (claim for find in VETOES for claim in find(decision))
+def veto_of(decision: Decision, choice: Choice | None = None) -> str | None:
+    """Why a choice, or that of the headline, is not shown to be one: the name of the first claim that vetoes."""
+    alone = Decision(decision.sweep, {choice.cutoff: choice}) if choice else decision
+    claims = (claim for find in VETOES for claim in find(alone))
     return next((claim.name.replace("_", " ") for claim in claims if claim.vetoes), None)
 
 
@@ -146,28 +156,30 @@ def unread_answers(decision: Decision) -> Iterator[Claim]:
 def unequal_text(decision: Decision) -> Iterator[Claim]:
     """At the same cutoff, the one to ship returns more text than one that it beats."""
     sweep, choice, named = decision.sweep, decision.headline, decision.named
-    level, metric = choice.allowed, named.facts.metrics.get(sweep.decided_by)
+    metric = named.facts.metrics.get(sweep.decided_by)
     counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
-    if level.alike_in_size is not False or sweep.budgeted or counts_text or not sweep.cutoff:
-        return
     cost = next((name for name in sweep.settings.costs if name in named.facts.curves), None)
-    if choice.undecided or (cost and sweep.settings.prefer == cost):
+    chosen_by_text = cost and sweep.settings.prefer == cost
+    if sweep.budgeted or counts_text or chosen_by_text or not sweep.cutoff or choice.undecided:
         return
-    beaten = [run for run in level.outcomes if run not in choice.tied and run is not named]
-    smaller = [run for run in beaten if _returned(run) * ALIKE < _returned(named)]
-    if smaller:
-        least = min(smaller, key=_returned)
-        counted_alike = (
-            cost and len({run.facts.returned.counted_by for run in (named, least) if run.facts.returned}) == 1
-        )
-        texts = [run.value(cost) if counted_alike and cost else _returned(run) for run in (named, least)]
-        unit = sweep.metric_info[cost].unit if counted_alike and cost else "characters a passage"
-        labels = {"label": sweep.label(named), "other": sweep.label(least), "cutoff": at(sweep, choice)}
-        yield Claim("unequal_text", {**labels, "texts": texts, "unit": unit}, vetoes=True)
+    order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
+    beaten = [run for run in order[order.index(named) + 1 :] if run not in choice.tied]
+    less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
+    if less:
+        least, own, unit, run = min(less, key=lambda texts: texts[0])
+        labels = {"label": sweep.label(named), "other": sweep.label(run), "cutoff": at(sweep, choice)}
+        yield Claim("unequal_text", {**labels, "texts": [own, least], "unit": unit}, vetoes=True)
 
 
-def _returned(run: Outcome) -> float:
-    return run.facts.returned.characters if run.facts.returned else 0.0
+def _less_text(sweep: Sweep, named: Outcome, run: Outcome, cost: str | None) -> tuple[float, float, str] | None:
+    """What a run of smaller passages returns, what the choice does, and in which unit; None if that is no less."""
+    own, other = named.facts.returned, run.facts.returned
+    if own is None or other is None or other.characters * ALIKE >= own.characters:
+        return None
+    if cost is None or own.counted_by != other.counted_by:
+        return other.characters, own.characters, "characters a passage"
+    texts = run.value(cost) or 0.0, named.value(cost) or 0.0
+    return (*texts, sweep.metric_info[cost].unit) if texts[0] < texts[1] else None
 
 
 def page_judgments(decision: Decision) -> Iterator[Claim]:
@@ -233,9 +245,9 @@ def same_values(decision: Decision) -> Iterator[Claim]:
 def too_few(decision: Decision) -> Iterator[Claim]:
     """So few queries can show no difference, however large."""
     sweep = decision.sweep
-    if sweep.groups.number < FEWEST and len(decision.headline.allowed.outcomes) > 1:
+    if sweep.groups.number < FEWEST_FLIPPED and len(decision.headline.allowed.outcomes) > 1:
         noun = "group" if sweep.groups.in_use else "query"
-        yield Claim("too_few", {"number": sweep.groups.number, "noun": noun, "fewest": FEWEST}, vetoes=True)
+        yield Claim("too_few", {"number": sweep.groups.number, "noun": noun, "fewest": FEWEST_FLIPPED}, vetoes=True)
 
 
 def tied(decision: Decision) -> Iterator[Claim]:
@@ -327,7 +339,7 @@ def elsewhere(decision: Decision) -> Iterator[Claim]:
     groups: dict[str | None, list[int | None]] = {}
     for cutoff in decision.headline_cutoffs:
         other = decision.choices[cutoff]
-        if not _same(sweep, other, named):
+        if not _same(sweep, other, named) and veto_of(decision, other) in (None, "requirements"):
             groups.setdefault(sweep.label(other.named) if other.meets else None, []).append(cutoff)
     if groups:
         places = [{"at": cutoffs_in_words(sweep, *some), "label": label} for label, some in groups.items()]

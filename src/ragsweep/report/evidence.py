@@ -8,7 +8,8 @@ from math import isfinite
 
 from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
-from ragsweep.statistics import FEW_QUERIES, LEVEL, WORTHWHILE
+from ragsweep.statistics import FEW_QUERIES, WORTHWHILE
+from ragsweep.statistics.power import FEWEST_FLIPPED
 from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
 from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
 from ragsweep.tasks.ranking.lost_references import LOST
@@ -310,7 +311,7 @@ def query_types(decision: Decision) -> Iterator[Claim]:
 def power(decision: Decision) -> Iterator[Claim]:
     """What the queries can show of two configurations that are as similar as the best ones."""
     sweep, power = decision.headline.allowed, decision.headline.allowed.standings.power
-    if power is not None and 2 ** (1 - sweep.groups.number) <= LEVEL and not power.too_alike:
+    if power is not None and sweep.groups.number >= FEWEST_FLIPPED and not power.too_alike:
         numbers = {"detectable": power.detectable, "worthwhile": WORTHWHILE, "needed": power.needed(WORTHWHILE)}
         grouped = sweep.groups.in_use
         yield evident("power", queries=queries_in_words(sweep), metric=sweep.metric_title, grouped=grouped, **numbers)

@@ -69,24 +69,26 @@ class Row(NamedTuple):
 
 def rows_of(decision: Decision) -> list[Row]:
     """A row for each run, by ascending cutoff, the best first."""
-    sweep, veto, rows = decision.sweep, veto_of(decision), list[Row]()
+    sweep, rows = decision.sweep, list[Row]()
+    vetoes = {choice.cutoff: veto_of(decision, choice) for choice in decision.choices.values()}
+    vetoes[decision.headline.cutoff] = veto_of(decision)
     unread: Mapping[Outcome, int] = decision.unread.counts if decision.unread and decision.unread.most else {}
     for position in sweep.table["outcome"]:
         run = sweep.outcomes[position]
         choice = decision.choices[run.cutoff]
         rank = 1 + sum(row.run.cutoff == run.cutoff for row in rows)
-        verdict = _verdict(decision, choice, run, veto)
+        verdict = _verdict(decision, choice, run, vetoes)
         facts = decision.compared.get(run), choice.excluded.get(run.name, ""), decision.against_guessing.get(run)
         rows.append(Row(run, rank, verdict, *facts, unread.get(run)))
     return rows
 
 
-def _verdict(decision: Decision, choice: Choice, run: Outcome, veto: str | None) -> str:
+def _verdict(decision: Decision, choice: Choice, run: Outcome, vetoes: Mapping[int | None, str | None]) -> str:
     if run.name in choice.excluded:
         return "control" if run.facts.control else "left out"
-    if run is choice.named and choice is decision.headline and veto not in TAKEN:
-        return f"not shipped: {veto}"
-    if run is choice.named and choice.undecided is veto is None:
+    if run is choice.named and vetoes[choice.cutoff] not in TAKEN:
+        return f"not shipped: {vetoes[choice.cutoff]}"
+    if run is choice.named and vetoes[choice.cutoff] is vetoes[decision.headline.cutoff] is None:
         return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
     if choice.undecided == "one configuration":
         return "only one"

@@ -51,7 +51,7 @@ class Power:
     @property
     def too_alike(self) -> bool:
         """Whether the two differ on so few queries that no test can tell them apart, whatever the differences are."""
-        return self.differing < self.groups.number and 2 ** (1 - self.differing) > LEVEL
+        return self.differing < min(self.groups.number, FEWEST_FLIPPED)
 
     @property
     def detectable(self) -> float:

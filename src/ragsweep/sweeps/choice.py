@@ -79,7 +79,7 @@ class Choice:
         excluded: Names of the configurations that do not, each with the first requirement that it does not meet.
         barred: How many of them are no controls.
         by_cost: The cost that chooses, because the queries cannot; None if they can, or a preference is configured.
-        everywhere: The configuration that is named at every cutoff, if there is one.
+        of_headline: The run of the configuration that the headline names, where it is as good here.
     """
 
     cutoff: int | None
@@ -87,7 +87,7 @@ class Choice:
     excluded: Mapping[str, str]
     barred: int = 0
     by_cost: str | None = None
-    everywhere: Outcome | None = None
+    of_headline: Outcome | None = None
 
     @property
     def prefer(self) -> str | None:
@@ -148,11 +148,10 @@ class Choice:
     def named(self) -> Outcome:
         """The configuration to take: the best, or the cheapest of those that are as good if a cost is to choose.
 
-        Of those that cost nearly as little as the cheapest one, the best is taken. One that serves at every cutoff
-        comes before both.
+        Of those that cost nearly as little as the cheapest one, the best is taken. `of_headline` comes before both.
         """
-        if self.everywhere:
-            return self.everywhere
+        if self.of_headline:
+            return self.of_headline
         prefer = self.prefer
         as_good = [outcome for outcome in self.as_good if prefer and outcome.value(prefer) is not None]
         if not prefer or not as_good:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ragsweep.sweeps.choice import choose_at_each
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.other_readings import differ_by_parser_alone
-from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
 
@@ -28,27 +26,15 @@ def decide(sweep: Sweep) -> Decision:
             for cutoff, choice in decision.choices.items()
         }
         decision = replace(decision, choices=by_cost)
-    serving, choices = _serving(decision), decision.choices.items()
-    one = {cutoff: replace(choice, everywhere=run) for (cutoff, choice), run in zip(choices, serving, strict=False)}
-    return replace(decision, choices=one or decision.choices)
-
-
-def _serving(decision: Decision) -> Sequence[Outcome]:
-    """The runs of the configuration that is named at the headline's cutoff, one at each, if it serves at every cutoff.
-
-    It does where it is named or, without `prefer`, tied with the best. Empty if not, or if there is no other to name.
-    """
-    everywhere = decision.everywhere.values()
-    serving = (runs for runs in everywhere if decision.named in runs and _serves(decision, runs))
-    return next(serving, ()) if len(everywhere) > 1 else ()
-
-
-def _serves(decision: Decision, outcomes: Sequence[Outcome]) -> bool:
-    by_cost = decision.sweep.settings.prefer is not None
-    return all(
-        choice.meets and (outcome is choice.named or (outcome in choice.tied and not by_cost))
-        for outcome, choice in zip(outcomes, decision.choices.values(), strict=True)
-    )
+    if settings.prefer:
+        return decision
+    named = sweep.label(decision.named)
+    same = {
+        cutoff: next((run for run in choice.tied if choice.meets and sweep.label(run) == named), None)
+        for cutoff, choice in decision.choices.items()
+    }
+    choices = {cutoff: replace(choice, of_headline=same[cutoff]) for cutoff, choice in decision.choices.items()}
+    return replace(decision, choices=choices)
 
 
 def decide_each(sweep: Sweep) -> list[Decision]:

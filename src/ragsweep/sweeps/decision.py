@@ -113,15 +113,6 @@ class Decision:
         return self.sweep.row(self.named)
 
     @cached_property
-    def everywhere(self) -> Mapping[str, Sequence[Outcome]]:
-        """The runs of each configuration that was measured at every cutoff, by its settings except the cutoff."""
-        runs: dict[str, list[Outcome]] = {}
-        for choice in self.choices.values():
-            for outcome in choice.allowed.outcomes:
-                runs.setdefault(self.sweep.label(outcome), []).append(outcome)
-        return {label: found for label, found in runs.items() if len(found) == len(self.choices)}
-
-    @cached_property
     def fronts(self) -> list[CostFront]:
         """The front of quality and each cost."""
         return list(fronts(self.sweep, self.headline.allowed))
@@ -129,8 +120,7 @@ class Decision:
     @cached_property
     def promises(self) -> list[Promise]:
         """What the queries show about each promise of `decision.target`, for the named configuration."""
-        labels = {self.sweep.label(each) for each in self.sweep.outcomes}
-        return list(promises(self.sweep, self.named, len(labels)))
+        return list(promises(self.sweep, self.named))
 
     @cached_property
     def threshold(self) -> ThresholdPromise | None:

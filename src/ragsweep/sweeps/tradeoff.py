@@ -154,14 +154,8 @@ def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], 
     return cutoffs, tuple(found[cutoff] for cutoff in cutoffs)
 
 
-def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Promise]:
-    """What the queries show about each promise.
-
-    Args:
-        sweep: The sweep.
-        named: The configuration that was chosen.
-        configurations: Number of configurations among which it was chosen by the same queries.
-    """
+def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
+    """What the queries show about each promise, of the configuration that was chosen by the same queries."""
     same = [each for each in sweep.outcomes if each.configuration == named.configuration]
     for metric, share in (sweep.settings.target or {}).items():
         curve, queries = sweep.deepest(named).facts.curves.get(metric), len(named.per_query)
@@ -174,7 +168,7 @@ def promises(sweep: Sweep, named: Outcome, configurations: int) -> Iterator[Prom
             known = [each.per_query[metric].to_numpy(dtype=float) for each in same if metric in each.per_query]
             effective = int(effective_queries(np.array(known or [np.ones(queries)]), sweep.groups).min())
             hits = [int(value * effective + ROUNDING) for value in curve]
-            found = certify(hits, effective, share, configurations=configurations)
+            found = certify(hits, effective, share, configurations=sweep.configurations)
             needed = found.needed and -(-found.needed * queries // effective)
             at = found.cutoff and cutoffs[found.cutoff - 1]
             yield Promise(metric, share, queries, cutoffs[len(curve) - 1], replace(found, cutoff=at, needed=needed))

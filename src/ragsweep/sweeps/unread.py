@@ -101,7 +101,8 @@ def recounts(choice: Choice) -> Iterator[Recount]:
         counted = {run: _with(run, metric, _otherwise(run, metric, way)) for run in order}
         then = Choice(choice.cutoff, level.only([*counted.values()]), choice.excluded)
         stands = choice.named not in choice.as_good or counted[choice.named] in then.as_good
-        yield Recount(way, then, then.best is not counted[choice.best] or not stands)
+        chance = choice.undecided == then.undecided == "tied"  # of what is tied either way, any can measure best
+        yield Recount(way, then, not stands or (then.best is not counted[choice.best] and not chance))
 
 
 def _otherwise(run: Outcome, metric: str, way: str) -> Array:
