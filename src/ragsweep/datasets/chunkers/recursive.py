@@ -28,16 +28,23 @@ class RecursiveChunker(SizedChunker):
         overlap, unit, across_pages, tokenizer: See `SizedChunker`.
     """
 
-    size: Annotated[int, Between(1)] | None = None  # type: ignore[assignment]  # a number after __post_init__
+    size: Annotated[int, Between(1)] | None = None  # type: ignore[assignment]
     overlap: Annotated[int, Between(0)] = 50
     _window: tuple[int, str] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.size is None:  # what is used is what is logged
-            object.__setattr__(self, "size", DEFAULT_SIZE)
-            if isinstance(self.tokenizer, KnowsPassageTokens):
-                object.__setattr__(self, "_window", self.tokenizer.window)
+        if self.size is None and isinstance(self.tokenizer, KnowsPassageTokens):
+            object.__setattr__(self, "_window", self.tokenizer.window)
+        if self.size is None and (self._window is None or self.unit == "characters"):  # what is used is what is logged
+            object.__setattr__(
+                self, "size", DEFAULT_SIZE
+            )  # in tokens, 500 would be other passages by the same settings
         super().__post_init__()
+
+    @property
+    def longest(self) -> int:
+        """Longest passage."""
+        return self.size or DEFAULT_SIZE
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -53,9 +60,8 @@ class RecursiveChunker(SizedChunker):
             yield self._limited(text, ruler, tokens)
 
     def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
-        assert self.size is not None  # since __post_init__
-        parts = list(pieces(text, (0, len(text)), ruler, self.size, SEPARATORS))
-        return joined(text, parts, ruler, self.size, self.overlap)
+        parts = list(pieces(text, (0, len(text)), ruler, self.longest, SEPARATORS))
+        return joined(text, parts, ruler, self.longest, self.overlap)
 
     def _limited(self, text: str, ruler: Ruler, tokens: Ruler) -> Sequence[Span]:
         """Passages that the model reads to their end: one that begins within a word can have more tokens by itself."""

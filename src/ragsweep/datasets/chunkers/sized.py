@@ -37,10 +37,17 @@ class SizedChunker(ABC):
     tokenizer: TokenOffsets | None = None
 
     def __post_init__(self) -> None:
-        if self.overlap >= self.size:
-            raise ConfigError(f"chunker.overlap: found {self.overlap}, expected less than chunker.size ({self.size})")
+        if self.overlap >= self.longest:
+            raise ConfigError(
+                f"chunker.overlap: found {self.overlap}, expected less than chunker.size ({self.longest})"
+            )
         if self.unit == "tokens" and self.tokenizer is None:
             raise ConfigError("chunker.tokenizer: found null, expected a tokenizer for chunker.unit=tokens")
+
+    @property
+    def longest(self) -> int:
+        """Longest passage."""
+        return self.size
 
     @property
     def without_effect(self) -> tuple[str, ...]:
