@@ -122,6 +122,13 @@ def test_where_it_is_worse_it_is_not_said_how_many_queries_could_show_that_it_is
     assert "gate_needed" not in [claim.name for claim in found.claims()]
 
 
+def returning(run, size):
+    """A run of passages of so many characters, a quarter of them tokens, at k 5."""
+    tokens = replace(run.facts.measures["context/tokens"], value=size / 4 * 5)
+    facts = replace(run.facts, returned=ReturnedFact(size, "words"), measures={"context/tokens": tokens})
+    return replace(run, facts=facts, per_query=run.per_query.drop(columns="context/tokens"))
+
+
 @pytest.mark.parametrize(
     ("sizes", "verdict"),
     [((800, 400), Verdict.UNCERTAIN), ((400, 800), Verdict.NOT_WORSE), ((420, 400), Verdict.NOT_WORSE)],
@@ -130,7 +137,7 @@ def test_where_it_is_worse_it_is_not_said_how_many_queries_could_show_that_it_is
 def test_a_candidate_that_is_better_for_returning_more_text_at_the_same_k_is_uncertain(sizes, verdict):
     found = of([0.8, 0.7] * 50, [0.5, 0.4] * 50)
     pairs = zip(found.sweep.outcomes, sizes, strict=True)
-    runs = [replace(run, facts=replace(run.facts, returned=ReturnedFact(size, "words"))) for run, size in pairs]
+    runs = [returning(run, size) for run, size in pairs]
     gated = replace(found, sweep=replace(found.sweep, outcomes=runs))
     assert gated.verdict is verdict
     claims = {claim.name: claim for claim in gated.claims()}
