@@ -167,7 +167,7 @@ def test_query_types_have_a_table(tmp_path):
 def test_the_report_names_what_did_not_finish(tmp_path):
     sweep = Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"})
     for text in written(tmp_path, sweep):
-        assert "Did not finish: alpha=1 k=3 (FAILED)" in text
+        assert text.count("Did not finish: alpha=1 k=3") == 1
 
 
 def test_what_each_system_returned_is_shown_and_the_choice_first(tmp_path):

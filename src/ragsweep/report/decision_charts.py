@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragsweep.core.style import (
-    BEST,
-    BLUE,
-    LONGEST_NAME,
-    MARKERS,
-    OTHER_METRIC,
-    colour,
-    cutoff_ticks,
-    dress,
-    figure,
-    in_legend,
-    shades,
-    shown,
-)
+from ragsweep.core import style
 from ragsweep.report.settings_charts import LEAST_SPAN, WIDE, limits
 from ragsweep.report.value_words import at
 from ragsweep.statistics.intervals import EQUAL
@@ -44,7 +31,7 @@ def best_against_baseline(decision: Decision) -> Figure:
     """On which queries does the best win, and on which does it lose?"""
     level = decision.headline.allowed
     title = f"Where does the best win{at(decision.sweep, decision.headline)}?"
-    drawing = figure(WIDE, 3, title, "", top=0.5, left=0.85)
+    drawing = style.figure(WIDE, 3, title, "", top=0.5, left=0.85)
     draw_differences(level, drawing.subplots())
     return drawing
 
@@ -54,8 +41,8 @@ def draw_differences(level: Sweep, axes: Axes) -> None:
     scores = level.sign(level.decided_by) * level.scores(level.decided_by)
     differences = np.sort(scores[level.best] - scores[other_than_best(level)])[::-1]
     edges = np.arange(len(differences) + 1)
-    axes.stairs(differences.clip(min=0), edges, fill=True, color=BLUE)  # one shape is drawn sooner than many bars
-    axes.stairs(differences.clip(max=0), edges, fill=True, color=OTHER_METRIC)
+    axes.stairs(differences.clip(min=0), edges, fill=True, color=style.BLUE)  # one shape is drawn sooner than many bars
+    axes.stairs(differences.clip(max=0), edges, fill=True, color=style.OTHER_METRIC)
     axes.axhline(0, color="#444444", linewidth=0.8)
     axes.axhline(differences.mean(), color="#000000", linewidth=1.2, linestyle="--")
     equal = int((abs(differences) <= EQUAL).sum())
@@ -63,7 +50,7 @@ def draw_differences(level: Sweep, axes: Axes) -> None:
     axes.set_ylabel(f"difference in {level.metric_title}")
     axes.set_xlim(0, len(differences))
     axes.set_ylim(min(axes.get_ylim()[0], -LEAST_SPAN / 2), max(axes.get_ylim()[1], LEAST_SPAN / 2))
-    dress(axes)
+    style.dress(axes)
 
 
 def other_than_best(level: Sweep) -> int:
@@ -88,7 +75,7 @@ def by_cutoff(decision: Decision, metric: str) -> Figure:
 def _with_legends(title: str, names: int, number: int = 1, top: float = 0.5) -> tuple[Figure, list[Axes]]:
     """A figure of panels one below the other, each with room below it for a legend of so many names."""
     below = 0.7 + 0.19 * names
-    drawing = figure(WIDE, top + (HIGH + below) * number, title, "", top=top, bottom=below)
+    drawing = style.figure(WIDE, top + (HIGH + below) * number, title, "", top=top, bottom=below)
     return drawing, [*drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": below / HIGH})[:, 0]]
 
 
@@ -96,7 +83,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     """Draw a metric over the cutoff: over the first cost that depends on it, if any, with the cutoff above."""
     sweep, runs, cost = decision.sweep, compared_by_cutoff(decision), cost_of_cutoff(decision)
     labels = [sweep.label(run) for run in runs]
-    colours, names = shades(labels), in_legend(*labels, longest=LONGEST_NAME)
+    colours, names = style.shades(labels), style.in_legend(*labels, longest=style.LONGEST_NAME)
     swept = {cutoff for cutoff in decision.choices if cutoff is not None}
     ends = []
     for index, run in enumerate(runs):
@@ -113,7 +100,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
             low, high = (bound[: len(cutoffs)] for bound in facts.intervals[metric])
             axes.fill_between(places, low, high, color=looks["color"], alpha=0.15, linewidth=0)
         marked = [place for place, cutoff in enumerate(cutoffs) if cutoff in swept]
-        looks |= {"marker": MARKERS[index % len(MARKERS)], "markersize": 6, "markevery": marked}
+        looks |= {"marker": style.MARKERS[index % len(style.MARKERS)], "markersize": 6, "markevery": marked}
         axes.plot(places, curve, linewidth=2.8 if chosen else 1.4, label=names[index], **looks)
         ends.append(max(cutoffs, default=1))
     axes.set_xlabel(sweep.title(cost) if cost else sweep.outcomes[0].facts.cutoff_unit or sweep.cutoff)
@@ -122,8 +109,8 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     if cost:
         _cutoffs_above(decision, sweep.deepest(decision.named).facts.curves[cost][: max(ends)], axes)
     else:
-        axes.set_xticks(sorted(swept) if sweep.budgeted else cutoff_ticks(max(ends)))
-    dress(axes)
+        axes.set_xticks(sorted(swept) if sweep.budgeted else style.cutoff_ticks(max(ends)))
+    style.dress(axes)
 
 
 def _cutoffs_above(decision: Decision, costs: Sequence[float], axes: Axes) -> None:
@@ -131,7 +118,7 @@ def _cutoffs_above(decision: Decision, costs: Sequence[float], axes: Axes) -> No
     axes.set_xlim(0, None)
     axes.locator_params("x", nbins=6)
     room, shown_at = 0.06 * axes.get_xlim()[1], dict[int, float]()
-    for cutoff in [*filter(None, decision.choices), *cutoff_ticks(len(costs))]:
+    for cutoff in [*filter(None, decision.choices), *style.cutoff_ticks(len(costs))]:
         if cutoff <= len(costs) and all(abs(costs[cutoff - 1] - place) > room for place in shown_at.values()):
             shown_at[cutoff] = costs[cutoff - 1]
     above = axes.secondary_xaxis("top")
@@ -177,21 +164,21 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     dots([run for run in sweep.outcomes if run not in members], 22, color=OFF_FRONT, zorder=2)
     groups = [[run] for run in members] if len(members) <= MOST_NAMED else [members]
     labels = [run.name for run in members]
-    names = in_legend(*labels, longest=LONGEST_NAME) if len(groups) == len(members) else ["may be worth it"]
-    for group, name, marker in zip(groups, names, MARKERS, strict=False):
-        dots(group, 34, color=BEST, marker=marker, zorder=3, label=name)
+    names = style.in_legend(*labels, longest=style.LONGEST_NAME) if len(groups) == len(members) else ["may be worth it"]
+    for group, name, marker in zip(groups, names, style.MARKERS, strict=False):
+        dots(group, 34, color=style.BEST, marker=marker, zorder=3, label=name)
     chosen = [choice.named for choice in decision.choices.values() if choice.named in sweep.outcomes]
     dots(chosen, 130, facecolors="none", edgecolors="#222222", linewidths=1.3, zorder=4)
     metric, cost = sweep.metric_info[front.quality], sweep.metric_info[front.cost]
     unit = "" if not cost.unit or cost.unit.casefold() in cost.title.casefold() else f" ({cost.unit})"
-    axes.set_xlabel(shown(f"{cost.title}{unit}"))
-    axes.set_ylabel(shown(metric.title))
+    axes.set_xlabel(style.shown(f"{cost.title}{unit}"))
+    axes.set_ylabel(style.shown(metric.title))
     axes.margins(0.12)
     axes.set_xlim(0, 1.08 * max(outcome.value(front.cost) or 0 for outcome in sweep.outcomes) or 1)
     axes.set_ylim(limits(axes.get_ylim(), sweep, front.quality))
     axes.locator_params(nbins=6)
     axes.legend(**LEGEND)
-    dress(axes, grid="both")
+    style.dress(axes, grid="both")
 
 
 def left_by_thresholds(decision: Decision) -> Figure:
@@ -209,7 +196,7 @@ def left_by_thresholds(decision: Decision) -> Figure:
     drawing, [axes] = _with_legends(f"Below which {words.scale} to {words.hold_back}?", 4)
     for place, (what, some) in enumerate(reached.items()):
         share = (some[:, np.newaxis] >= thresholds).sum(axis=0) / len(scores[what])
-        looks = {"color": colour((0, 3, 1)[place]), "marker": MARKERS[place], "markersize": 4}
+        looks = {"color": style.colour((0, 3, 1)[place]), "marker": style.MARKERS[place], "markersize": 4}
         axes.step(
             thresholds, share, where="pre", label=what, markevery=max(1, len(thresholds) // MOST_MARKERS), **looks
         )
@@ -220,5 +207,5 @@ def left_by_thresholds(decision: Decision) -> Figure:
     axes.set_ylabel("share of the questions")
     axes.set_ylim(0, 1.02)
     axes.legend(**LEGEND)
-    dress(axes)
+    style.dress(axes)
     return drawing

@@ -15,22 +15,21 @@ from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.drawing import Chart
 from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, counted_of_all, printable
-from ragsweep.report import query_lists as queries
 from ragsweep.report.claims import evidence, headline
 from ragsweep.report.markup import code, markdown
 from ragsweep.report.report_charts import captions_of
-from ragsweep.report.report_tables import baseline_rows, cells, head_of_choice, number, pair_rows
+from ragsweep.report.report_tables import baseline_rows, cells, disputed, head_of_choice, number, pair_rows, type_rows
 from ragsweep.report.rows import rows_of
-from ragsweep.report.run_sections import about_sections, run_sections
 from ragsweep.report.value_words import at, interval
 from ragsweep.statistics import affordable_resamples
 from ragsweep.sweeps import Decision, Sweep
-from ragsweep.sweeps.decision import Compared
+from ragsweep.tasks.systems.about_answers import RETURNED
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 DIGITS = 12  # of a digest in the report
+SYSTEMS_SHOWN = 10
 ABOUT_PAIRS = "Queries on which only one of the two is right; {}. All pairs: results/pairs.csv."
 ABOUT_BASELINE = "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z."
 
@@ -58,10 +57,6 @@ class Origin:
     across: str = ""
     store: Sequence[str] = ()
     places: Sequence[str] = ()
-
-    def address_of(self, run_id: str) -> str:
-        """The page of a run in MLflow; empty if there is none that a browser can open."""
-        return self.addresses.get(run_id, "")
 
     def explaining(self, run_id: str, query_id: object) -> str:
         """The command that shows what a run retrieved for a query."""
@@ -117,6 +112,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     where = at(sweep, decision.headline)
     levels = [choice.allowed for choice in decision.choices.values()]
     baselines = [each for each in levels if each.fixed_baseline is not None]
+    test = "exact test that flips signs by group" if sweep.groups.in_use else "McNemar's exact test"
     resamples = affordable_resamples(sweep.resamples, len(sweep.queries))
     return {
         "title": _title(sweep),
@@ -128,7 +124,6 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "evidence": evidence(decision),
         "sections": run_sections(decision),
         "about_sections": about_sections(decision),
-        "unfinished": ", ".join(f"{name} ({status})" for name, status in sweep.unfinished.items()),
         "by_cutoff": cells(decision),
         "head_of_choice": head_of_choice(decision),
         "metric": sweep.metric_title,
@@ -141,12 +136,12 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "comparisons": [
             {"title": title, "rows": rows, "about": about}
             for title, rows, about in (
-                ("Every pair", pair_rows(decision), ABOUT_PAIRS.format(_test_of_pairs(sweep))),
+                ("Every pair", pair_rows(decision), ABOUT_PAIRS.format(test)),
                 ("Against the baseline", baseline_rows(baselines[0]) if baselines else [], ABOUT_BASELINE),
             )
             if rows
         ],
-        "types": queries.by_type(level),
+        "types": type_rows(level),
         "about_types": f"Choice{where} for each type. Held out: mean over queries that were not used for the choice "
         "(repeated 5-fold cross-validation).",
         "unanswered": unanswered,
@@ -154,7 +149,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         f"{len(unanswered)} of {len(sweep.queries)}.",
         "item_columns": [name for name in sweep.queries if name not in TEXT_COLUMNS],
         "best": decision.named,
-        "disputed": queries.disputed(level),
+        "disputed": disputed(level),
         "about_disputed": f"The configurations{where} disagree most on these queries:",
         "dataset_findings": decision.named.facts.findings,
         "commands": _commands(origin),
@@ -162,6 +157,32 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
+
+
+def run_sections(decision: Decision) -> dict[str, Sequence[str]]:
+    """The sections of the choice; those that only others have, such as routing, from the best one that has them.
+
+    What a system returned is shown for each: it says whether its numbers can be trusted.
+    """
+    level, own = decision.headline.allowed, decision.named.facts.sections
+    runs = [level.outcomes[position] for position in level.table["outcome"]]
+    others = {heading: run for run in reversed(runs) for heading in run.facts.sections if heading not in own}
+    systems = [run for run in runs if RETURNED in run.facts.sections and run is not decision.named]
+    named = [*((RETURNED, run) for run in systems[:SYSTEMS_SHOWN]), *others.items()]
+    shown = {f"{heading} ({run.name})": run.facts.sections[heading] for heading, run in named}
+    if len(systems) > SYSTEMS_SHOWN:
+        shown[f"{RETURNED} ({len(systems) - SYSTEMS_SHOWN} more)"] = ["results/evaluation.json of each run has it."]
+    return {**own, **shown}
+
+
+def about_sections(decision: Decision) -> str:
+    """A note on the sections."""
+    sentences = [f"These sentences are about {decision.named.name} alone, where a heading names no other."]
+    if (among := len(decision.headline.allowed.outcomes)) > 1:
+        sentences.append(f"It was chosen among {among} by the same queries, which favours it.")
+        if decision.against_guessing:
+            sentences.append("The comparison with guessing at the top of this report is corrected for that.")
+    return " ".join(sentences)
 
 
 def _title(sweep: Sweep) -> str:
@@ -195,7 +216,9 @@ def _rows(decision: Decision, origin: Origin) -> Iterator[dict[str, Any]]:
             "verdict": row.against_best,
             "guessing": row.against_guessing,
             "unread": "" if row.unread is None else str(row.unread),
-            "difference": _difference(compared) if compared and not row.is_best else "",
+            "difference": f"{compared.difference:+.3f} [{compared.low:+.3f}, {compared.high:+.3f}]"
+            if compared and not row.is_best
+            else "",
             "mean": mean,
             "interval": interval(sweep, run, metric),
             "left": round((start - low) * scale, 1),
@@ -204,12 +227,8 @@ def _rows(decision: Decision, origin: Origin) -> Iterator[dict[str, Any]]:
             "others": [number(sweep, name, run.value(name)) for name in _others(sweep)],
             "wins": f"{100 * compared.wins:.1f} %" if compared else "",
             "run_id": run.run_id,
-            "address": origin.address_of(run.run_id),
+            "address": origin.addresses.get(run.run_id, ""),
         }
-
-
-def _difference(compared: Compared) -> str:
-    return f"{compared.difference:+.3f} [{compared.low:+.3f}, {compared.high:+.3f}]"
 
 
 def _measured(sweep: Sweep) -> str:
@@ -223,10 +242,6 @@ def _queries(sweep: Sweep) -> str:
     """How many queries were measured, of how many."""
     groups = f" in {counted(sweep.groups.number, 'group')}" if sweep.groups.in_use else ""
     return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.left_out, "query") + groups
-
-
-def _test_of_pairs(sweep: Sweep) -> str:
-    return "exact test that flips signs by group" if sweep.groups.in_use else "McNemar's exact test"
 
 
 def _about_table(sweep: Sweep) -> str:

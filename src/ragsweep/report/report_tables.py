@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from ragsweep.report.claims import veto_of
 from ragsweep.report.settings_words import tied_in_words
 from ragsweep.report.value_words import interval, p_value
+from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import Choice, Decision, Sweep
 
 MOST_PAIRS = 15  # in a report: those of six configurations
+MOST_DISPUTED = 10
 
 
 def cells(decision: Decision) -> list[list[str]]:
@@ -65,13 +71,8 @@ def number(sweep: Sweep, name: str, value: float | None) -> str:
     metric = sweep.metric_info[name]
     if not metric.unit:
         return f"{value:.3f}"
-    digits = three_digits(value)
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
-
-
-def three_digits(value: float) -> str:
-    """A cost with at least three significant digits."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def baseline_rows(sweep: Sweep) -> list[list[str]]:
@@ -103,3 +104,39 @@ def pair_rows(decision: Decision) -> list[list[str]]:
     tests = [[p_value(p), p_value(corrected)] for p, corrected in pairs[["p", "p_holm"]].to_numpy().tolist()]
     rows = [count + test for count, test in zip(counts, tests, strict=True)]
     return [["first", "second", "only the first", "only the second", "p", "p (Holm)"], *rows]
+
+
+def type_rows(sweep: Sweep) -> list[list[str]]:
+    """A header, and a row per query type at one cutoff; empty if there are fewer than two types."""
+    if (found := sweep.standings.by_type) is None:
+        return []
+    types, scores = np.array(sweep.types, dtype=object), sweep.scores(sweep.decided_by)
+    rows, title = list[list[str]](), sweep.metric_title
+    for kind, own in zip(found.types, found.by_type, strict=True):
+        here = types == kind
+        of_best = float(scores[sweep.best, here].mean())
+        best = sweep.best if abs(of_best - own.apparent) <= EQUAL else own.best  # of equals, the best of all types
+        values = own.apparent, of_best, own.expected, float(found.for_all.per_query[here].mean())
+        rows.append([kind, str(here.sum()), sweep.outcomes[best].name, *(f"{value:.3f}" for value in values)])
+    head = "type", "queries", "best for this type", title, f"{title} of the overall best"
+    return [[*head, "chosen by type, held out", "one for all types, held out"], *rows]
+
+
+def disputed(sweep: Sweep) -> list[dict[str, Any]]:
+    """The queries on which scores at one cutoff differ most, with the configurations that score highest and lowest.
+
+    Of configurations with equal scores, the overall better one is the highest, the overall worse one the lowest.
+    """
+    if not sweep.is_mean(sweep.decided_by):
+        return []
+    rows = sweep.table["outcome"].tolist()
+    scores = sweep.scores(sweep.decided_by)[rows]
+    deviation = scores.std(axis=0)
+    queries = [query for query in np.argsort(-deviation, kind="stable").tolist() if deviation[query] > EQUAL]
+    highest, lowest = scores.argmax(axis=0), len(scores) - 1 - scores[::-1].argmin(axis=0)
+    return [
+        {"query": sweep.queries.iloc[query]}
+        | {name: sweep.outcomes[rows[place[query]]] for name, place in (("highest", highest), ("lowest", lowest))}
+        | {"high": float(scores[highest[query], query]), "low": float(scores[lowest[query], query])}
+        for query in queries[:MOST_DISPUTED]
+    ]

@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragsweep.core.style import (
-    BEST,
-    BLUE,
-    LONGEST_IN_LEGEND,
-    dress,
-    figure,
-    is_number,
-    positions,
-    shown,
-    shown_apart,
-    ticks,
-    whiskers,
-)
+from ragsweep.core import style
 from ragsweep.report.value_words import at
 from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps import Decision, Sweep
@@ -49,7 +37,9 @@ def heat_map(decision: Decision, x: str, y: str) -> Figure:
     below, beside = (_names(decision.headline.allowed.values_of(name)) for name in (x, y))
     bottom = _room(below) if _are_long(below) else 0.6
     title = f"Which are as good as the best{at(decision.sweep, decision.headline)}?"
-    drawing = figure(WIDE, 0.5 + 0.42 * len(beside) + bottom, title, "", left=_room(beside), bottom=bottom, top=0.5)
+    drawing = style.figure(
+        WIDE, 0.5 + 0.42 * len(beside) + bottom, title, "", left=_room(beside), bottom=bottom, top=0.5
+    )
     draw_heat_map(decision, x, y, drawing.subplots())
     return drawing
 
@@ -75,12 +65,12 @@ def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
     draw_cells(axes, values, (sign * values - low) / (high - low or 1), tied, digits)
     axes.invert_yaxis()
     line, column = (places[first_best(sign * rows[metric].to_numpy())] for places in cells)
-    axes.plot(column + 0.38, line + 0.28, "o", color=BEST, markersize=5)
+    axes.plot(column + 0.38, line + 0.28, "o", color=style.BEST, markersize=5)
     names = _names(columns)
     axes.set_xticks(range(len(columns)), names, rotation=90 if _are_long(names) else 0)
     axes.set_yticks(range(len(lines)), _names(lines))
-    axes.set_xlabel(shown(level.short(x)))
-    axes.set_ylabel(shown(level.short(y)))
+    axes.set_xlabel(style.shown(level.short(x)))
+    axes.set_ylabel(style.shown(level.short(y)))
 
 
 def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digits: int | None) -> None:
@@ -102,7 +92,7 @@ def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digi
             axes.text(column, line, f"{value:.{digits}f}", ha="center", va="center", fontsize=9, color=ink)
     for line, column in zip(*np.nonzero(framed), strict=True):
         corner = column - 0.48, line - 0.46
-        axes.add_patch(Rectangle(corner, 0.96, 0.92, fill=False, edgecolor=BEST, linewidth=2))
+        axes.add_patch(Rectangle(corner, 0.96, 0.92, fill=False, edgecolor=style.BEST, linewidth=2))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
@@ -111,10 +101,10 @@ def one_setting(decision: Decision, x: str) -> Figure:
     """How much does the only swept setting matter at one cutoff?"""
     level = decision.headline.allowed
     values = level.values_of(x)
-    names = [] if all(map(is_number, values)) else _names(values)
+    names = [] if all(map(style.is_number, values)) else _names(values)
     title = f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?"
     height, left = (1.2 + 0.25 * len(names), _room(names)) if names else (3.0, 0.75)
-    drawing = figure(WIDE, height, title, "", left=left, top=0.5)
+    drawing = style.figure(WIDE, height, title, "", left=left, top=0.5)
     draw_one_setting(decision, x, drawing.subplots())
     return drawing
 
@@ -124,32 +114,34 @@ def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
     level = decision.headline.allowed
     rows, metric = level.table.dropna(subset=[x]), level.decided_by
     values = [value for value in level.values_of(x) if value in set(rows[x])]
-    numeric, places = all(map(is_number, values)), positions(values)
+    numeric, places = all(map(style.is_number, values)), style.positions(values)
     rows = rows.assign(place=rows[x].map(dict(zip(values, places, strict=True)))).sort_values("place")
     if numeric:
         axes.plot(rows["place"], rows[metric], color="#9a9a9a", linewidth=1, zorder=1)
     tied = level.standings.with_best.tied[rows["outcome"].to_numpy()]
-    for some, ink in ((rows[tied], BEST), (rows[~tied], BLUE)):
+    for some, ink in ((rows[tied], style.BEST), (rows[~tied], style.BLUE)):
         looks: dict[str, Any] = {"fmt": "o", "color": ink, "capsize": 3, "clip_on": False}
         if numeric and len(some):
-            axes.errorbar(some["place"], some[metric], yerr=whiskers(some, metric), **looks)
+            axes.errorbar(some["place"], some[metric], yerr=style.whiskers(some, metric), **looks)
         elif len(some):
-            axes.errorbar(some[metric], some["place"], xerr=whiskers(some, metric), **looks)
+            axes.errorbar(some[metric], some["place"], xerr=style.whiskers(some, metric), **looks)
     if numeric:
-        axes.set_xticks(*ticks(values, at=places, room=ROOM))
+        axes.set_xticks(*style.ticks(values, at=places, room=ROOM))
         axes.margins(x=0.08)
-        axes.set(xlabel=shown(level.short(x)), ylabel=level.metric_title)
+        axes.set(xlabel=style.shown(level.short(x)), ylabel=level.metric_title)
         axes.set_ylim(limits(axes.get_ylim(), level, metric))
     else:
         axes.set_yticks(places, _names(values))
         axes.set_ylim(len(values) - 0.4, -0.6)
         axes.set_xlabel(level.metric_title)
         axes.set_xlim(limits(axes.get_xlim(), level, metric))
-    dress(axes, grid="y" if numeric else "x")
+    style.dress(axes, grid="y" if numeric else "x")
 
 
 def _names(values: Sequence[Any]) -> list[str]:
-    return shown_apart([f"{value:g}" if is_number(value) else value for value in values], LONGEST_IN_LEGEND)
+    return style.shown_apart(
+        [f"{value:g}" if style.is_number(value) else value for value in values], style.LONGEST_IN_LEGEND
+    )
 
 
 def _room(names: list[str]) -> float:

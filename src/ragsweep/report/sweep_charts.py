@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragsweep.core.style import (
-    MARKERS,
-    dress,
-    figure,
-    in_legend,
-    is_number,
-    label,
-    panels,
-    positions,
-    shades,
-    shown_apart,
-    ticks,
-    whiskers,
-)
+from ragsweep.core import style
 from ragsweep.report.settings_charts import draw_cells
 from ragsweep.report.value_words import at, kind_of_interval
 from ragsweep.sweeps import Decision, Sweep
@@ -70,12 +57,12 @@ def retrieval_methods(decision: Decision) -> Figure:
     sweep, methods = decision.sweep, decision.methods
     subtitle = f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}"
     subtitle += decision.fixed_settings(sweep.cutoff, *sweep.method_settings)
-    drawing = figure(11, 5, f"Which method is best{at(sweep, decision.headline)}?", subtitle, right=2.2)
+    drawing = style.figure(11, 5, f"Which method is best{at(sweep, decision.headline)}?", subtitle, right=2.2)
     axes = drawing.subplots()
-    colours, width = shades(list(methods["method"])), 0.8 / len(methods)
+    colours, width = style.shades(list(methods["method"])), 0.8 / len(methods)
     position = np.arange(len(sweep.metrics))
-    intervals = np.array([whiskers(methods, metric) for metric in sweep.metrics])  # [metrics, ends, methods]
-    for index, (method, name) in enumerate(zip(methods["method"], in_legend(*methods["method"]), strict=True)):
+    intervals = np.array([style.whiskers(methods, metric) for metric in sweep.metrics])  # [metrics, ends, methods]
+    for index, (method, name) in enumerate(zip(methods["method"], style.in_legend(*methods["method"]), strict=True)):
         where, means = position + (index - (len(methods) - 1) / 2) * width, methods[list(sweep.metrics)].iloc[index]
         error: dict[str, Any] = {"yerr": intervals[:, :, index].T, "ecolor": "#8a8a8a", "capsize": 1.5}
         axes.bar(where, means, 0.92 * width, color=colours[method], label=name, error_kw={"linewidth": 1.4}, **error)
@@ -85,7 +72,7 @@ def retrieval_methods(decision: Decision) -> Figure:
     axes.set_ylabel("value of the metric")
     axes.set_ylim(min(0, axes.get_ylim()[0]), max(1, axes.get_ylim()[1]))  # user metrics can have any range
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
-    dress(axes)
+    style.dress(axes)
     return drawing
 
 
@@ -101,29 +88,36 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
         subtitle += f"; {len(of_lines)} of {len(sweep.axes[lines])} values of {sweep.short(lines)}"
     subtitle += decision.fixed_settings(x, lines, like=like)
     _, question, axis = KNOWN[x]
-    drawing = figure(12, 6.4, question, subtitle, left=0.7, top=1.1)
-    used, spare = panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
+    drawing = style.figure(12, 6.4, question, subtitle, left=0.7, top=1.1)
+    used, spare = style.panels(drawing, len(sweep.metrics), wspace=0.1, hspace=0.3)
     values = sweep.axes[x]
-    places, numeric = dict(zip(values, positions(values), strict=True)), all(map(is_number, values))
-    names = in_legend(*(f"{sweep.short(lines or '')} = {own:g}" if is_number(own) else own for own, _ in groups))
-    colours = shades([value for value, _ in groups])
+    places, numeric = dict(zip(values, style.positions(values), strict=True)), all(map(style.is_number, values))
+    names = style.in_legend(
+        *(f"{sweep.short(lines or '')} = {own:g}" if style.is_number(own) else own for own, _ in groups)
+    )
+    colours = style.shades([value for value, _ in groups])
     step = (max(places.values()) - min(places.values())) * 0.012  # so that whiskers do not overlap
     for index, (value, group) in enumerate(groups):
         where = group[x].map(places).sort_values()
         ordered = group.loc[where.index]
         beside = where.to_numpy() + step * (index - (len(groups) - 1) / 2)
-        looks = {"color": colours[value], "marker": MARKERS[index % len(MARKERS)], "markersize": 5, "elinewidth": 0.9}
+        looks = {
+            "color": colours[value],
+            "marker": style.MARKERS[index % len(style.MARKERS)],
+            "markersize": 5,
+            "elinewidth": 0.9,
+        }
         looks |= {"linestyle": "-" if numeric else "none", "label": names[index]}
         for axes, metric in zip(used, sweep.metrics, strict=True):
-            axes.errorbar(beside, ordered[metric].to_numpy(), yerr=whiskers(ordered, metric), **looks)
+            axes.errorbar(beside, ordered[metric].to_numpy(), yerr=style.whiskers(ordered, metric), **looks)
     for axes, metric in zip(used, sweep.metrics, strict=True):
         axes.set_title(sweep.title(metric), fontsize=11, y=1)  # otherwise, matplotlib measures all labels to place it
-        dress(axes)
+        style.dress(axes)
         if not numeric:
             axes.tick_params(axis="x", labelsize=8 if len(values) < 4 else 6)
             axes.set_xlim(-0.6, len(values) - 0.4)
-    label(used, axis, "mean over queries")
-    used[0].set_xticks(*ticks(values, at=positions(values), room=30))
+    style.label(used, axis, "mean over queries")
+    used[0].set_xticks(*style.ticks(values, at=style.positions(values), room=30))
     used[0].set_ylim(min(0, *(sweep.table[f"{metric}_low"].min() for metric in sweep.metrics)), None)
     if len(groups) > 1:
         (spare or used[-1:])[0].legend(*used[0].get_legend_handles_labels(), loc="center", frameon=False)
@@ -142,7 +136,7 @@ def all_metrics(decision: Decision) -> Figure:
     """Which configuration is best, by every metric?"""
     sweep = decision.headline.allowed
     rows = sweep.table.head(MOST_ROWS)
-    names = shown_apart([*rows["name"]])
+    names = style.shown_apart([*rows["name"]])
     beside, many = 0.3 + 0.092 * max(map(len, names)), len(sweep.metrics) > MOST_IN_A_LINE
     titles = [textwrap.fill(title, 11) if many else title for title in map(sweep.title, sweep.metrics)]
     subtitle = (
@@ -151,7 +145,7 @@ def all_metrics(decision: Decision) -> Figure:
     )
     title = f"Which configuration is best, by every metric{at(decision.sweep, decision.headline)}?"
     wide, top = beside + max(7, 0.85 * len(sweep.metrics)), 1.35 if many else 1.2
-    drawing = figure(wide, 1.4 + 0.3 * len(rows), title, subtitle, left=beside, bottom=0.2, top=top)
+    drawing = style.figure(wide, 1.4 + 0.3 * len(rows), title, subtitle, left=beside, bottom=0.2, top=top)
     axes = drawing.subplots()
     values = rows[list(sweep.metrics)].to_numpy()
     better = values * [sweep.sign(name) for name in sweep.metrics]
@@ -185,12 +179,12 @@ def radar(decision: Decision) -> Figure:
     subtitle = f"Mean over queries, 0 at the centre, {rim:.4g} at the rim{_best_of(len(drawn), len(methods))}"
     subtitle += decision.fixed_settings(sweep.cutoff, *sweep.method_settings)
     title = f"Where is each method strong{at(sweep, decision.headline)}?"
-    drawing = figure(9, 6.6, title, subtitle, left=0.9, right=2.8, top=1.2)
+    drawing = style.figure(9, 6.6, title, subtitle, left=0.9, right=2.8, top=1.2)
     axes = drawing.subplots(subplot_kw={"projection": "polar", "theta_offset": np.pi / 2})
     angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
-    colours, names = shades(list(methods["method"])), in_legend(*drawn["method"])
+    colours, names = style.shades(list(methods["method"])), style.in_legend(*drawn["method"])
     for index, (_, row) in enumerate(drawn.iterrows()):
-        looks = {"color": colours[row["method"]], "marker": MARKERS[index % len(MARKERS)], "markersize": 4}
+        looks = {"color": colours[row["method"]], "marker": style.MARKERS[index % len(style.MARKERS)], "markersize": 4}
         values = row[metrics].to_numpy(dtype=float)
         axes.plot(np.append(angles, angles[0]), np.append(values, values[0]), label=names[index], **looks)
     axes.set_xticks(angles, [sweep.title(name) for name in metrics])
