@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest, norm
 from simulated import at_most
 
-from ragsweep.statistics.certified_threshold import certify_threshold, lowest_threshold
+from ragsweep.statistics.certificate import certify_threshold, lowest_threshold
 
 SETS = 1_000
 EVERYWHERE = np.linspace(-6, 6, 12_001)  # scores of other questions, so that a threshold is as low as it may be

@@ -35,12 +35,6 @@ def test_all_metrics_use_the_same_resamples():
     assert (low[1], high[1]) == pytest.approx((low[0] + 1, high[0] + 1))
 
 
-def test_a_higher_level_is_a_wider_interval():
-    values = np.random.default_rng(1).random(40)
-    (low, high), (wide_low, wide_high) = (confidence_intervals(values, level=level) for level in (0.8, 0.99))
-    assert wide_low < low < high < wide_high
-
-
 def test_the_same_seed_gives_the_same_interval():
     values = np.random.default_rng(1).random(40)
     assert confidence_intervals(values, seed=3) == confidence_intervals(values.copy(), seed=3)

@@ -37,10 +37,8 @@ def test_a_difference_below_0_needs_as_many_queries():
     assert queries_needed(0.2, -0.02) == queries_needed(0.2, 0.02)
 
 
-@pytest.mark.parametrize("setting", [{"power": 0.9}, {"level": 0.01}], ids=["power", "level"])
-def test_more_certainty_takes_a_larger_difference_and_more_queries(setting):
-    assert detectable_difference(0.2, 133, **setting) > detectable_difference(0.2, 133)
-    assert queries_needed(0.2, 0.02, **setting) > queries_needed(0.2, 0.02)
+def test_more_certainty_takes_more_queries():
+    assert queries_needed(0.2, 0.02, level=0.01) > queries_needed(0.2, 0.02)
 
 
 @pytest.mark.usefixtures("long_work")

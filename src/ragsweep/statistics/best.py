@@ -39,9 +39,7 @@ class ComparisonWithBest:
     tied: Mask
 
 
-def compare_with_best(
-    scores: Array, *, resamples: int = 10_000, seed: int = 0, level: float = LEVEL
-) -> ComparisonWithBest:
+def compare_with_best(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> ComparisonWithBest:
     """Compare every configuration with the best one. The test accounts for choosing the best by the same scores.
 
     The hypothesis that a configuration is one of the best is tested against every other configuration, by the largest
@@ -63,7 +61,6 @@ def compare_with_best(
             not differences, whose range is smaller.
         resamples: Number of sign patterns to try; fewer with more than about 300 configurations (`affordable`).
         seed: Seed of the draws.
-        level: Probability that any of the best configurations is told apart.
     """
     best = int(first_best(scores.mean(axis=1)))
     rows, place = _distinct(scores - scores[best])
@@ -76,20 +73,20 @@ def compare_with_best(
     flipped = (rows @ signs for signs in sign_patterns(rows.shape[1], resamples, seed))
     as_far, patterns = step_down(observed, scale, flipped)
     p = np.maximum(as_far / patterns, _p_with_lost_query(rows, place[best], float(np.ptp(scores))))[place]
-    return ComparisonWithBest(best, p, p > level)
+    return ComparisonWithBest(best, p, p > LEVEL)
 
 
-def compare_aggregates_with_best(values: Array, resampled: Array, *, level: float = LEVEL) -> ComparisonWithBest:
+def compare_aggregates_with_best(values: Array, resampled: Array) -> ComparisonWithBest:
     """Compare every configuration with the best one, by a metric that is not a mean over queries.
 
     Like `compare_with_best`, with resamples of the queries instead of signs: in each resample, the difference of two
-    configurations deviates from the measured one by chance alone (paired bootstrap).
+    configurations deviates from the measured one by chance alone (paired bootstrap). Any of the best configurations was
+    told apart in up to 6 % of simulations.
 
     Args:
         values: The metric of every configuration, shape [configurations]. Higher is better.
         resampled: The metric in each bootstrap resample, shape [configurations, resamples]. All configurations must
             use the same resamples. With more than about 300 configurations, the first ones are used (`affordable`).
-        level: Probability that any of the best configurations is told apart. Up to 0.06 for 0.05 in simulations.
     """
     best = int(first_best(values))
     resampled = resampled[:, : affordable(resampled.shape[1], len(values))]
@@ -97,7 +94,7 @@ def compare_aggregates_with_best(values: Array, resampled: Array, *, level: floa
     as_far, resamples = step_down((values - values[:, None]) * scale, scale, [resampled - values[:, None]])
     p = (1 + as_far) / (1 + resamples)
     p[best] = 1.0
-    return ComparisonWithBest(best, p, p > level)
+    return ComparisonWithBest(best, p, p > LEVEL)
 
 
 def not_worse_than_best(

@@ -1,16 +1,18 @@
-"""The smallest cutoff that keeps a promise: at least a given share of such queries succeeds."""
+"""Promises that queries certify: the smallest cutoff at which enough succeed, the lowest threshold that few reach."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, log, log1p
 
 import numpy as np
 
-from ragsweep.statistics.intervals import LEVEL
+from ragsweep.statistics.intervals import LEVEL, Array
 from ragsweep.statistics.power import fewest_queries
 
 MOST_SUGGESTED_QUERIES = 1_000_000  # more are not suggested
+MOST_DIGITS = 17  # that tell any two numbers apart
 
 
 @dataclass(frozen=True)
@@ -70,3 +72,84 @@ def _needed(rate: float, share: float, level: float) -> int | None:
         return bool((bdtrc(np.round(rate * several) - 1, several, share) <= level).all())
 
     return fewest_queries(shows, MOST_SUGGESTED_QUERIES) if rate > share else None
+
+
+@dataclass(frozen=True)
+class CertifiedThreshold:
+    """What questions without an answer show about a promised rate of false finds.
+
+    Attributes:
+        shown: Whether any threshold is shown to keep the promise.
+        threshold: The lowest one that is; -inf if none is needed, inf if `shown` is false.
+        false_finds: How many of these questions get something at it.
+        upper: The rate of false finds that is shown not to be exceeded there (exact binomial bound).
+        level: The level of the test: 0.05, divided by the number of configurations among which one was chosen.
+        needed: How many such questions would show the promise if none of them got anything.
+    """
+
+    shown: bool
+    threshold: float
+    false_finds: int
+    upper: float
+    level: float
+    needed: int
+
+
+def certify_threshold(
+    scores: Array, rate: float, *, others: Array | None = None, configurations: int = 1
+) -> CertifiedThreshold:
+    """Find the lowest threshold with at most this rate of false finds, with 95 % confidence.
+
+    The rate at a threshold is tested by the exact binomial test (Clopper and Pearson 1934). The tests start at the
+    highest threshold and stop at the first one that fails: the rate can only grow, so looking at all thresholds needs
+    no correction (fixed-sequence testing; Angelopoulos et al. 2021, "Learn then Test"). Every threshold above the
+    returned one is shown as well.
+
+    If the configuration was chosen among several on the same questions, each is tested at the level 0.05 /
+    `configurations` (Bonferroni), so that the promise holds for whichever of them is chosen.
+
+    Args:
+        scores: The score of the first passage for each question without an answer, shape [questions], at least one;
+            -inf where nothing is returned at any threshold.
+        rate: The promised rate, between 0 and 1.
+        others: Scores of other questions, any shape. The threshold is at most the next one of them, so it costs them
+            no more than it must.
+        configurations: Number of configurations among which one was chosen on the same questions.
+    """
+    from scipy.special import bdtr, betaincinv
+
+    number, level = len(scores), LEVEL / configurations
+    allowed = np.flatnonzero(bdtr(np.arange(number), number, rate) <= level)  # P(as few false finds or fewer | rate)
+    needed = ceil(log(level) / log1p(-rate))
+    if not len(allowed):
+        return CertifiedThreshold(False, np.inf, 0, 1 - level ** (1 / number), level, needed)
+    threshold = lowest_threshold(scores, len(allowed) - 1, others)
+    found = int((scores[scores > -np.inf] >= threshold).sum())
+    upper = float(betaincinv(found + 1, number - found, 1 - level))
+    return CertifiedThreshold(True, threshold, found, upper, level, needed)
+
+
+def lowest_threshold(scores: Array, allowed: int, others: Array | None = None) -> float:
+    """A threshold that at most `allowed` of the scores reach, and no more of the others miss than must.
+
+    Args:
+        scores: Shape [questions]; -inf where nothing is returned.
+        allowed: Less than their number.
+        others: Scores of other questions, any shape.
+
+    Returns:
+        -inf if no threshold is needed.
+    """
+    beyond = float(-np.sort(-scores)[allowed])  # the first one too many: the threshold lies above it
+    if beyond == -np.inf:
+        return beyond
+    known = np.concatenate([scores, np.empty(0) if others is None else others.ravel()])
+    return _between(beyond, float(known[known > beyond].min(initial=np.inf)))
+
+
+def _between(low: float, high: float) -> float:
+    """The number with the fewest digits that is above `low` and at most `high`."""
+    high = high if np.isfinite(high) else low + max(abs(low), 1.0)
+    middle = low + (high - low) / 2
+    rounded = (float(f"{middle:.{digits}g}") for digits in range(1, MOST_DIGITS + 1))
+    return next((each for each in rounded if low < each <= high), high)

@@ -38,23 +38,21 @@ def confidence_intervals(
     groups: Groups | None = None,
     resamples: int = 10_000,
     seed: int = 0,
-    level: float = COVERAGE,
 ) -> tuple[Array, Array]:
-    """Percentile bootstrap intervals of the means, resampling queries (Efron 1979).
+    """95 % percentile bootstrap intervals of the means, resampling queries (Efron 1979).
 
     Args:
         per_query: Values, shape [..., queries]. All leading axes use the same resamples.
         groups: Those of the queries; then groups are drawn, with all of their queries.
         resamples: How many times the queries are drawn, with replacement.
         seed: Seed of the draws.
-        level: Share of the resampled means within the interval.
 
     Returns:
         Lower and upper bounds, each of shape [...].
     """
     weights = resample_weights(per_query.shape[-1], resamples, seed, groups)
     means = np.concatenate([per_query @ block for block in weights], axis=-1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=-1)
+    low, high = np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=-1)
     return low, high
 
 

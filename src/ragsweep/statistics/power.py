@@ -8,23 +8,21 @@ import numpy as np
 
 from ragsweep.statistics.intervals import LEVEL, Array
 
+POWER = 0.8  # probability of detecting a difference
 FEWEST_FLIPPED = 6  # queries of which a test that flips signs can have a p at the level
 
 
-def detectable_difference(
-    deviation: Array | float, queries: float, *, lost: float = 0.0, power: float = 0.8, level: float = LEVEL
-) -> Array:
-    """The smallest difference between two configurations that a two-sided paired test detects (Cohen 1988).
+def detectable_difference(deviation: Array | float, queries: float, *, lost: float = 0.0) -> Array:
+    """The smallest difference between two configurations that a two-sided paired test detects in 80 of 100 such sets.
 
-    Normal approximation: (z of 1 - level/2 + z of power) x deviation / sqrt(queries). With `lost`, `p_above` detects
-    it, too (`compare_with_best`): if nothing deviates, that takes a mean of lost x (level ** (-1 / queries) - 1).
+    Normal approximation (Cohen 1988): (z of 1 - level/2 + z of power) x deviation / sqrt(queries). With `lost`,
+    `p_above` detects it, too (`compare_with_best`): if nothing deviates, that takes a mean of
+    lost x (level ** (-1 / queries) - 1).
 
     Args:
         deviation: Standard deviation of the paired differences over queries, any shape (`Comparison.deviation`).
         queries: Number of queries, at least 1.
         lost: In the metric's unit.
-        power: Probability of detecting the difference.
-        level: Probability of a false alarm. For m corrected tests, level / m is a cautious choice.
 
     Returns:
         Differences in the metric's unit, same shape as `deviation`.
@@ -32,26 +30,25 @@ def detectable_difference(
     from scipy.special import ndtri
 
     error = np.asarray(deviation) / np.sqrt(queries)
-    share, least = lost / queries, lost * np.expm1(-np.log(level) / queries)
-    one_sided = share + np.hypot(ndtri(1 - level) * error, least - share) + ndtri(power) * error
-    detectable: Array = np.maximum(_quantiles(power, level) * error, one_sided)
+    share, least = lost / queries, lost * np.expm1(-np.log(LEVEL) / queries)
+    one_sided = share + np.hypot(ndtri(1 - LEVEL) * error, least - share) + ndtri(POWER) * error
+    detectable: Array = np.maximum(_quantiles(LEVEL) * error, one_sided)
     return detectable
 
 
-def queries_needed(deviation: Array | float, difference: float, *, power: float = 0.8, level: float = LEVEL) -> Array:
+def queries_needed(deviation: Array | float, difference: float, *, level: float = LEVEL) -> Array:
     """How many queries a two-sided paired test needs to detect a difference: the inverse of `detectable_difference`.
 
     Args:
         deviation: As in `detectable_difference`.
         difference: The difference between the two means, in the metric's unit, not 0.
-        power: As in `detectable_difference`.
-        level: As in `detectable_difference`.
+        level: Probability of a false alarm.
 
     Returns:
         Whole numbers, at least the fewest queries of which a test that flips signs can have a p at the level; same
         shape as `deviation`.
     """
-    needed = (_quantiles(power, level) * np.asarray(deviation) / difference) ** 2
+    needed = (_quantiles(level) * np.asarray(deviation) / difference) ** 2
     return np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
 
 
@@ -68,7 +65,7 @@ def fewest_queries(shows: Callable[[int], bool], most: int) -> int | None:
     return many
 
 
-def _quantiles(power: float, level: float) -> float:
+def _quantiles(level: float) -> float:
     from scipy.special import ndtri
 
-    return float(ndtri(1 - level / 2) + ndtri(power))
+    return float(ndtri(1 - level / 2) + ndtri(POWER))

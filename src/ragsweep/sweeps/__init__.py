@@ -2,16 +2,15 @@
 
 from ragsweep.sweeps.across_datasets import AcrossDatasets
 from ragsweep.sweeps.choice import Choice
-from ragsweep.sweeps.columns import with_own_columns
 from ragsweep.sweeps.configuration_names import short_names
-from ragsweep.sweeps.deciding import decide, decide_each
-from ragsweep.sweeps.decision import Decision
+from ragsweep.sweeps.decision import Decision, decide, decide_each
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
 from ragsweep.sweeps.other_readings import differ_by_parser_alone, on_common_queries, parsers_of
 from ragsweep.sweeps.outcome import Outcome
-from ragsweep.sweeps.side_by_side import side_by_side
+from ragsweep.sweeps.promises import Promise, at_each_cutoff
+from ragsweep.sweeps.side_by_side import side_by_side, with_own_columns
 from ragsweep.sweeps.sweep import Sweep
-from ragsweep.sweeps.tradeoff import CostFront, Promise, at_each_cutoff
+from ragsweep.sweeps.tradeoff import CostFront
 from ragsweep.sweeps.unread import Recount, UnreadAnswers
 
 __all__ = [

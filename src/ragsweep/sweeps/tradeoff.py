@@ -1,21 +1,19 @@
-"""What a larger cutoff buys and costs: the front of quality and cost, and the smallest cutoff that keeps a promise."""
+"""The fronts of quality and cost: which configurations nothing else is shown to beat."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ragsweep.core.arrays import Mask
-from ragsweep.statistics import Certificate, certify, effective_queries, shown_to_beat
+from ragsweep.statistics import shown_to_beat
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps.choice import EQUAL_COST, MILLISECONDS, about_the_same, span, units
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
-
-ROUNDING = 1e-6  # of a mean times the number of queries
 
 
 @dataclass(frozen=True)
@@ -58,25 +56,6 @@ class CostFront:
         others = [self.sweep.outcomes[place] for place in np.flatnonzero(shown).tolist()]
         beating = [each for each in others if min(gained(self.quality, each), gained(self.cost, each)) >= 0]
         return max(beating, key=lambda each: gained(self.quality, each), default=None)
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A promised share of questions for which a metric is 1.
-
-    Attributes:
-        metric: Name of the metric.
-        share: The promised share.
-        queries: Number of queries that were measured.
-        largest: The largest measured cutoff.
-        certificate: What the queries show about it, for the configuration that was chosen.
-    """
-
-    metric: str
-    share: float
-    queries: int
-    largest: int
-    certificate: Certificate
 
 
 def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
@@ -144,31 +123,3 @@ def _costs(sweep: Sweep, cost: str) -> Array:
     if any(each.is_one_time for each in known) or len(lengths) > 1 or 0 < len(known) < len(values):
         return values[:, None]
     return values if lengths <= {0} else sign * np.array([each.sample for each in known])
-
-
-def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
-    """The measured cutoffs of a configuration in ascending order, and a metric at each."""
-    same = [each for each in sweep.outcomes if each.configuration == run.configuration]
-    found = {each.cutoff or 0: each.value(metric) or 0.0 for each in same}
-    cutoffs = sorted(found)
-    return cutoffs, tuple(found[cutoff] for cutoff in cutoffs)
-
-
-def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
-    """What the queries show about each promise, of the configuration that was chosen by the same queries."""
-    same = [each for each in sweep.outcomes if each.configuration == named.configuration]
-    for metric, share in (sweep.settings.target or {}).items():
-        curve, queries = sweep.deepest(named).facts.curves.get(metric), len(named.per_query)
-        cutoffs: Sequence[int] = range(1, max(1, len(curve or ())) + 1)
-        if curve is not None and (named.facts.cutoff_unit or not curve):  # measured at these cutoffs, not at each k
-            cutoffs, curve = at_each_cutoff(sweep, named, metric)
-        if not curve and metric in named.per_query:  # it does not depend on a cutoff
-            curve = (float(named.per_query[metric].mean()),)
-        if curve:
-            known = [each.per_query[metric].to_numpy(dtype=float) for each in same if metric in each.per_query]
-            effective = int(effective_queries(np.array(known or [np.ones(queries)]), sweep.groups).min())
-            hits = [int(value * effective + ROUNDING) for value in curve]
-            found = certify(hits, effective, share, configurations=sweep.configurations)
-            needed = found.needed and -(-found.needed * queries // effective)
-            at = found.cutoff and cutoffs[found.cutoff - 1]
-            yield Promise(metric, share, queries, cutoffs[len(curve) - 1], replace(found, cutoff=at, needed=needed))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ragsweep.core.terminal import counted
-from ragsweep.statistics.certified_threshold import lowest_threshold
+from ragsweep.statistics.certificate import lowest_threshold
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, Array, effective_queries, resample_weights, wilson
 from ragsweep.tasks.metric import Metric
