@@ -35,7 +35,7 @@ def numbers(decision):
         "p": level.with_best.p.tolist(),
         "expected": choice.expected,
         "power": round(level.power.detectable, 9),
-        "showable": choice.showable and choice.showable.margin,
+        "showable": choice.showable and choice.showable[0],
     }
 
 

@@ -6,7 +6,7 @@ first sentences that have their place there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
 
@@ -212,16 +212,11 @@ def nothing_found(decision: Decision) -> Iterator[Claim]:
 
 def _finds_nothing(level: Sweep, run: Outcome) -> bool:
     """Whether the deciding metric, or every gain, is at its worst for every query; not where nothing could be read."""
-    gains = [name for name in level.settings.gains if name in run.metrics and name in run.per_query]
+    gains = [name for name in level.settings.gains if name in run.facts.metrics and name in run.per_query]
     decides = [level.decided_by] * level.is_mean(level.decided_by)
     return level.decided_by not in run.facts.unread and any(
-        names and all(_at_worst(run, name) for name in names) for names in (decides, gains)
+        names and all(run.at_worst(name).all() for name in names) for names in (decides, gains)
     )
-
-
-def _at_worst(run: Outcome, name: str) -> bool:
-    metric = run.metrics[name]
-    return bool((run.per_query[name] == (metric.low if metric.higher_is_better else metric.high)).all())
 
 
 def one_configuration(decision: Decision) -> Iterator[Claim]:
@@ -417,27 +412,9 @@ def few(decision: Decision) -> Iterator[Claim]:
         yield Claim("few", numbers, "headline" if is_few and settled else "evidence")
 
 
-VETOES: Sequence[Finder] = (
-    requirements,
-    unread_texts,
-    guessing,
-    unread_answers,
-    unequal_text,
-    page_judgments,
-    most_fail,
-    nothing_found,
-    one_configuration,
-    same_values,
-    too_few,
-    tied,
-)
-REST: Sequence[Finder] = (
-    caution,
-    not_one_best,
-    choice,
-    missing,
-    elsewhere,
-    promises,
-    few,
-    *EVIDENCE,
-)
+# In the order of their precedence: what forbids a choice, then what leaves nothing to choose.
+FORBID: tuple[Finder, ...] = (requirements, unread_texts, guessing, unread_answers, unequal_text, page_judgments)
+FAIL: tuple[Finder, ...] = (most_fail, nothing_found)
+UNDECIDED: tuple[Finder, ...] = (one_configuration, same_values, too_few, tied)
+VETOES = (*FORBID, *FAIL, *UNDECIDED)
+REST = (caution, not_one_best, choice, missing, elsewhere, promises, few, *EVIDENCE)

@@ -30,15 +30,13 @@ def evident(name: str, /, **numbers: object) -> Claim:
 def expected(decision: Decision) -> Iterator[Claim]:
     """What to expect on new queries, where that is less than what was measured."""
     chosen, sweep = decision.headline, decision.sweep
-    enough = (
-        sweep.groups.number >= FEW_QUERIES and len(sweep.outcomes) > 1 and chosen.undecided is None
-    )  # of fewer, it says little
-    if enough and chosen.expected is not None:
-        value = sweep.statistic(chosen.named, sweep.decided_by)
-        loss = sweep.sign(sweep.decided_by) * (round(value, 3) - round(chosen.expected, 3))
-        if loss > 0:
-            numbers = {"value": chosen.expected, "measured": value, "loss": loss, "higher": sweep.higher_is_better}
-            yield evident("expected", at=at(sweep, chosen), metric=sweep.metric_title, **numbers)
+    if chosen.expected is None or chosen.undecided or sweep.groups.number < FEW_QUERIES:  # of fewer, it says little
+        return
+    value = sweep.statistic(chosen.named, sweep.decided_by)
+    loss = sweep.sign(sweep.decided_by) * (round(value, 3) - round(chosen.expected, 3))
+    if loss > 0:
+        numbers = {"value": chosen.expected, "measured": value, "loss": loss, "higher": sweep.higher_is_better}
+        yield evident("expected", at=at(sweep, chosen), metric=sweep.metric_title, **numbers)
 
 
 def bought(decision: Decision) -> Iterator[Claim]:
@@ -258,11 +256,10 @@ def rule(decision: Decision) -> Iterator[Claim]:
         not_worse=None if not_worse is None else [*map(sweep.label, not_worse)],
         at=at(sweep, chosen),
     )
-    showable = chosen.showable
     if not_worse is not None and not isfinite(sweep.metric_info[sweep.decided_by].span):
         yield evident("unbounded", metric=sweep.metric_title)
-    elif not_worse is not None and showable and showable.queries > len(sweep.queries):
-        numbers = {"number": chosen.distinct, "smallest": showable.margin, "needed": showable.queries}
+    elif (showable := chosen.showable) and showable[1] > len(sweep.queries):
+        numbers = {"number": chosen.distinct, "smallest": showable[0], "needed": showable[1]}
         yield evident("small_margin", queries=queries_in_words(sweep), margin=margin, **numbers)
 
 
@@ -335,26 +332,7 @@ def machines(decision: Decision) -> Iterator[Claim]:
     yield replace(claim, place="headline") if decides and len(labels) > 1 else claim
 
 
-EVIDENCE: Sequence[Finder] = (
-    expected,
-    bought,
-    beaten,
-    far_cheaper,
-    control,
-    ended,
-    unjudged,
-    unspent,
-    unmeasured,
-    other_lengths,
-    lost_fields,
-    repeats,
-    parsers,
-    other_cutoff,
-    left_out,
-    rule,
-    edges,
-    baseline,
-    query_types,
-    power,
-    machines,
-)
+OF_CHOICE: tuple[Finder, ...] = (expected, bought, beaten, far_cheaper, control)
+OF_DATA: tuple[Finder, ...] = (ended, unjudged, unspent, unmeasured, other_lengths, lost_fields, repeats, parsers)
+OF_RULES: tuple[Finder, ...] = (other_cutoff, left_out, rule, edges, baseline, query_types, power, machines)
+EVIDENCE = (*OF_CHOICE, *OF_DATA, *OF_RULES)

@@ -104,16 +104,18 @@ def compare_with_reference(
 def paired(differences: Array, groups: Groups | None, resamples: int, seed: int) -> Paired:
     """What differences show, shape [comparisons, queries]. Those that are rounding errors are set to 0, in place."""
     without_rounding(differences)
-    difference, deviation = differences.mean(axis=1), _deviation(differences)
+    queries, difference = differences.shape[1], differences.mean(axis=1)
+    deviation = differences.std(axis=1) * np.sqrt(queries / max(queries - 1, 1))
+    constant = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
     low, high = confidence_intervals(differences, groups=groups, resamples=resamples, seed=seed)
     by_group = differences if groups is None else without_rounding(groups.totals(differences))
-    at_least = enough_patterns(len(differences))
+    at_least = max(FEWEST_RESAMPLES, PATTERNS_PER_TEST * len(differences))
     return Paired(
         difference=difference,
         low=low,
         high=high,
         deviation=deviation,
-        effect_size=_effect_size(difference, deviation),
+        effect_size=np.divide(difference, deviation, out=constant, where=deviation > EQUAL),
         wins=(differences > 0).sum(axis=1),
         ties=(differences == 0).sum(axis=1),
         losses=(differences < 0).sum(axis=1),
@@ -125,11 +127,6 @@ def without_rounding(differences: Array) -> Array:
     """Set differences that are rounding errors to 0, in place."""
     differences[np.abs(differences) <= EQUAL] = 0
     return differences
-
-
-def enough_patterns(comparisons: int) -> int:
-    """How many sign patterns to try of many queries, too, for so many comparisons."""
-    return max(FEWEST_RESAMPLES, PATTERNS_PER_TEST * comparisons)
 
 
 def randomisation_test(
@@ -185,19 +182,6 @@ def holm(p: Array) -> Array:
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
     return adjusted
-
-
-def _effect_size(difference: Array, deviation: Array) -> Array:
-    """Difference divided by its deviation. 0 if both are 0."""
-    constant = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
-    return np.divide(difference, deviation, out=constant, where=deviation > EQUAL)
-
-
-def _deviation(differences: Array) -> Array:
-    """Standard deviation over queries (n - 1). 0 for a single query."""
-    queries = differences.shape[1]
-    deviation: Array = differences.std(axis=1) * np.sqrt(queries / max(queries - 1, 1))
-    return deviation
 
 
 def sign_patterns(queries: int, resamples: int, seed: int, at_least: int = FEWEST_RESAMPLES) -> Iterator[Array]:

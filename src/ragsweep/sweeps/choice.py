@@ -6,17 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from ragsweep.core.arrays import Mask
-from ragsweep.statistics import (
-    LEVEL,
-    least_margin,
-    least_queries,
-    not_worse_than_best,
-)
+from ragsweep.statistics import LEVEL, least_margin, least_queries, not_worse_than_best
 from ragsweep.statistics.intervals import EQUAL, Array
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -55,18 +50,6 @@ def about_the_same(sweep: Sweep, cost: str, one: Outcome, other: Outcome, share:
         return high - low <= share * high
     measure = (one, other)[dearer].facts.measures.get(cost)
     return high <= EQUAL_TIME * ((measure and measure.slowed_by) or SLOWED) * low
-
-
-class Showable(NamedTuple):
-    """What can be shown of a margin at best, if no query differs.
-
-    Attributes:
-        margin: The smallest margin that these queries can show.
-        queries: How many queries can show the configured margin.
-    """
-
-    margin: float
-    queries: int
 
 
 @dataclass(frozen=True)
@@ -135,14 +118,17 @@ class Choice:
         return self._where(p <= LEVEL)
 
     @property
-    def showable(self) -> Showable | None:
-        """What the queries can show of the margin at best. None without a margin, a rival or bounds of the metric."""
+    def showable(self) -> tuple[float, int] | None:
+        """The smallest margin that these queries can show if none differs, and how many can show the configured one.
+
+        None without a margin, a rival or bounds of the metric.
+        """
         margin, widest = self.allowed.settings.margin, span(self.allowed, self.allowed.decided_by)
         if self.not_worse is None or margin is None or self.distinct < 2 or not np.isfinite(widest):
             return None
         level = LEVEL / (self.distinct - 1)  # Holm's, of the first claim
         groups, least = self.allowed.groups, least_queries(margin, widest, level)
-        return Showable(least_margin(groups.number, widest, level), groups.queries_in(least))
+        return least_margin(groups.number, widest, level), groups.queries_in(least)
 
     @cached_property
     def named(self) -> Outcome:
@@ -211,11 +197,9 @@ class Choice:
 
 def at_worst(sweep: Sweep) -> Mask:
     """Where the deciding metric has its worst possible value, shape [outcomes, queries]; nowhere if it is no mean."""
-    metric = sweep.metric_info[sweep.decided_by]
     if not sweep.is_mean(sweep.decided_by):
         return np.zeros((len(sweep.outcomes), len(sweep.queries)), dtype=bool)
-    worst = metric.low if metric.higher_is_better else metric.high
-    return np.asarray(sweep.scores(sweep.decided_by) == worst)
+    return np.array([run.at_worst(sweep.decided_by) for run in sweep.outcomes])
 
 
 def choose(sweep: Sweep, cutoff: int | None) -> Choice:

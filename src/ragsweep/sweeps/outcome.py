@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED
+from ragsweep.core.arrays import Mask
 from ragsweep.core.digest import digest
 from ragsweep.statistics import Groups, confidence_intervals, spread
 from ragsweep.statistics.intervals import Array
@@ -100,6 +101,11 @@ class Outcome:
     def groups(self) -> Groups:
         """The groups of its queries; each query alone where it has none."""
         return groups_in(self.per_query)
+
+    def at_worst(self, name: str) -> Mask:
+        """For which queries a metric has its worst possible value, shape [queries]."""
+        metric = self.metrics[name]
+        return np.asarray(self.per_query[name] == (metric.low if metric.higher_is_better else metric.high))
 
     def values(self, name: str) -> Array | None:
         """The value of a metric for each of the questions that it is the mean over; None if it is not known."""
