@@ -25,13 +25,7 @@ from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.power import detectable_difference, queries_needed
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
-from ragsweep.statistics.several_datasets import (
-    Regrets,
-    in_one,
-    least_regret,
-    mean_interval,
-    regrets,
-)
+from ragsweep.statistics.several_datasets import Regrets, in_one, least_regret, mean_interval, regrets
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [

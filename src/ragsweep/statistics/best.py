@@ -97,14 +97,7 @@ def compare_aggregates_with_best(values: Array, resampled: Array) -> ComparisonW
     return ComparisonWithBest(best, p, p > LEVEL)
 
 
-def not_worse_than_best(
-    scores: Array,
-    margin: float,
-    span: float,
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Array:
+def not_worse_than_best(scores: Array, margin: float, span: float, *, resamples: int = 10_000, seed: int = 0) -> Array:
     """P-values of the hypothesis that a configuration is worse than the best one by `margin` or more.
 
     Whichever configuration is the best, the others are compared with it, and corrected for each other. As the best

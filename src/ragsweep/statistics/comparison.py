@@ -68,12 +68,7 @@ class Comparison(Paired):
 
 
 def compare_with_reference(
-    scores: Array,
-    reference: int,
-    *,
-    groups: Groups | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
+    scores: Array, reference: int, *, groups: Groups | None = None, resamples: int = 10_000, seed: int = 0
 ) -> Comparison:
     """Compare every configuration with a reference, query by query.
 

@@ -33,11 +33,7 @@ def spread(values: Array) -> dict[str, Array]:
 
 
 def confidence_intervals(
-    per_query: Array,
-    *,
-    groups: Groups | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
+    per_query: Array, *, groups: Groups | None = None, resamples: int = 10_000, seed: int = 0
 ) -> tuple[Array, Array]:
     """95 % percentile bootstrap intervals of the means, resampling queries (Efron 1979).
 

@@ -7,12 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.statistics.best import (
-    ComparisonWithBest,
-    compare_aggregates_with_best,
-    compare_with_best,
-    win_frequency,
-)
+from ragsweep.statistics.best import ComparisonWithBest, compare_aggregates_with_best, compare_with_best, win_frequency
 from ragsweep.statistics.comparison import PATTERNS_PER_TEST, Comparison, compare_with_reference
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
