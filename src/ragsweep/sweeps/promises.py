@@ -38,15 +38,16 @@ class Promise:
 
 def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
     """The measured cutoffs of a configuration in ascending order, and a metric at each."""
-    same = [each for each in sweep.outcomes if each.configuration == run.configuration]
-    found = {each.cutoff or 0: each.value(metric) or 0.0 for each in same}
-    cutoffs = sorted(found)
-    return cutoffs, tuple(found[cutoff] for cutoff in cutoffs)
+    runs = sorted(_same(sweep, run), key=lambda same: same.cutoff or 0)
+    return [same.cutoff or 0 for same in runs], tuple(same.value(metric) or 0.0 for same in runs)
+
+
+def _same(sweep: Sweep, run: Outcome) -> list[Outcome]:
+    return [other for other in sweep.outcomes if other.configuration == run.configuration]
 
 
 def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
     """What the queries show about each promise, of the configuration that was chosen by the same queries."""
-    same = [each for each in sweep.outcomes if each.configuration == named.configuration]
     for metric, share in (sweep.settings.target or {}).items():
         curve, queries = sweep.deepest(named).facts.curves.get(metric), len(named.per_query)
         cutoffs: Sequence[int] = range(1, max(1, len(curve or ())) + 1)
@@ -55,13 +56,14 @@ def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
         if not curve and metric in named.per_query:  # it does not depend on a cutoff
             curve = (float(named.per_query[metric].mean()),)
         if curve:
-            known = [each.per_query[metric].to_numpy(dtype=float) for each in same if metric in each.per_query]
-            effective = int(effective_queries(np.array(known or [np.ones(queries)]), sweep.groups).min())
+            columns = [run.per_query[metric].to_numpy(float) for run in _same(sweep, named) if metric in run.per_query]
+            effective = int(effective_queries(np.array(columns or [np.ones(queries)]), sweep.groups).min())
             hits = [int(value * effective + ROUNDING) for value in curve]
-            found = certify(hits, effective, share, configurations=sweep.configurations)
-            needed = found.needed and -(-found.needed * queries // effective)
-            at = found.cutoff and cutoffs[found.cutoff - 1]
-            yield Promise(metric, share, queries, cutoffs[len(curve) - 1], replace(found, cutoff=at, needed=needed))
+            shown = certify(hits, effective, share, configurations=sweep.configurations)
+            needed = shown.needed and -(-shown.needed * queries // effective)
+            cutoff = shown.cutoff and cutoffs[shown.cutoff - 1]
+            certificate = replace(shown, cutoff=cutoff, needed=needed)
+            yield Promise(metric, share, queries, cutoffs[len(curve) - 1], certificate)
 
 
 @dataclass(frozen=True)
@@ -93,22 +95,17 @@ def threshold_promise(sweep: Sweep, named: Outcome) -> ThresholdPromise | None:
     The configuration is chosen by other questions, which needs no correction, unless a metric of these takes part.
     """
     settings, measured = sweep.settings, named.facts.false_finds
-    if measured is None or measured.metric not in (settings.target or {}):
+    if measured is None or (rate := (settings.target or {}).get(measured.metric)) is None:
         return None
     chosen_by = {sweep.decided_by, *(settings.require or ()), settings.prefer, *settings.costs}
-    curves = {each.facts.false_finds.scores for each in sweep.outcomes if each.facts.false_finds}
-    rate = (settings.target or {})[measured.metric]
-    found = _scores(measured.found)
-    certificate = certify_threshold(
-        _scores(measured.scores),
-        rate,
-        others=found,
-        configurations=1 if chosen_by.isdisjoint(measured.metrics) else len(curves),
-    )
-    reached = found[found > -np.inf]
-    hits, kept = (float((reached >= threshold).sum() / len(found)) for threshold in (-np.inf, certificate.threshold))
-    return ThresholdPromise(measured.metric, rate, len(measured.scores), certificate, hits, kept, measured.words)
+    curves = {run.facts.false_finds.scores for run in sweep.outcomes if run.facts.false_finds}
+    configurations = 1 if chosen_by.isdisjoint(measured.metrics) else len(curves)
+    scores, right = _scores(measured.scores), _scores(measured.found)
+    certificate = certify_threshold(scores, rate, others=right, configurations=configurations)
+    reached = right[right > -np.inf]
+    hits, kept = (float((reached >= threshold).sum() / len(right)) for threshold in (-np.inf, certificate.threshold))
+    return ThresholdPromise(measured.metric, rate, len(scores), certificate, hits, kept, measured.words)
 
 
 def _scores(recorded: Sequence[float | None]) -> Array:
-    return np.array([-np.inf if each is None else each for each in recorded])
+    return np.array([-np.inf if score is None else score for score in recorded])

@@ -102,8 +102,8 @@ class Sweep:
 
     def deepest(self, run: Outcome) -> Outcome:
         """The run of the same configuration with the largest cutoff: its curves are the longest."""
-        same = [each for each in self.outcomes if each.configuration == run.configuration]
-        return max(same, key=lambda each: each.cutoff or 0)
+        same = (other for other in self.outcomes if other.configuration == run.configuration)
+        return max(same, key=lambda other: other.cutoff or 0)
 
     def only(self, outcomes: Sequence[Outcome]) -> Sweep:
         """Some of the runs."""

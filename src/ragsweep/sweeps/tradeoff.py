@@ -45,17 +45,16 @@ class CostFront:
 
     def beats(self, outcome: Outcome) -> Outcome | None:
         """The best one that is shown to beat a configuration and measures no worse; None for one on the front."""
-        same = [each for each in self.sweep.outcomes if _distinct(each, self.cost) == _distinct(outcome, self.cost)]
-        if not same:
+        counted = [_distinct(run, self.cost) for run in self.sweep.outcomes]
+        if (same := _distinct(outcome, self.cost)) not in counted:
             return None
-        shown = self.beaten[self.sweep.outcomes.index(same[0])]
 
-        def gained(metric: str, other: Outcome) -> float:
-            return self.sweep.sign(metric) * ((other.value(metric) or 0) - (outcome.value(metric) or 0))
+        def gained(metric: str, run: Outcome) -> float:
+            return self.sweep.sign(metric) * ((run.value(metric) or 0) - (outcome.value(metric) or 0))
 
-        others = [self.sweep.outcomes[place] for place in np.flatnonzero(shown).tolist()]
-        beating = [each for each in others if min(gained(self.quality, each), gained(self.cost, each)) >= 0]
-        return max(beating, key=lambda each: gained(self.quality, each), default=None)
+        shown = [self.sweep.outcomes[place] for place in np.flatnonzero(self.beaten[counted.index(same)]).tolist()]
+        beating = [run for run in shown if min(gained(self.quality, run), gained(self.cost, run)) >= 0]
+        return max(beating, key=lambda run: gained(self.quality, run), default=None)
 
 
 def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
@@ -80,20 +79,11 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
                 distinct.setdefault(_distinct(outcome, cost), outcome)
         measured = sweep.only(list(distinct.values()))
         if len(measured.outcomes) > 1 and metric in measured.metrics and measured.is_mean(metric):
-            costs = _costs(measured, cost)
-            margin = sweep.settings.margin or 0.0 if metric == sweep.decided_by else 0.0
-            slack: dict[str, Any] = {"tolerance": EQUAL_COST}
-            if margin:
-                slack = {"margin": margin, "span": span(measured, metric)}
-            found = shown_to_beat(
-                units(measured, metric),
-                costs,
-                **slack,
-                alike=_alike(measured, cost),
-                resamples=sweep.resamples,
-                seed=sweep.seed,
-            )
-            yield CostFront(measured, metric, cost, found)
+            margin = sweep.settings.margin if metric == sweep.decided_by else None
+            rules: dict[str, Any] = {"resamples": sweep.resamples, "seed": sweep.seed, "alike": _alike(measured, cost)}
+            rules |= {"margin": margin, "span": span(measured, metric)} if margin else {"tolerance": EQUAL_COST}
+            beaten = shown_to_beat(units(measured, metric), _costs(measured, cost), **rules)
+            yield CostFront(measured, metric, cost, beaten)
 
 
 def _alike(sweep: Sweep, cost: str) -> Mask | None:
@@ -118,8 +108,8 @@ def _costs(sweep: Sweep, cost: str) -> Array:
         return -units(sweep, cost)
     sign = -sweep.sign(cost)
     values = sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
-    known = [outcome.facts.measures[cost] for outcome in sweep.outcomes if cost in outcome.facts.measures]
-    lengths = {len(each.sample) for each in known}
-    if any(each.is_one_time for each in known) or len(lengths) > 1 or 0 < len(known) < len(values):
+    measures = [outcome.facts.measures[cost] for outcome in sweep.outcomes if cost in outcome.facts.measures]
+    lengths = {len(measure.sample) for measure in measures}
+    if any(measure.is_one_time for measure in measures) or len(lengths) > 1 or 0 < len(measures) < len(values):
         return values[:, None]
-    return values if lengths <= {0} else sign * np.array([each.sample for each in known])
+    return values if lengths <= {0} else sign * np.array([measure.sample for measure in measures])
