@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.claims import claims_of, headline
+from ragsweep.report.claims import claims_of, headline, more_text
 from ragsweep.report.record import VERSION, as_record
 from ragsweep.report.report_page import Origin, when, write_pages
 from ragsweep.report.sentences import Claim, sentences
@@ -66,9 +66,15 @@ def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
 def _vetoes(across: AcrossDatasets) -> dict[str, tuple[str, str]]:
     """Of each dataset on which nothing can be shipped, why: in a word, and in a sentence."""
     vetoes: dict[str, tuple[str, str]] = {}
-    for name, decision, run in zip(across.names, across.decisions, across.runs[across.named], strict=True):
-        guessing = decision.against_guessing.get(run)
-        if veto := next((claim for claim in claims_of(decision) if claim.vetoes and claim.name not in ALONE), None):
+    beaten = [label for label in across.labels if across.verdicts[label] == "worse"] if across.told_apart else []
+    for place, (name, decision, choice) in enumerate(zip(across.names, across.decisions, across.choices, strict=True)):
+        run, guessing = (
+            across.runs[across.named][place],
+            decision.against_guessing.get(across.runs[across.named][place]),
+        )
+        claims = [claim for claim in claims_of(decision) if claim.name not in ALONE]
+        claims += more_text(decision.sweep, choice, run, [across.runs[label][place] for label in beaten])
+        if veto := next((claim for claim in claims if claim.vetoes), None):
             vetoes[name] = (veto.name.replace("_", " "), veto.sentence)
         elif guessing and not guessing.better:
             vetoes[name] = ("guessing", f"{across.named} is not shown to be better than guessing.")

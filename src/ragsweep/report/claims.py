@@ -145,16 +145,21 @@ def unread_answers(decision: Decision) -> Iterator[Claim]:
 
 def unequal_text(decision: Decision) -> Iterator[Claim]:
     """At the same cutoff, the one to ship returns more text than one that it beats."""
-    sweep, choice, named = decision.sweep, decision.headline, decision.named
+    choice = decision.headline
+    if choice.undecided is None:
+        beaten = [run for run in choice.allowed.outcomes if run not in choice.tied]
+        yield from more_text(decision.sweep, choice, decision.named, beaten)
+
+
+def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Outcome]) -> Iterator[Claim]:
+    """A configuration returns more text than one that it beats at the cutoff of a choice; nobody asked to save text."""
     level, metric = choice.allowed, named.facts.metrics.get(sweep.decided_by)
     counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
-    if level.alike_in_size is not False or sweep.budgeted or counts_text or not sweep.cutoff:
-        return
     cost = next((name for name in sweep.settings.costs if name in named.facts.curves), None)
-    if choice.undecided or (cost and sweep.settings.prefer == cost):
+    saves_text = cost is not None and sweep.settings.prefer == cost
+    if level.alike_in_size is not False or sweep.budgeted or counts_text or saves_text or not sweep.cutoff:
         return
-    beaten = [run for run in level.outcomes if run not in choice.tied and run is not named]
-    smaller = [run for run in beaten if _returned(run) * ALIKE < _returned(named)]
+    smaller = [run for run in beaten if run is not named and _returned(run) * ALIKE < _returned(named)]
     if smaller:
         least = min(smaller, key=_returned)
         counted_alike = (
