@@ -88,7 +88,7 @@ def test_nothing_is_shipped_for_all_that_is_better_for_its_longer_text_on_all_of
     for name in "abcde":
         for size, mean in ((200, 0.5), (800, 0.53)):
             swept = {"dataset": name, "chunker.size": size, "k": 5}
-            made = run(name, 0, 0.5, queries=60, swept=swept, returned=[size, "words"])
+            made = run(name, 0, 0.5, queries=60, swept=swept, returned=[size, f"tokenizer {size}"])
             f1 = np.clip(mean + rng.normal(0, 0.14, 60), 0, 1)
             runs.append(replace(made, name=f"{name} {size}", per_query=made.per_query.assign(f1=f1)))
     found = across(runs)

@@ -159,19 +159,25 @@ def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Out
     saves_text = cost is not None and sweep.settings.prefer == cost
     if level.alike_in_size is not False or sweep.budgeted or counts_text or saves_text or not sweep.cutoff:
         return
-    smaller = [run for run in beaten if run is not named and _returned(run) * ALIKE < _returned(named)]
+    sizes = {run: _sizes(named, run, cost) for run in beaten if run is not named}
+    smaller = [run for run, (own, other, _) in sizes.items() if other * ALIKE < own]
     if smaller:
-        least = min(smaller, key=_returned)
-        counted_alike = (
-            cost and len({run.facts.returned.counted_by for run in (named, least) if run.facts.returned}) == 1
-        )
-        texts = [run.value(cost) if counted_alike and cost else _returned(run) for run in (named, least)]
-        unit = sweep.metric_info[cost].unit if counted_alike and cost else "characters a passage"
+        least = min(smaller, key=_characters)
+        *texts, unit = sizes[least]
         labels = {"label": sweep.label(named), "other": sweep.label(least), "cutoff": at(sweep, choice)}
         yield Claim("unequal_text", {**labels, "texts": texts, "unit": unit}, vetoes=True)
 
 
-def _returned(run: Outcome) -> float:
+def _sizes(one: Outcome, other: Outcome, cost: str | None) -> tuple[float, float, str]:
+    """How much text two configurations return: their tokens, if the same counts them, else the size of a passage."""
+    own, others = (run.value(cost) if cost else None for run in (one, other))
+    counted_by = {run.facts.returned.counted_by for run in (one, other) if run.facts.returned}
+    if cost and own is not None and others is not None and len(counted_by) == 1:
+        return own, others, one.metrics[cost].unit
+    return _characters(one), _characters(other), "characters a passage"
+
+
+def _characters(run: Outcome) -> float:
     return run.facts.returned.characters if run.facts.returned else 0.0
 
 
@@ -250,7 +256,7 @@ def tied(decision: Decision) -> Iterator[Claim]:
         return
     level, settings, power = choice.allowed, sweep.settings, choice.allowed.standings.power
     cost = choice.prefer or next((name for name in settings.costs if choice.named.value(name) is not None), None)
-    alike = cost is not None and choice.costs_the_same(cost)
+    alike, paid = cost is not None and choice.costs_the_same(cost), price(sweep, choice.named, cost)
     compared = [cutoff for cutoff, other in decision.choices.items() if other.undecided == "tied"]
     everywhere = len(compared) == len(decision.choices)
     copies, groups = None, f"{counted(sweep.groups.number, 'group')} of queries"
@@ -264,8 +270,8 @@ def tied(decision: Decision) -> Iterator[Claim]:
             "those": _those(choice),
             "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),
             "parsers": differ_by_parser_alone(level.outcomes),
-            "cheapest": sweep.label(choice.named) if choice.prefer and not alike else None,
-            "price": cost and price(sweep, choice.named, cost),
+            "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
+            "price": paid,
             "cost": cost and sweep.title(cost),
             "highest": bool(cost and sweep.metric_info[cost].higher_is_better),
             "alike": alike,
