@@ -82,6 +82,23 @@ def test_nothing_is_shipped_for_all_where_a_model_does_not_read_the_queries_of_o
     assert tags.count("not shipped: unread texts") == 2
 
 
+def test_nothing_is_shipped_for_all_that_is_better_for_its_longer_text_on_all_of_them_together():
+    """No dataset alone tells the two apart, so that none of them says that their texts are unequal."""
+    rng, runs = np.random.default_rng(0), []
+    for name in "abcde":
+        for size, mean in ((200, 0.5), (800, 0.53)):
+            swept = {"dataset": name, "chunker.size": size, "k": 5}
+            made = run(name, 0, 0.5, queries=60, swept=swept, returned=[size, f"tokenizer {size}"])
+            f1 = np.clip(mean + rng.normal(0, 0.14, 60), 0, 1)
+            runs.append(replace(made, name=f"{name} {size}", per_query=made.per_query.assign(f1=f1)))
+    found = across(runs)
+    assert all(decision.headline.undecided == "tied" for decision in found.decisions)
+    assert found.told_apart
+    assert found.named == "size 800"
+    assert "size 800 returns" in across_in_words(found)[0]
+    assert "Ship" not in " ".join(across_in_words(found))
+
+
 def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
     runs = [run("large", alpha, mean) for alpha, mean in ((0, 0.45), (0.5, 0.6))]
     runs += [run("small", alpha, mean, queries=4) for alpha, mean in ((0, 0.8), (0.5, 0.4))]

@@ -6,7 +6,7 @@ first sentences that have their place there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 
@@ -155,15 +155,21 @@ def unread_answers(decision: Decision) -> Iterator[Claim]:
 
 def unequal_text(decision: Decision) -> Iterator[Claim]:
     """At the same cutoff, the one to ship returns more text than one that it beats."""
-    sweep, choice, named = decision.sweep, decision.headline, decision.named
+    choice = decision.headline
+    order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
+    if choice.undecided is None:
+        beaten = [run for run in order[order.index(decision.named) + 1 :] if run not in choice.tied]
+        yield from more_text(decision.sweep, choice, decision.named, beaten)
+
+
+def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Outcome]) -> Iterator[Claim]:
+    """A configuration returns more text than one that it beats at a cutoff; nobody asked to save text."""
     metric = named.facts.metrics.get(sweep.decided_by)
     counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
     cost = next((name for name in sweep.settings.costs if name in named.facts.curves), None)
     chosen_by_text = cost and sweep.settings.prefer == cost
-    if sweep.budgeted or counts_text or chosen_by_text or not sweep.cutoff or choice.undecided:
+    if sweep.budgeted or counts_text or chosen_by_text or not sweep.cutoff:
         return
-    order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
-    beaten = [run for run in order[order.index(named) + 1 :] if run not in choice.tied]
     less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
     if less:
         least, own, unit, run = min(less, key=lambda texts: texts[0])
@@ -176,10 +182,11 @@ def _less_text(sweep: Sweep, named: Outcome, run: Outcome, cost: str | None) -> 
     own, other = named.facts.returned, run.facts.returned
     if own is None or other is None or other.characters * ALIKE >= own.characters:
         return None
-    if cost is None or own.counted_by != other.counted_by:
+    values = [each.value(cost) if cost else None for each in (run, named)]
+    if cost is None or None in values or own.counted_by != other.counted_by:
         return other.characters, own.characters, "characters a passage"
-    texts = run.value(cost) or 0.0, named.value(cost) or 0.0
-    return (*texts, sweep.metric_info[cost].unit) if texts[0] < texts[1] else None
+    least, most = (value or 0.0 for value in values)
+    return (least, most, sweep.metric_info[cost].unit) if least < most else None
 
 
 def page_judgments(decision: Decision) -> Iterator[Claim]:
@@ -252,7 +259,7 @@ def tied(decision: Decision) -> Iterator[Claim]:
         return
     level, settings, power = choice.allowed, sweep.settings, choice.allowed.standings.power
     cost = choice.prefer or next((name for name in settings.costs if choice.named.value(name) is not None), None)
-    alike = cost is not None and choice.costs_the_same(cost)
+    alike, paid = cost is not None and choice.costs_the_same(cost), price(sweep, choice.named, cost)
     compared = [cutoff for cutoff, other in decision.choices.items() if other.undecided == "tied"]
     everywhere = len(compared) == len(decision.choices)
     copies, groups = None, f"{counted(sweep.groups.number, 'group')} of queries"
@@ -266,8 +273,8 @@ def tied(decision: Decision) -> Iterator[Claim]:
             "those": _those(choice),
             "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),
             "parsers": differ_by_parser_alone(level.outcomes),
-            "cheapest": sweep.label(choice.named) if choice.prefer and not alike else None,
-            "price": cost and price(sweep, choice.named, cost),
+            "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
+            "price": paid,
             "cost": cost and sweep.title(cost),
             "highest": bool(cost and sweep.metric_info[cost].higher_is_better),
             "alike": alike,
