@@ -26,16 +26,8 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-IDLE = (
-    "tied",
-    "same_values",
-    "one_configuration",
-    "not_one_best",
-    "elsewhere",
-    "rule",
-    "expected",
-    "edge",
-)  # where data vetoes
+UNSETTLED = ("tied", "same_values", "one_configuration")
+IDLE = (*UNSETTLED, "not_one_best", "elsewhere", "rule", "expected", "edge")  # where data vetoes
 
 
 def claims_of(decision: Decision) -> list[Claim]:
@@ -275,6 +267,7 @@ def tied(decision: Decision) -> Iterator[Claim]:
             "parsers": differ_by_parser_alone(level.outcomes),
             "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
             "price": paid,
+            "near": bool(cost and any(_costs_less(sweep, cost, run, choice.named) for run in choice.as_good)),
             "cost": cost and sweep.title(cost),
             "highest": bool(cost and sweep.metric_info[cost].higher_is_better),
             "alike": alike,
@@ -286,6 +279,11 @@ def tied(decision: Decision) -> Iterator[Claim]:
         },
         vetoes=True,
     )
+
+
+def _costs_less(sweep: Sweep, cost: str, run: Outcome, other: Outcome) -> bool:
+    values = [sweep.sign(cost) * (each.value(cost) or 0) for each in (run, other)]
+    return values[0] > values[1]
 
 
 def _those(choice: Choice) -> str:
@@ -301,7 +299,8 @@ def not_one_best(decision: Decision) -> Iterator[Claim]:
     if choice.undecided is None and len(choice.tied) > 1:
         same = all(run.measured == choice.best.measured for run in choice.tied)
         numbers = {"labels": tied_in_words(choice.allowed, sweep), "same": same, "at": at(sweep, choice)}
-        yield Claim("not_one_best", {**numbers, "worse": len(choice.allowed.outcomes) - len(choice.tied)})
+        worse = len(choice.allowed.outcomes) - len(choice.tied)
+        yield Claim("not_one_best", {**numbers, "worse": worse, "barred": bool(choice.barred)})
 
 
 def choice(decision: Decision) -> Iterator[Claim]:

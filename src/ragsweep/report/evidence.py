@@ -246,8 +246,10 @@ def rule(decision: Decision) -> Iterator[Claim]:
     margin, not_worse = sweep.settings.margin, chosen.not_worse
     if (prefer or margin) is None or chosen.undecided not in (None, "tied") or len(chosen.allowed.outcomes) < 2:
         return
+    values = [sweep.sign(prefer) * (run.value(prefer) or 0) for run in chosen.allowed.outcomes] if prefer else []
     yield evident(
         "rule",
+        least_too=bool(prefer) and max(values) == sweep.sign(prefer or "") * (chosen.named.value(prefer or "") or 0),
         preferred=prefer and sweep.title(prefer),
         end="highest" if prefer and sweep.metric_info[prefer].higher_is_better else "lowest",
         slack=EQUAL_COST,
