@@ -280,7 +280,7 @@ VETOES = {  # of all other situations, the choice is shipped
     "another configuration at each k": "one configuration",
     "sizes of chunks at a single k": TEXT,
     "sizes of chunks at three k": TEXT,
-    "sizes of chunks at a single k, judged by pages": TEXT,
+    "sizes of chunks at a single k, judged by pages": PAGES,
     "chunk sizes, judged by pages": PAGES,
     "chunk sizes, judged by pages, another winner at the larger k": PAGES,
     "sizes of chunks at two k, judged by pages, nothing told apart": PAGES,

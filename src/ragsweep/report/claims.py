@@ -418,9 +418,8 @@ def few(decision: Decision) -> Iterator[Claim]:
         yield Claim("few", numbers, "headline" if is_few and settled else "evidence")
 
 
-# In the order of their precedence: what forbids a choice, then what leaves nothing to choose.
-FORBID: tuple[Finder, ...] = (requirements, unread_texts, guessing, unread_answers, unequal_text, page_judgments)
-FAIL: tuple[Finder, ...] = (most_fail, nothing_found)
-UNDECIDED: tuple[Finder, ...] = (one_configuration, same_values, too_few, tied)
-VETOES = (*FORBID, *FAIL, *UNDECIDED)
+VETOES: tuple[Finder, ...] = (
+    *(requirements, unread_texts, guessing, unread_answers, page_judgments, unequal_text, most_fail, nothing_found),
+    *(one_configuration, same_values, too_few, tied),  # what leaves nothing to choose
+)
 REST = (caution, not_one_best, choice, missing, elsewhere, promises, few, *EVIDENCE)
