@@ -3,12 +3,13 @@
 import json
 import re
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from outcomes import QUERY_GROUP, SETTINGS, as_guesses, of_scores
 
-from ragsweep.report.across import across_as_record, across_in_words, across_table, claims_across
+from ragsweep.report.across import about_across_table, across_as_record, across_in_words, across_table, claims_across
 from ragsweep.sweeps import AcrossDatasets, Sweep, decide
 from ragsweep.tracking.finishing import folder_names
 from ragsweep.tracking.verdicts import _verdicts
@@ -356,3 +357,16 @@ def test_the_headline_is_short_and_ships_nothing_that_is_vetoed_or_not_told_apar
         assert first.startswith("Ship ") == (
             found.told_apart and found is not vetoed and "worse" not in found.standings
         )
+
+
+def test_a_space_is_between_the_sentences_about_the_table():
+    runs = [
+        run(name, alpha, mean, k=k)
+        for name, alpha, k in product("ab", (0, 0.5, 1), (3, 5))
+        for mean in [APART[[0, 0.5, 1].index(alpha)]]
+    ]
+    found = across(runs, replace(SETTINGS, prefer="latency/mean_ms"))
+    about = " ".join(about_across_table(found))
+    assert "decision.at=" in about
+    assert "decision.prefer=" in about
+    assert not re.search(r"[a-z0-9]\.[a-z]+\.", about)
