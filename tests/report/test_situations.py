@@ -292,8 +292,6 @@ VETOES = {  # of all other situations, the choice is shipped
 VERDICT = re.compile(r"chosen( at .+)?|tied|worse|left out|control|only one|not shipped: [a-z ]+")
 
 
-
-
 def table():
     """Rows of the page: of sentences that have the same parts, the first."""
     said = {}

@@ -303,10 +303,11 @@ def choice(decision: Decision) -> Iterator[Claim]:
     if chosen.undecided is not None:
         return
     prefer, named = chosen.prefer, chosen.named
-    elsewhere = [cutoff for cutoff, other in decision.choices.items() if _same(sweep, other, named)]
+    others = [other for other in decision.choices.values() if other is not chosen]
+    everywhere = others and all(_same(sweep, other, named) and veto_of(decision, other) in TAKEN for other in others)
     numbers = {
         "label": sweep.label(named),
-        "where": f" at every {sweep.cutoff}" if len(elsewhere) == len(decision.choices) > 1 else at(sweep, chosen),
+        "where": f" at every {sweep.cutoff}" if everywhere else at(sweep, chosen),
         "at": at(sweep, chosen),
         **measured_with(sweep, named),
         "tied": len(chosen.tied) > 1,

@@ -88,7 +88,8 @@ def _verdict(decision: Decision, choice: Choice, run: Outcome, vetoes: Mapping[i
         return "control" if run.facts.control else "left out"
     if run is choice.named and vetoes[choice.cutoff] not in TAKEN:
         return f"not shipped: {vetoes[choice.cutoff]}"
-    if run is choice.named and vetoes[choice.cutoff] is vetoes[decision.headline.cutoff] is None:
+    same = decision.sweep.label(run) == decision.sweep.label(decision.named)  # the headline ships it here, too
+    if run is choice.named and vetoes[decision.headline.cutoff] is None and (same or vetoes[choice.cutoff] is None):
         return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
     if choice.undecided == "one configuration":
         return "only one"
