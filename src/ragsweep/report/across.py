@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.claims import claims_of, headline
+from ragsweep.report.claims import claims_of, headline, more_text
 from ragsweep.report.record import VERSION, as_record
 from ragsweep.report.report_page import Origin, when, write_pages
 from ragsweep.report.sentences import Claim, sentences
@@ -67,9 +67,12 @@ def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
 def _vetoes(across: AcrossDatasets) -> dict[str, tuple[str, str]]:
     """Of each dataset on which the configuration cannot be shipped, why: in a word, and in a sentence."""
     vetoes: dict[str, tuple[str, str]] = {}
-    named = zip(across.names, across.sweeps, across.choices, across.runs[across.named], strict=True)
-    for name, sweep, choice, run in named:
+    for place, (name, sweep, choice) in enumerate(zip(across.names, across.sweeps, across.choices, strict=True)):
+        run = across.runs[across.named][place]
         claims = claims_of(Decision(sweep, {across.cutoff: replace(choice, of_headline=run)}))
+        if across.tied.all():  # their mean alone tells them apart
+            worse = [label for label, tied in zip(across.labels, across.tied_in_mean, strict=True) if not tied]
+            claims += more_text(sweep, choice, run, [across.runs[label][place] for label in worse])
         if veto := next((claim for claim in claims if claim.vetoes and claim.name not in ALONE), None):
             vetoes[name] = (veto.name.replace("_", " "), veto.sentence)
     return vetoes

@@ -6,7 +6,7 @@ first sentences that have their place there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 
@@ -155,15 +155,20 @@ def unread_answers(decision: Decision) -> Iterator[Claim]:
 
 def unequal_text(decision: Decision) -> Iterator[Claim]:
     """At the same cutoff, the one to ship returns more text than one that it beats."""
-    sweep, choice, named = decision.sweep, decision.headline, decision.named
+    choice, named = decision.headline, decision.named
+    order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
+    beaten = [run for run in order[order.index(named) + 1 :] if run not in choice.tied]
+    if not choice.undecided:
+        yield from more_text(decision.sweep, choice, named, beaten)
+
+
+def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Outcome]) -> Iterator[Claim]:
+    """That a configuration returns more text than one that it beats, unless text is what it was chosen by."""
     metric = named.facts.metrics.get(sweep.decided_by)
     counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
     cost = next((name for name in sweep.settings.costs if name in named.facts.curves), None)
-    chosen_by_text = cost and sweep.settings.prefer == cost
-    if sweep.budgeted or counts_text or chosen_by_text or not sweep.cutoff or choice.undecided:
+    if sweep.budgeted or counts_text or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
         return
-    order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
-    beaten = [run for run in order[order.index(named) + 1 :] if run not in choice.tied]
     less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
     if less:
         least, own, unit, run = min(less, key=lambda texts: texts[0])
