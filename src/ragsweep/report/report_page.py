@@ -111,7 +111,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     unanswered = [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()]
     where = at(sweep, decision.headline)
     levels = [choice.allowed for choice in decision.choices.values()]
-    baselines = [each for each in levels if each.fixed_baseline is not None]
+    baselines = [level for level in levels if level.fixed_baseline is not None]
     test = "exact test that flips signs by group" if sweep.groups.in_use else "McNemar's exact test"
     units = "groups" if sweep.groups.in_use else "queries"
     resamples = affordable_resamples(sweep.resamples, len(sweep.queries))
@@ -185,19 +185,15 @@ def _title(sweep: Sweep) -> str:
 
 def _others(sweep: Sweep) -> list[str]:
     """The columns besides the deciding metric: the other metrics, then the costs."""
-    costs = [
-        name for name in sweep.settings.costs if any(outcome.value(name) is not None for outcome in sweep.outcomes)
-    ]
+    costs = [name for name in sweep.settings.costs if any(run.value(name) is not None for run in sweep.outcomes)]
     return list(dict.fromkeys([*(name for name in sweep.metrics if name != sweep.decided_by), *costs]))
 
 
 def _rows(decision: Decision, origin: Origin) -> Iterator[dict[str, Any]]:
     """The rows of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
     sweep, metric = decision.sweep, decision.sweep.decided_by
-    ends = {
-        row.run: [sweep.statistic(row.run, metric, end) for end in ("_low", "", "_high")] for row in rows_of(decision)
-    }
-    low, high = min(some[0] for some in ends.values()), max(some[2] for some in ends.values())
+    ends = {run: [sweep.statistic(run, metric, end) for end in ("_low", "", "_high")] for run in sweep.outcomes}
+    low, high = min(start for start, *_ in ends.values()), max(end for *_, end in ends.values())
     scale = 100 / (high - low) if high > low else 0
     for row in rows_of(decision):
         run, compared, (start, mean, end) = row.run, row.compared, ends[row.run]

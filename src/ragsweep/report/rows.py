@@ -49,14 +49,13 @@ class Row(NamedTuple):
     @property
     def against_guessing(self) -> str:
         """How the run compares with guessing; empty if that is not known."""
-        found = self.guessing
-        if found is None:
+        if (guessing := self.guessing) is None:
             return ""
-        if found.worse:
-            return f"worse, p {p_value(found.p_worse)}"
-        if self.unread and not found.better and found.p <= LEVEL:  # it is below it only for what could not be read
+        if guessing.worse:
+            return f"worse, p {p_value(guessing.p_worse)}"
+        if self.unread and not guessing.better and guessing.p <= LEVEL:  # below it only for what could not be read
             return f"no better, {self.unread} unread"
-        return f"{'better' if found.better else 'no better'}, p {p_value(found.p)}"
+        return f"{'better' if guessing.better else 'no better'}, p {p_value(guessing.p)}"
 
     def as_record(self) -> dict[str, Any]:
         """The row as a JSON-compatible value."""
