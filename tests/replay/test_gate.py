@@ -10,6 +10,7 @@ from ragsweep.replay.gating import Gate, GateRequest, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
 from ragsweep.tasks.facts import JudgedFact, ReturnedFact
+from ragsweep.tasks.unread_text import UnreadText
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +144,25 @@ def test_a_candidate_that_is_better_for_returning_more_text_at_the_same_k_is_unc
     claims = {claim.name: claim for claim in gated.claims()}
     assert ("unequal_text" in claims) == (verdict is Verdict.UNCERTAIN)
     assert all("budget=" in claim.sentence for name, claim in claims.items() if name == "unequal_text")
+
+
+@pytest.mark.parametrize(("cut", "verdict"), [(5, Verdict.UNCERTAIN), (4, Verdict.NOT_WORSE)])
+def test_no_gate_passes_where_a_model_does_not_read_the_text(cut, verdict):
+    found = of([0.8, 0.7] * 50, [0.5, 0.4] * 50)
+    candidate, baseline = found.sweep.outcomes
+    facts = replace(candidate.facts, unread_texts=[UnreadText("MiniLM", "passages", cut, 100, 254, "tokens")])
+    gated = replace(found, sweep=replace(found.sweep, outcomes=[replace(candidate, facts=facts), baseline]))
+    assert gated.verdict is verdict
+
+
+@pytest.mark.parametrize("ahead", [800, 200])
+def test_more_text_of_the_other_run_is_no_veto_where_both_have_one_name(ahead):
+    means = {800: 0.5, 200: 0.499} if ahead == 800 else {800: 0.499, 200: 0.5}
+    runs = [
+        replace(returning(of_scores("run", [means[size]] * 300, {}), size), run_id=f"{size}") for size in (200, 800)
+    ]
+    gated = replace(of([means[200]] * 300, [means[800]] * 300), sweep=Sweep(runs, {}))
+    assert gated.verdict is Verdict.NOT_WORSE
 
 
 def test_few_queries_are_pointed_out():

@@ -22,7 +22,7 @@ from scipy.stats import binom
 from simulated import alike, f1_like
 
 from ragsweep.core.parsing import MalformedError
-from ragsweep.report import veto_of
+from ragsweep.report import rows_of, veto_of
 from ragsweep.report.claims import claims_of, evidence
 from ragsweep.report.record import as_record
 from ragsweep.report.report_tables import cells
@@ -184,6 +184,20 @@ def test_one_configuration_for_every_cutoff_is_said_once():
     assert said["bought"]["points"] == expected
     assert said["bought"]["rises"] == pytest.approx(expected[2][1] - expected[1][1])
     assert claims(decide(grid()))["choice"]["where"] == " at every k"
+
+
+def test_what_is_shipped_at_every_cutoff_is_chosen_at_each():
+    """At k 3 and 10 nothing can be told apart, where 0.5 measured better by chance."""
+    rows = [
+        zip((3, 5, 10), (noisy([mean])[0] for mean in means), strict=True)
+        for means in ((0.5, 0.6, 0.5), (0.505, 0.4, 0.505))
+    ]
+    decision = decided(
+        *[at_k(alpha, k, scores) for alpha, row in zip((0.3, 0.5), rows, strict=True) for k, scores in row]
+    )
+    assert claims(decision)["choice"]["where"] == " at every k"
+    verdicts = {row.verdict for row in rows_of(decision) if row.run.swept["retriever.alpha"] == 0.3}
+    assert verdicts == {"chosen", "chosen at k 3", "chosen at k 10"}
 
 
 def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named():

@@ -71,6 +71,24 @@ def test_a_number_never_makes_the_name_of_another_dataset():
     assert across(runs).names == ["a 1", "a 3", "a 2"]
 
 
+@pytest.mark.parametrize(("sizes", "veto"), [((200, 200, 800), True), ((800, 800, 200), False)])
+def test_what_the_mean_alone_tells_apart_is_not_shipped_for_more_text(sizes, veto):
+    """Six datasets of 8 questions, on each of which nothing can be told apart."""
+    sample = np.random.default_rng(3).normal(0, 0.1, (6, 3, 8))
+    runs = []
+    for place, name in enumerate("abcdef"):
+        for alpha, size, mean, noise in zip((0, 0.5, 1), sizes, (0.4, 0.4, 0.48), sample[place], strict=True):
+            one = run(name, alpha, mean, queries=8, returned=[size, f"{size}"])
+            runs.append(replace(one, per_query=one.per_query.assign(f1=np.clip(mean + noise, 0, 1))))
+    found = across(runs)
+    assert found.tied.all()
+    assert found.told_apart
+    assert found.named == "alpha 1"
+    assert [claim.numbers["why"] for claim in claims_across(found) if claim.name == "across_veto"] == [
+        "unequal text"
+    ] * veto
+
+
 def test_nothing_is_shipped_for_all_where_a_model_does_not_read_the_queries_of_one():
     unread = {"model": "minilm", "texts": "queries", "cut": 9, "out_of": 100, "read": 254, "unit": "tokens"}
     runs = [run("a", alpha, mean) for alpha, mean in ((0, 0.3), (0.5, 0.6))]

@@ -17,7 +17,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today
-from ragsweep.report.claims import unequal_text
+from ragsweep.report.claims import unequal_text, unread_texts
 from ragsweep.report.evidence import less_judged
 from ragsweep.report.markup import markdown
 from ragsweep.report.sentences import Claim
@@ -78,18 +78,19 @@ class Gate:
     @property
     def verdict(self) -> Verdict:
         """Whether the candidate is shown not to be worse by the margin, shown to be worse, or neither."""
-        if self.same_run or (self.found.p_not_worse <= LEVEL and not self.unequal):
+        if self.same_run or (self.found.p_not_worse <= LEVEL and not self.vetoes):
             return Verdict.NOT_WORSE
         return Verdict.WORSE if self.found.p_worse <= LEVEL else Verdict.UNCERTAIN
 
     @cached_property
-    def unequal(self) -> list[Claim]:
-        """That the candidate is better for returning more text, which is no comparison."""
+    def vetoes(self) -> list[Claim]:
+        """Why no test says that the candidate may ship: a model does not read the text, or it returns more of it."""
         if not self.sweep.is_mean(self.request.metric) or self.same_run:
             return []
         settings = DecisionSettings(self.request.metric, costs=(TOKENS.name,))
         decision = decide(replace(self.sweep, settings=settings))
-        return [*unequal_text(decision)] if decision.named is self.sweep.outcomes[0] else []
+        unequal = unequal_text(decision) if decision.named is self.sweep.outcomes[0] else ()
+        return [*unread_texts(decision), *unequal]
 
     @property
     def same_run(self) -> bool:
@@ -106,7 +107,7 @@ class Gate:
         yield Claim("gate", {**names, "verdict": verdict, "run_id": candidate.run_id})
         if self.same_run:
             return
-        yield from self.unequal
+        yield from self.vetoes
         number, groups = len(_values(candidate, self.request.metric)), _groups(self.sweep, self.request.metric)
         queries = queries_in_words(self.sweep) if groups else counted(number, "query")
         tested = {name: getattr(found, name) for name in ("difference", "low", "high", "p_not_worse", "p_worse")}
@@ -120,7 +121,7 @@ class Gate:
             yield Claim("unbounded", {"metric": metric})
         if (groups.number if groups else number) < FEW_QUERIES:
             yield Claim("gate_few", {"queries": queries})
-        if self.verdict is Verdict.UNCERTAIN and not self.unequal:
+        if self.verdict is Verdict.UNCERTAIN and not self.vetoes:
             least = found.least if found.least and number < found.least else None
             needed = found.needed if found.needed and found.needed > (found.least or 0) else None
             yield Claim("gate_needed", {"least": least, "needed": needed})

@@ -147,20 +147,19 @@ def unread_answers(decision: Decision) -> Iterator[Claim]:
 
 def unequal_text(decision: Decision) -> Iterator[Claim]:
     """At the same cutoff, the one to ship returns more text than one that it beats."""
-    choice = decision.headline
+    choice, named = decision.headline, decision.named
     order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
-    if choice.undecided is None:
-        beaten = [run for run in order[order.index(decision.named) + 1 :] if run not in choice.tied]
-        yield from more_text(decision.sweep, choice, decision.named, beaten)
+    beaten = [run for run in order[order.index(named) + 1 :] if run not in choice.tied]
+    if not choice.undecided:
+        yield from more_text(decision.sweep, choice, named, beaten)
 
 
 def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Outcome]) -> Iterator[Claim]:
-    """A configuration returns more text than one that it beats at a cutoff; nobody asked to save text."""
+    """That a configuration returns more text than one that it beats, unless text is what it was chosen by."""
     metric = named.facts.metrics.get(sweep.decided_by)
     counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
     cost = next((name for name in sweep.settings.costs if name in named.facts.curves), None)
-    chosen_by_text = cost and sweep.settings.prefer == cost
-    if sweep.budgeted or counts_text or chosen_by_text or not sweep.cutoff:
+    if sweep.budgeted or counts_text or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
         return
     less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
     if less:
@@ -309,10 +308,11 @@ def choice(decision: Decision) -> Iterator[Claim]:
     if chosen.undecided is not None:
         return
     prefer, named = chosen.prefer, chosen.named
-    elsewhere = [cutoff for cutoff, other in decision.choices.items() if _same(sweep, other, named)]
+    others = [other for other in decision.choices.values() if other is not chosen]
+    everywhere = others and all(_same(sweep, other, named) and veto_of(decision, other) in TAKEN for other in others)
     numbers = {
         "label": sweep.label(named),
-        "where": f" at every {sweep.cutoff}" if len(elsewhere) == len(decision.choices) > 1 else at(sweep, chosen),
+        "where": f" at every {sweep.cutoff}" if everywhere else at(sweep, chosen),
         "at": at(sweep, chosen),
         **measured_with(sweep, named),
         "tied": len(chosen.tied) > 1,

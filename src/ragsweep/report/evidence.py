@@ -46,7 +46,7 @@ def bought(decision: Decision) -> Iterator[Claim]:
         return
     values = [sweep.sign(gain) * value for _, value, _ in points]
     highest = points[values.index(max(values))][0] if values[-1] < max(values) > values[0] else None
-    named = [choice.named.configuration for choice in decision.choices.values()]
+    named = {str(choice.named.configuration) for choice in decision.choices.values()}
     numbers = {
         "gain": sweep.title(gain),
         "cutoff": sweep.cutoff,
@@ -54,7 +54,7 @@ def bought(decision: Decision) -> Iterator[Claim]:
         "unit": sweep.metric_info[decision.cost].unit if decision.cost and not sweep.budgeted else None,
         "highest": highest and cutoffs_in_words(sweep, highest),
         "more": values[-1] > values[0],
-        "label": None if all(each == named[0] for each in named) else sweep.label(decision.named),
+        "label": None if len(named) == 1 else sweep.label(decision.named),
         "rises": abs(points[-1][1] - points[-2][1]) if values[-1] - values[-2] >= STILL_RISING else None,
     }
     yield evident("bought", **numbers)
@@ -64,20 +64,20 @@ def beaten(decision: Decision) -> Iterator[Claim]:
     """That the choice is shown to be beaten in quality and cost, mostly by a configuration at another cutoff."""
     prefer, sweep = decision.headline.prefer or decision.cost, decision.sweep
     front = next((front for front in decision.fronts if front.cost == prefer), None)
-    other = front.beats(decision.named) if front else None
-    if front is None or other is None or other.configuration == decision.named.configuration:
+    rival = front.beats(decision.named) if front else None
+    if front is None or rival is None or rival.configuration == decision.named.configuration:
         return
     same = decision.headline.as_good if decision.headline.costs_the_same(front.cost) else ()
-    left_out = any(other.name in choice.excluded for choice in decision.choices.values())
-    if left_out or other.name in [run.name for run in same]:  # of the same price, as the headline has just said
+    left_out = any(rival.name in choice.excluded for choice in decision.choices.values())
+    if left_out or rival.name in [run.name for run in same]:  # of the same price, as the headline has just said
         return
-    names = [
-        " at ".join([sweep.label(run), *([cutoffs_in_words(sweep, run.cutoff)] if run.cutoff is not None else [])])
-        for run in (other, decision.named)
-    ]
-    values = [run.value(front.quality) for run in (other, decision.named)]
-    prices = [price(sweep, run, front.cost) for run in (other, decision.named)]
-    yield evident("beaten", labels=names, quality=sweep.title(front.quality), values=values, prices=prices)
+    runs, at_cutoff = (rival, decision.named), " at {}" if sweep.cutoff else ""
+    labels = [sweep.label(run) + at_cutoff.format(cutoffs_in_words(sweep, run.cutoff)) for run in runs]
+    numbers = {
+        "values": [run.value(front.quality) for run in runs],
+        "prices": [price(sweep, run, front.cost) for run in runs],
+    }
+    yield evident("beaten", labels=labels, quality=sweep.title(front.quality), **numbers)
 
 
 def far_cheaper(decision: Decision) -> Iterator[Claim]:
@@ -100,7 +100,7 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
         ]
         if cheap:
             run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
-            prices = [price(sweep, each, cost) for each in (chosen.named, run)]
+            prices = [price(sweep, chosen.named, cost), price(sweep, run, cost)]
             numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
             yield evident("far_cheaper", label=sweep.label(run), **numbers)
             return
@@ -213,13 +213,13 @@ def repeats(decision: Decision) -> Iterator[Claim]:
 def parsers(decision: Decision) -> Iterator[Claim]:
     """On which questions parsers are compared, and how many references each has lost."""
     runs = parsers_of(decision.sweep.outcomes)
-    lost = {
-        name: sorted({run.value(LOST.name) or 0 for run in decision.sweep.outcomes if run.facts.parser == name})
-        for name in runs
-    }
     if runs:
         references = max(run.facts.references for run in runs.values())
-        ends = {name: [numbers[0], numbers[-1]] for name, numbers in lost.items() if numbers[-1]}
+        lost = {
+            name: [run.value(LOST.name) or 0 for run in decision.sweep.outcomes if run.facts.parser == name]
+            for name in runs
+        }
+        ends = {name: [min(numbers), max(numbers)] for name, numbers in lost.items() if max(numbers)}
         yield evident("parsers", names=[*runs], queries=len(decision.sweep.queries), references=references, lost=ends)
 
 
@@ -320,15 +320,14 @@ def power(decision: Decision) -> Iterator[Claim]:
 def machines(decision: Decision) -> Iterator[Claim]:
     """With which machine latency was measured, or that it was measured with several and is not comparable."""
     sweep = decision.sweep
-    measures = (found for run in sweep.outcomes for found in run.facts.measures.items())
-    name = next((name for name, found in measures if found.machines is not None), "")
-    if not name:
-        return
+    measures = (item for run in sweep.outcomes for item in run.facts.measures.items())
+    name = next((name for name, measure in measures if measure.machines is not None), "")
     labels: dict[str, list[str]] = {}
-    for run in sweep.outcomes:
-        if name in run.facts.measures:
-            used = ", ".join(run.facts.measures[name].machines or ()) or "an unknown machine"
-            labels.setdefault(used, []).append(sweep.label(run))
+    for run in (run for run in sweep.outcomes if name in run.facts.measures):
+        used = ", ".join(run.facts.measures[name].machines or ()) or "an unknown machine"
+        labels.setdefault(used, []).append(sweep.label(run))
+    if not labels:
+        return
     decides = name in [*(sweep.settings.require or ()), decision.headline.prefer]
     numbers = {used: [*dict.fromkeys(some)] for used, some in labels.items()}
     claim = evident("machines", cost=sweep.title(name), machines=numbers)

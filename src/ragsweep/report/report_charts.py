@@ -7,15 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ragsweep.core.style import is_number
-from ragsweep.report.decision_charts import (
-    best_against_baseline,
-    by_cutoff,
-    compared_by_cutoff,
-    cost_fronts,
-    cost_of_cutoff,
-    left_by_thresholds,
-    other_than_best,
-)
+from ragsweep.report import decision_charts as charts
 from ragsweep.report.settings_charts import heat_map, of_two_settings, one_setting
 from ragsweep.report.sweep_charts import by_use
 from ragsweep.sweeps import Decision
@@ -57,16 +49,16 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
     fronts = decision.fronts
     over_cutoffs = len(decision.choices) > 1 if sweep.budgeted else bool(sweep.cutoff)  # a run has a curve over k
     if decision.gain and decision.gain in decision.named.facts.curves and over_cutoffs:
-        drawn, every = len(compared_by_cutoff(decision)), len({str(run.configuration[0]) for run in sweep.outcomes})
+        drawn, every = len(charts.compared_by_cutoff(decision)), sweep.configurations
         band = (
             ", with its 95 % interval" if decision.gain in decision.named.facts.intervals and not sweep.budgeted else ""
         )
         caption = f"Means over queries. Marked: the swept {sweep.cutoff}. Thick: the choice{band}."
         yield ReportChart(
-            BY_CUTOFF, caption + _of(drawn, every, "the best "), partial(by_cutoff, decision, decision.gain)
+            BY_CUTOFF, caption + _of(drawn, every, "the best "), partial(charts.by_cutoff, decision, decision.gain)
         )
         if drawn == every:  # it shows this front, too
-            shown = (decision.gain, cost_of_cutoff(decision))
+            shown = (decision.gain, charts.cost_of_cutoff(decision))
             fronts = [front for front in fronts if (front.quality, front.cost) != shown]
     axes, every = by_use(level) if len(level.table) > 1 else [], len(level.table)
     if len(axes) > 1 and len(level.like(level.row(decision.named), *axes[:2])) > 1:
@@ -80,16 +72,16 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
         yield ReportChart(ONE_SETTING, caption + _of(drawn, every), partial(one_setting, decision, axes[0]))
     if fronts:  # the tallest one: the others have room beside it
         caption = "Grey: another one is shown to be cheaper or better, and not worse in the other. Ring: the choice."
-        yield ReportChart(FRONT, caption, partial(cost_fronts, decision, fronts))
+        yield ReportChart(FRONT, caption, partial(charts.cost_fronts, decision, fronts))
     if (measured := decision.named.facts.false_finds) and any(score is not None for score in measured.scores):
         caption = (
             f"What a lowest {measured.words.scale} leaves, of the choice: the share of the questions of each kind."
         )
-        yield ReportChart(THRESHOLDS, caption, partial(left_by_thresholds, decision))
+        yield ReportChart(THRESHOLDS, caption, partial(charts.left_by_thresholds, decision))
     if sweep.is_mean(sweep.decided_by) and len(level.table) > 1:
-        best, other = (level.outcomes[place].name for place in (level.best, other_than_best(level)))
+        best, other = (level.outcomes[place].name for place in (level.best, charts.other_than_best(level)))
         caption = f"A bar per query: {best} minus {other}. Dashed: the mean."
-        yield ReportChart(AGAINST, caption, partial(best_against_baseline, decision))
+        yield ReportChart(AGAINST, caption, partial(charts.best_against_baseline, decision))
 
 
 def _of(drawn: int, every: int, which: str = "") -> str:

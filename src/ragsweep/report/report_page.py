@@ -111,8 +111,9 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     unanswered = [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()]
     where = at(sweep, decision.headline)
     levels = [choice.allowed for choice in decision.choices.values()]
-    baselines = [each for each in levels if each.fixed_baseline is not None]
+    baselines = [level for level in levels if level.fixed_baseline is not None]
     test = "exact test that flips signs by group" if sweep.groups.in_use else "McNemar's exact test"
+    units = "groups" if sweep.groups.in_use else "queries"
     resamples = affordable_resamples(sweep.resamples, len(sweep.queries))
     return {
         "title": _title(sweep),
@@ -123,7 +124,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "headline": headline(decision),
         "evidence": evidence(decision),
         "sections": run_sections(decision),
-        "about_sections": about_sections(decision),
+        "among": len(level.outcomes),
         "by_cutoff": cells(decision),
         "head_of_choice": head_of_choice(decision),
         "metric": sweep.metric_title,
@@ -132,7 +133,8 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "guessing": bool(decision.against_guessing),
         "unread": bool(decision.unread and decision.unread.most),
         "rows": list(_rows(decision, origin)),
-        "about_table": _about_table(sweep),
+        "queries": _queries(sweep),
+        "kind": "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else f"bootstrap over {units}",
         "comparisons": [
             {"title": title, "rows": rows, "about": about}
             for title, rows, about in (
@@ -175,16 +177,6 @@ def run_sections(decision: Decision) -> dict[str, Sequence[str]]:
     return {**own, **shown}
 
 
-def about_sections(decision: Decision) -> str:
-    """A note on the sections."""
-    sentences = [f"These sentences are about {decision.named.name} alone, where a heading names no other."]
-    if (among := len(decision.headline.allowed.outcomes)) > 1:
-        sentences.append(f"It was chosen among {among} by the same queries, which favours it.")
-        if decision.against_guessing:
-            sentences.append("The comparison with guessing at the top of this report is corrected for that.")
-    return " ".join(sentences)
-
-
 def _title(sweep: Sweep) -> str:
     names = [sweep.short(name) for name in sweep.axes]
     asked = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
@@ -193,19 +185,15 @@ def _title(sweep: Sweep) -> str:
 
 def _others(sweep: Sweep) -> list[str]:
     """The columns besides the deciding metric: the other metrics, then the costs."""
-    costs = [
-        name for name in sweep.settings.costs if any(outcome.value(name) is not None for outcome in sweep.outcomes)
-    ]
+    costs = [name for name in sweep.settings.costs if any(run.value(name) is not None for run in sweep.outcomes)]
     return list(dict.fromkeys([*(name for name in sweep.metrics if name != sweep.decided_by), *costs]))
 
 
 def _rows(decision: Decision, origin: Origin) -> Iterator[dict[str, Any]]:
     """The rows of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
     sweep, metric = decision.sweep, decision.sweep.decided_by
-    ends = {
-        row.run: [sweep.statistic(row.run, metric, end) for end in ("_low", "", "_high")] for row in rows_of(decision)
-    }
-    low, high = min(some[0] for some in ends.values()), max(some[2] for some in ends.values())
+    ends = {run: [sweep.statistic(run, metric, end) for end in ("_low", "", "_high")] for run in sweep.outcomes}
+    low, high = min(start for start, *_ in ends.values()), max(end for *_, end in ends.values())
     scale = 100 / (high - low) if high > low else 0
     for row in rows_of(decision):
         run, compared, (start, mean, end) = row.run, row.compared, ends[row.run]
@@ -243,22 +231,6 @@ def _queries(sweep: Sweep) -> str:
     """How many queries were measured, of how many."""
     groups = f" in {counted(sweep.groups.number, 'group')}" if sweep.groups.in_use else ""
     return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.left_out, "query") + groups
-
-
-def _about_table(sweep: Sweep) -> str:
-    same = f" at the same {sweep.cutoff}" if sweep.cutoff else ""
-    units = "groups" if sweep.groups.in_use else "queries"
-    kind = "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else f"bootstrap over {units}"
-    return " ".join(
-        (
-            f"Means over {_queries(sweep)}; intervals: 95 %, {kind}.",
-            f"Against the best{same}: p of the hypothesis that a configuration is one of the best, tested against all",
-            "others, not against the best alone (paired step-down randomisation test, corrected for choosing the best",
-            "by the same queries); tied: p > 0.05.",
-            "Best in: share of bootstrap resamples in which the configuration is the best.",
-            "More statistics: results/summary_statistics.csv.",
-        )
-    )
 
 
 def _commands(origin: Origin) -> list[dict[str, str]]:

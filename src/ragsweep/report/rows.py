@@ -50,14 +50,13 @@ class Row(NamedTuple):
     @property
     def against_guessing(self) -> str:
         """How the run compares with guessing; empty if that is not known."""
-        found = self.guessing
-        if found is None:
+        if (guessing := self.guessing) is None:
             return ""
-        if found.worse:
-            return f"worse, p {p_value(found.p_worse)}"
-        if self.unread and not found.better and found.p <= LEVEL:  # it is below it only for what could not be read
+        if guessing.worse:
+            return f"worse, p {p_value(guessing.p_worse)}"
+        if self.unread and not guessing.better and guessing.p <= LEVEL:  # below it only for what could not be read
             return f"no better, {self.unread} unread"
-        return f"{'better' if found.better else 'no better'}, p {p_value(found.p)}"
+        return f"{'better' if guessing.better else 'no better'}, p {p_value(guessing.p)}"
 
     def as_record(self) -> dict[str, Any]:
         """The row as a JSON-compatible value."""
@@ -90,7 +89,8 @@ def _verdict(decision: Decision, choice: Choice, run: Outcome, vetoes: Mapping[i
         return "control" if run.facts.control else "left out"
     if run is choice.named and vetoes[choice.cutoff] not in TAKEN:
         return f"not shipped: {vetoes[choice.cutoff]}"
-    if run is choice.named and vetoes[choice.cutoff] is vetoes[decision.headline.cutoff] is None:
+    same = decision.sweep.label(run) == decision.sweep.label(decision.named)  # the headline ships it here, too
+    if run is choice.named and vetoes[decision.headline.cutoff] is None and (same or vetoes[choice.cutoff] is None):
         return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
     if choice.undecided == "one configuration":
         return "only one"

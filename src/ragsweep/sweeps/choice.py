@@ -149,11 +149,9 @@ class Choice:
 
     def costs_the_same(self, cost: str) -> bool:
         """Whether the configurations that are as good cost about the same."""
-        runs = self.as_good
-        if any(run.value(cost) is None for run in runs):
-            return False
-        least, most = (end(runs, key=lambda run: run.value(cost) or 0) for end in (min, max))
-        return about_the_same(self.allowed, cost, least, most, self._equal_cost)
+        least, most = (end(self.as_good, key=lambda run: run.value(cost) or 0) for end in (min, max))
+        measured = all(run.value(cost) is not None for run in self.as_good)
+        return measured and about_the_same(self.allowed, cost, least, most, self._equal_cost)
 
     @property
     def _equal_cost(self) -> float:
@@ -167,8 +165,8 @@ class Choice:
         """
         if self.not_worse is not None:
             return self.not_worse or [self.best]
-        found_any = self._where(np.asarray((~at_worst(self.allowed)).any(axis=1)))
-        return [outcome for outcome in self.tied if outcome in found_any] or self.tied
+        empty = self._where(np.asarray(at_worst(self.allowed).all(axis=1)))
+        return [outcome for outcome in self.tied if outcome not in empty] or self.tied
 
     @property
     def others(self) -> list[Outcome]:

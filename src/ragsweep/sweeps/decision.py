@@ -145,19 +145,12 @@ class Decision:
         Of one configuration: between the choices at two cutoffs, other settings differ as well. A budget that it could
         not spend is left out, and so is a cutoff before which its rankings end.
         """
-        runs = {
-            run.cutoff: run
-            for choice in self.choices.values()
-            for run in choice.allowed.outcomes
-            if choice.meets and run.configuration == self.named.configuration
-        }
+        meeting = [run for choice in self.choices.values() for run in choice.allowed.outcomes if choice.meets]
+        runs = [run for run in meeting if run.configuration == self.named.configuration and self.sweep.spends(run)]
         return [
-            (cutoff, value, run.value(self.cost or ""))
-            for cutoff, run in runs.items()
-            if cutoff is not None
-            and (value := run.value(self.gain or "")) is not None
-            and self.sweep.spends(run)
-            and not run.ends_early
+            (run.cutoff, value, run.value(self.cost or ""))
+            for run in runs
+            if run.cutoff is not None and not run.ends_early and (value := run.value(self.gain or "")) is not None
         ]
 
     def _first_measured(self, names: Sequence[str]) -> str | None:
@@ -168,13 +161,9 @@ class Decision:
         """Swept numeric settings of which the named configuration has the smallest or the largest value."""
         if self.headline.excluded:  # perhaps only because of a requirement
             return []
-        axes = self.sweep.axes.items()
-        numeric = {name: values for name, values in axes if len(values) > 2 and all(map(is_number, values))}
-        return [
-            name
-            for name, values in numeric.items()
-            if name != self.sweep.cutoff and self.best[name] in (values[0], values[-1])
-        ]
+        axes = {name: values for name, values in self.sweep.axes.items() if name != self.sweep.cutoff}
+        numeric = {name: own for name, own in axes.items() if len(own) > 2 and all(map(is_number, own))}
+        return [name for name, values in numeric.items() if self.best[name] in (values[0], values[-1])]
 
     @cached_property
     def unanswered(self) -> Indices:
@@ -203,9 +192,9 @@ class Decision:
         """The comparison of each run that meets the requirements with the best one at its cutoff."""
         rows: dict[Outcome, Compared] = {}
         for choice in self.choices.values():
-            found = choice.allowed.standings
-            differences = (found.difference, found.difference_low, found.difference_high)
-            columns = (*differences, found.with_best.tied, found.with_best.p, found.wins)
+            standings = choice.allowed.standings
+            differences = (standings.difference, standings.difference_low, standings.difference_high)
+            columns = (*differences, standings.with_best.tied, standings.with_best.p, standings.wins)
             values = zip(*(column.tolist() for column in columns), strict=True)
             rows |= dict(zip(choice.allowed.outcomes, starmap(Compared, values), strict=True))
         return rows
@@ -223,26 +212,24 @@ class Decision:
         if not is_share or not 1 < len(level.outcomes) <= MOST_IN_PAIRS:
             return None
         order = level.table["outcome"].to_numpy()
-        found = mcnemar_of_pairs(level.scores(metric)[order], level.groups)
+        pairs = mcnemar_of_pairs(level.scores(metric)[order], level.groups)
         names = np.array([level.outcomes[position].name for position in order], dtype=object)
-        return pd.DataFrame(found._asdict() | {"first": names[found.first], "second": names[found.second]})
+        return pd.DataFrame(pairs._asdict() | {"first": names[pairs.first], "second": names[pairs.second]})
 
     @cached_property
     def against_guessing(self) -> dict[Outcome, AgainstGuessing]:
         """The comparison of each run with guessing; empty if it is not known for all of them."""
         sweep, metric = self.sweep, self.sweep.decided_by
-        known = [outcome.facts.guessing[metric] for outcome in sweep.outcomes if metric in outcome.facts.guessing]
-        if len(known) < len(sweep.outcomes):
+        guesses = [run.facts.guessing[metric] for run in sweep.outcomes if metric in run.facts.guessing]
+        if len(guesses) < len(sweep.outcomes):
             return {}
-        corrected, worse = (holm(np.array(p)).tolist() for p in zip(*(each[1:] for each in known), strict=True))
-        gains = [
-            sweep.sign(metric) * (sweep.statistic(outcome, metric) - each.value)
-            for outcome, each in zip(sweep.outcomes, known, strict=True)
-        ]
-        return {
-            outcome: AgainstGuessing(each.value, p, p_worse, gain > 0 and p <= LEVEL, gain < 0 and p_worse <= LEVEL)
-            for outcome, each, p, p_worse, gain in zip(sweep.outcomes, known, corrected, worse, gains, strict=True)
-        }
+        p, p_worse = (holm(np.array(values)).tolist() for values in zip(*(guess[1:] for guess in guesses), strict=True))
+        compared = {}
+        for run, guess, *ps in zip(sweep.outcomes, guesses, p, p_worse, strict=True):
+            gain, (either, worse) = sweep.sign(metric) * (sweep.statistic(run, metric) - guess.value), ps
+            signs = gain > 0 and either <= LEVEL, gain < 0 and worse <= LEVEL
+            compared[run] = AgainstGuessing(guess.value, either, worse, *signs)
+        return compared
 
     @cached_property
     def unread(self) -> UnreadAnswers | None:

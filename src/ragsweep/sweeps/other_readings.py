@@ -56,15 +56,13 @@ def _of(run: Outcome, queries: set[str]) -> Outcome:
     kept = run.per_query["query_id"].isin(queries)
     if kept.all():
         return replace(run, facts=facts)
-    others = facts.false_finds
-    if others is not None:
-        answerable, found = (tuple(compress(scores, kept)) for scores in (others.answerable, others.found))
-        others = replace(others, answerable=answerable, found=found)
+    finds = facts.false_finds
+    if finds is not None:
+        answerable, right = (tuple(compress(scores, kept)) for scores in (finds.answerable, finds.found))
+        finds = replace(finds, answerable=answerable, found=right)
     table = run.per_query[kept].reset_index(drop=True)
-    measures = {
-        name: replace(each, value=float(table[name].mean())) if name in table else each
-        for name, each in facts.measures.items()
-    }
+    recounted = {name: float(table[name].mean()) for name in facts.measures if name in table}
+    measures = {**facts.measures} | {name: replace(facts.measures[name], value=v) for name, v in recounted.items()}
     curves = {name: () if name in facts.metrics else curve for name, curve in facts.curves.items()}
-    facts = replace(facts, measures=measures, curves=curves, intervals={}, false_finds=others)
+    facts = replace(facts, measures=measures, curves=curves, intervals={}, false_finds=finds)
     return replace(run, per_query=table, facts=facts)

@@ -64,16 +64,13 @@ class Outcome:
     @property
     def configuration(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
         """The swept and the used settings, except the cutoff: runs with the same ones are one ranking, cut apart."""
-        swept, used = (
-            {name: value for name, value in some.items() if name != self.facts.cutoff}
-            for some in (self.swept, self.settings)
-        )
-        return swept, used
+        swept = {name: value for name, value in self.swept.items() if name != self.facts.cutoff}
+        return swept, {name: value for name, value in self.settings.items() if name != self.facts.cutoff}
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Every number of the run: its metrics, then its costs and other measures, by name."""
-        return {name: each.metric(name) for name, each in {**self.facts.metrics, **self.facts.measures}.items()}
+        return {name: about.metric(name) for name, about in {**self.facts.metrics, **self.facts.measures}.items()}
 
     def value(self, name: str) -> float | None:
         """A metric or a measure of the run; None if it was not measured."""
@@ -135,19 +132,16 @@ class Outcome:
         statistics = spread(values)
         columns = {"": statistics.pop("mean"), "_low": low, "_high": high}
         columns |= {f"_{name}": column for name, column in statistics.items()}
-        found = {
-            name: {f"{name}{end}": float(column[place]) for end, column in columns.items()}
-            for place, name in enumerate(means)
-        }
-        for name, aggregate in self.facts.aggregates.items():
-            found[name] = {name: aggregate.mean, f"{name}_low": aggregate.ci_low, f"{name}_high": aggregate.ci_high}
-        return {name: found[name] for name in self.facts.metrics}
+        rows = {name: {f"{name}{end}": float(of[at]) for end, of in columns.items()} for at, name in enumerate(means)}
+        for name, whole in self.facts.aggregates.items():
+            rows[name] = {name: whole.mean, f"{name}_low": whole.ci_low, f"{name}_high": whole.ci_high}
+        return {name: rows[name] for name in self.facts.metrics}
 
     @cached_property
     def measured(self) -> str:
         """Digest of the values of all items. Runs of configurations that do the same have the same."""
         others = [self.facts.false_finds.false_finds] if self.facts.false_finds else []
-        aggregates = [str(each.mean) for each in self.facts.aggregates.values()]
+        aggregates = [str(aggregate.mean) for aggregate in self.facts.aggregates.values()]
         means = (self.per_query[name].tolist() for name in self.facts.metrics if name in self.per_query)
         return digest([*means, *others, aggregates])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ragsweep.config.groups import option_of_class
 from ragsweep.core.csv_files import TAKEN, setting_columns
@@ -57,19 +58,13 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     if len({tuple(outcome.settings.get(name) for name in telling) for outcome in outcomes}) == len(outcomes):
         differing = telling
     shortened = dict(zip(differing, short_names(differing), strict=True))
-    swept = [
-        {name: _setting(name, outcome.settings) for name in differing if name in outcome.settings}
-        for outcome in outcomes
-    ]
+    swept = [{name: _setting(name, run.settings) for name in differing if name in run.settings} for run in outcomes]
     shown = {name: told_apart({own[name] for own in swept if name in own}) for name in differing}
-    renamed = []
-    for outcome, own in zip(outcomes, swept, strict=True):
-        name = (
-            " ".join(f"{shortened[setting]}={shown[setting][as_text(value)]}" for setting, value in own.items())
-            or outcome.name
-        )
-        renamed.append(replace(outcome, name=name, swept=own, paths={}))
-    return renamed
+    words = [[f"{shortened[name]}={shown[name][as_text(value)]}" for name, value in own.items()] for own in swept]
+    return [
+        replace(run, name=" ".join(own) or run.name, swept=values, paths={})
+        for run, own, values in zip(outcomes, words, swept, strict=True)
+    ]
 
 
 def _setting(name: str, settings: Mapping[str, str]) -> float | int | str | None:
@@ -87,23 +82,16 @@ def with_own_columns(outcomes: Sequence[Outcome]) -> list[Outcome]:
     Swept files are shown without the folders that are not needed to tell them apart; `given` keeps their paths.
     """
     given = [outcome.given for outcome in outcomes]
-    swept = dict.fromkeys(name for each in given for name in each)
-    names = setting_columns(swept, set(_columns(outcomes)))
-    shown = {name: told_apart(each[name] for each in given if name in each) for name in swept}
-    return [
-        replace(
-            outcome,
-            swept={
-                names[name]: shown[name][value] if isinstance(value, str) else value for name, value in each.items()
-            },
-            paths={
-                names[name]: value
-                for name, value in each.items()
-                if isinstance(value, str) and value != shown[name][value]
-            },
-        )
-        for outcome, each in zip(outcomes, given, strict=True)
-    ]
+    swept = dict.fromkeys(name for values in given for name in values)
+    columns = setting_columns(swept, set(_columns(outcomes)))
+    shown = {name: told_apart(values[name] for values in given if name in values) for name in swept}
+
+    def renamed(run: Outcome, values: Mapping[str, Any]) -> Outcome:
+        texts = {name: shown[name][value] for name, value in values.items() if isinstance(value, str)}
+        paths = {columns[name]: values[name] for name, text in texts.items() if text != values[name]}
+        return replace(run, swept={columns[name]: value for name, value in {**values, **texts}.items()}, paths=paths)
+
+    return [renamed(run, values) for run, values in zip(outcomes, given, strict=True)]
 
 
 def _columns(outcomes: Sequence[Outcome]) -> Iterable[str]:

@@ -118,8 +118,7 @@ class Sweep:
     def queries(self) -> pd.DataFrame:
         """A row per query: its id, text, type, and further columns that are the same for every configuration."""
         first = self.outcomes[0]
-        known = [name for name in first.facts.item_columns if name in first.per_query]
-        return first.per_query[[*TEXT_COLUMNS, *known]]
+        return first.per_query[[*TEXT_COLUMNS, *(name for name in first.facts.item_columns if name in first.per_query)]]
 
     @property
     def types(self) -> list[str | None]:
@@ -129,8 +128,8 @@ class Sweep:
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that every run has."""
-        first, *others = (outcome.facts.metrics for outcome in self.outcomes)
-        return tuple(name for name in first if all(name in metrics for metrics in others))
+        first, *rest = (outcome.facts.metrics for outcome in self.outcomes)
+        return tuple(name for name in first if all(name in metrics for metrics in rest))
 
     @cached_property
     def metric_info(self) -> Mapping[str, Metric]:
