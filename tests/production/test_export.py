@@ -8,6 +8,7 @@ import warnings
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -15,10 +16,12 @@ from application import PROJECT, said
 from small import write_pdf
 
 import ragsweep
+from ragsweep import tracking
 from ragsweep.config.walk import built
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError, TrackingError
 from ragsweep.core.trec_files import identifier
 from ragsweep.datasets import RecursiveChunker
+from ragsweep.production.exporting import _chosen
 from ragsweep.production.loading import passages_of, refuse_if_not_alone
 from ragsweep.retrieval import LogisticClassifier, RoutedRetriever, SparseRetriever, SpellCheck
 from ragsweep.store.stage_store import NO_STORE
@@ -472,3 +475,13 @@ def test_a_component_of_haystack_returns_the_same(loaded):
     pipeline.add_component("retriever", recipe("OfHaystack", loaded))
     found = pipeline.run({"retriever": {"query": QUESTION, "top_k": 2}})["retriever"]["documents"]
     assert [each.id for each in found] == [hit.passage_id for hit in loaded.search(QUESTION, 2)]
+
+
+def test_a_decision_that_does_not_say_whether_it_ships_is_not_taken_for_one_that_does(monkeypatch):
+    """One that somebody else has written, or that an earlier version has."""
+    record = {"choice": {"run_id": "0" * 32}}
+    monkeypatch.setattr(tracking, "fetch_text", lambda *_: json.dumps(record))
+    with pytest.raises(TrackingError, match=r"cannot be read .*not_shipped"):
+        _chosen(SimpleNamespace(tracking=None), "1" * 32)
+    record["not_shipped"] = None
+    assert _chosen(SimpleNamespace(tracking=None), "1" * 32) == ("0" * 32, record)

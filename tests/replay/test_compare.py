@@ -126,11 +126,22 @@ def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared
     recorded["decision"] |= {
         "gains": ["map", "token/recall"],
         "costs": ["latency/p95_ms"],
-    }  # the second was not measured
+        "require": {"recall": 0.001},
+        "prefer": "context/tokens",
+        "margin": 0.01,
+        "at": 7,
+    }  # token/recall was not measured, nor k 7
     try:
         config.write_text(yaml.safe_dump(recorded))
         assert settings() == (["map"], ["latency/p95_ms"])
-        assert settings("decision.gains=[f1]") == (["f1"], ["context/tokens", "latency/mean_ms"])
+        found = compare_runs([sweeps[0]], [place, "decision.margin=0.02"]).sweep.settings
+        assert (found.require, found.prefer, found.margin, found.at) == (
+            {"recall": 0.001},
+            "context/tokens",
+            0.02,
+            None,
+        )
+        assert settings("decision.gains=[f1]") == (["f1"], ["latency/p95_ms"])
         config.write_text("{")
         assert settings() == (["recall", "hit_rate"], ["context/tokens", "latency/mean_ms"])
     finally:

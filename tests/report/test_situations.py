@@ -22,6 +22,7 @@ from ragsweep.report.claims import claims_of, evidence
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.report.record import as_record
 from ragsweep.report.report_page import write_report
+from ragsweep.report.report_tables import head_of_choice
 from ragsweep.report.report_text import table_by_cutoff, table_of_configurations
 from ragsweep.report.value_words import cutoffs_in_words
 from ragsweep.tasks.facts import ReturnedFact
@@ -222,6 +223,9 @@ SITUATIONS = {
     "sizes of chunks at two k, judged by pages, nothing told apart": lambda: decided(
         *sized({k: scores([0.5] * 3, 40) for k in (3, 5)}, **CHUNKS)
     ),
+    "chunk sizes, judged by pages, another winner at the larger k": lambda: decided(
+        *at_each({5: scores([0.3, 0.6]), 10: scores([0.7, 0.4])}, **CHUNKS)
+    ),
     "133 questions in groups of 5, one ahead": lambda: decided(*runs(scores([0.4, 0.5, 0.7]), groups=FIVES)),
     "133 questions in groups of 5, nothing told apart": lambda: decided(*runs(scores([0.5] * 3, seed=2), groups=FIVES)),
     "133 questions, all of one group": lambda: decided(*runs(scores([0.4, 0.5, 0.7]), groups=["one"] * 133)),
@@ -276,8 +280,9 @@ VETOES = {  # of all other situations, the choice is shipped
     "another configuration at each k": "one configuration",
     "sizes of chunks at a single k": TEXT,
     "sizes of chunks at three k": TEXT,
-    "sizes of chunks at a single k, judged by pages": TEXT,
+    "sizes of chunks at a single k, judged by pages": PAGES,
     "chunk sizes, judged by pages": PAGES,
+    "chunk sizes, judged by pages, another winner at the larger k": PAGES,
     "sizes of chunks at two k, judged by pages, nothing told apart": PAGES,
     "none meets the requirement": "requirements",
     "two k, no configuration meets the requirement": "requirements",
@@ -378,6 +383,18 @@ def test_no_outlet_ships_what_a_veto_holds_back(name, decision):
         ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
         assert not (ships and veto_of(decision)), outlet
         assert ships or veto_of(decision) or outlet not in ("headline", "report.md", "model card", "notebook"), outlet
+
+
+def test_what_is_held_back_is_not_named_for_another_cutoff(decision):
+    if veto_of(decision) not in (None, "tied"):
+        assert not {"choice", "elsewhere"} & {claim.name for claim in claims_of(decision)}
+
+
+def test_a_column_of_what_measured_best_has_no_other(decision):
+    head = head_of_choice(decision)
+    for choice in decision.choices.values():
+        values = [run.value(decision.sweep.decided_by) for run in choice.allowed.outcomes]
+        assert head != "measured best" or choice.named.value(decision.sweep.decided_by) == max(values)
 
 
 def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds(decision):

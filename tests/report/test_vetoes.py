@@ -1,6 +1,7 @@
 """What vetoes shipping: guessing, requirements, and data that can show no winner."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +10,11 @@ from outcomes import FACTS, SETTINGS, as_guesses, claims, decided, noisy, of_sco
 from scipy.stats import binomtest
 
 from ragsweep.report import rows_of, veto_of
-from ragsweep.report.claims import claims_of, headline
+from ragsweep.report.claims import claims_of, evidence, headline
 from ragsweep.report.record import as_record
 from ragsweep.report.report_text import table_of_configurations
 from ragsweep.statistics import LEVEL, holm
-from ragsweep.tasks.facts import MetricFact
+from ragsweep.tasks.facts import MetricFact, ReturnedFact
 from ragsweep.tasks.unread_text import UnreadText
 
 MS = "latency/mean_ms"
@@ -257,3 +258,57 @@ def test_runs_that_did_not_finish_are_in_every_headline():
         runs = over(scores).sweep.outcomes
         assert any("Did not finish: a" in line for line in headline(decided(*runs, unfinished={"a": "FAILED"})))
         assert "missing" not in claims(decided(*runs))
+
+
+def test_tokens_that_were_not_counted_of_all_are_not_said_to_be_fewer():
+    texts = [ReturnedFact(size, "words") for size in (800.0, 200.0, 200.0)]
+    runs = [replace(run, facts=replace(run.facts, returned=size)) for run, size in zip(apart(), texts, strict=True)]
+    runs[1:] = [without(run, "context/tokens") for run in runs[1:]]
+    numbers = claims(decided(*runs))["unequal_text"]
+    assert (numbers["texts"], numbers["unit"]) == ([800.0, 200.0], "characters a passage")
+
+
+def test_longer_passages_that_are_fewer_are_not_said_to_be_more_text():
+    """A threshold leaves two passages of 800 characters, against five of 200."""
+    texts = zip(apart(), (800.0, 200.0, 200.0), (400.0, 500.0, 500.0), strict=True)
+    runs = [
+        costing(replace(run, facts=replace(run.facts, returned=ReturnedFact(size, "words"))), tokens)
+        for run, size, tokens in texts
+    ]
+    assert veto_of(decided(*runs)) is None
+    assert veto_of(decided(costing(runs[0], 2000.0), *runs[1:])) == "unequal text"
+
+
+def test_a_preferred_cost_that_was_not_measured_chooses_nothing():
+    """The headline of runs that were compared without times names none of them as the quickest."""
+    runs = [without(run, MS) for run in over(noisy([0.5, 0.5, 0.5])).sweep.outcomes[:2]]
+    other = over(noisy([0.5, 0.5, 0.1])).sweep.outcomes[2]  # it has a time, and is worse
+    decision = decided(*runs, other, settings=replace(SETTINGS, prefer=MS))
+    assert decision.named.value(MS) is None
+    assert "Latency" not in " ".join([*headline(decision), *evidence(decision)])
+
+
+def test_a_tie_of_which_no_cost_is_known_is_a_whole_sentence():
+    runs = [without(without(run, MS), "context/tokens") for run in over(noisy([0.5, 0.5])).sweep.outcomes]
+    [sentence, *_] = headline(decided(*runs))
+    assert re.search(r"any will do(, or judge about .*|: a difference .*)?\.$", sentence)
+
+
+def apart():
+    """Three runs of which the first is the best."""
+    return list(over(noisy([0.9, 0.5, 0.3])).sweep.outcomes)
+
+
+def costing(run, tokens):
+    """The run with so many tokens."""
+    fact = replace(run.facts.measures["context/tokens"], value=tokens)
+    facts = replace(run.facts, measures={**run.facts.measures, "context/tokens": fact})
+    return replace(run, facts=facts, per_query=run.per_query.assign(**{"context/tokens": tokens}))
+
+
+def without(run, cost):
+    """The run, of which a cost is not known."""
+    measures = {name: fact for name, fact in run.facts.measures.items() if name != cost}
+    return replace(
+        run, facts=replace(run.facts, measures=measures), per_query=run.per_query.drop(columns=cost, errors="ignore")
+    )

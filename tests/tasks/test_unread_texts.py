@@ -122,6 +122,25 @@ def test_what_a_server_cuts_without_a_word_is_counted(reads, cut):
     assert fact is None or 700 <= fact["read"] <= 705
 
 
+@pytest.mark.extra("openai")
+@pytest.mark.usefixtures("secret_key")
+@pytest.mark.parametrize("kind", ["one for all", "nearly one for all", "another each time"])
+def test_an_endpoint_whose_embeddings_tell_nothing_is_not_said_to_cut(kind):
+    rng = np.random.default_rng(0)
+
+    def embedding(text):
+        nearly = np.array(words_counted(text)) / 1e7 * (kind == "nearly one for all")
+        return [*(rng.normal(size=26) if kind == "another each time" else 1 + nearly)]
+
+    def reply(prompt, times):
+        rows = [{"index": row, "embedding": embedding(text)} for row, text in enumerate(prompt.split("\n"))]
+        return Reply(json.dumps({"data": rows, "usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode())
+
+    with EndpointServer(reply) as server:
+        dense = DenseRetriever(OpenAIEncoder(model="m", base_url=server.url), NO_STORE)
+        assert counted(dense, ["tea"] * 3, ["iron and tea " * 70, "iron " * 150]) == []
+
+
 def test_what_is_indexed_is_counted_and_a_reranker_reads_the_passages_themselves():
     indexed, own = [LONG] * 3, ("tea",) * 3
     assert counted(DENSE, indexed, ["tea"] * 2, own) == [("passages", 3, 3, 254, "tokens")]

@@ -27,4 +27,4 @@ def test_the_named_run_is_chosen_unless_it_is_not_to_be_shipped(scores, p, verdi
     assert dict(_verdicts(decision, None))[decision.named]["decision"] == verdict
     answer = answer_of(decision)
     assert answer.name == name
-    assert ("Ship" in answer.sentence) == (verdict == "chosen")
+    assert ("Ship" in answer.headline) == (verdict == "chosen")

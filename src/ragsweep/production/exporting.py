@@ -100,7 +100,7 @@ def export(
     store = tracking.store_overrides(today.tracking, overrides)
     run = tracking.fetch_run(today.tracking, run_id)
     refuse_if_not_alone(_classes_named(run.config), run_id)  # before anything is asked for that this needs
-    why = (decision or {}).get("not_shipped")
+    why = decision["not_shipped"] if decision else None
     not_shipped = None if why in TAKEN else str(why)
     if model and not_shipped:
         raise ConfigError(
@@ -154,7 +154,7 @@ def _chosen(today: DictConfig, run_id: str) -> tuple[str, Mapping[str, Any] | No
         decision = from_json(text)
         if "across_datasets" in decision:
             raise TrackingError(f"{run_id}: has several datasets; name the run of one: their tag `decision` is chosen")
-        chosen = decision["choice"]["run_id"]
+        chosen, _ = decision["choice"]["run_id"], decision["not_shipped"]
     except (MalformedError, KeyError, TypeError) as error:
         raise TrackingError(f"{run_id}: its {DECISION} cannot be read ({error})") from error
     if not isinstance(chosen, str) or not RUN_ID.fullmatch(chosen):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from omegaconf import DictConfig
 
@@ -40,8 +41,8 @@ def compare_runs(
 
     Args:
         run_ids: Ids of runs and of sweeps. A sweep stands for its finished runs.
-        overrides: `name=value`: settings of the groups `decision` and `tracking`. `decision.metric`, `decision.gains`
-            and `decision.costs` are those that the first run recorded, unless they are set.
+        overrides: `name=value`: settings of the groups `decision` and `tracking`. Without one of `decision`, what the
+            first run recorded decides.
         baseline: Id of the run to beat, which was chosen beforehand; or None.
         settings: How to decide, in place of the group `decision`; or None.
 
@@ -65,11 +66,7 @@ def compare_runs(
             raise ConfigError(f"{_on(outcomes[0])}, {_on(other)}: measured {at}, which cannot be compared")
     chosen = keys_of(overrides)
     if settings is None:
-        settings = Walk(today).build("decision", DecisionSettings)
-        if not chosen & {"decision", "decision.metric"} and outcomes[0].facts.decided_by:
-            settings = replace(settings, metric=outcomes[0].facts.decided_by)
-        if not chosen & {"decision", "decision.gains", "decision.costs"}:
-            settings = _as_recorded(settings, today.tracking, outcomes[0].run_id)
+        settings = _as_recorded(today, chosen, outcomes[0])
     one_sweep = len(asked) == 1 and all(outcome.swept for outcome in outcomes)  # a run on its own swept nothing
     sweep = side_by_side(outcomes, settings=settings, baseline=baseline, damaged=damaged, as_swept=one_sweep)
     if baseline and sweep.baseline is None:
@@ -79,11 +76,13 @@ def compare_runs(
     if settings.metric not in sweep.metrics:
         expected = ", ".join(sweep.metrics)
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
-    if not chosen & {"decision", "decision.gains", "decision.costs"}:  # another task has other costs
+    if "decision" not in chosen:  # another task has other costs
         gains, costs = (
-            [name for name in names if name in sweep.metric_info] for names in (settings.gains, settings.costs)
+            [name for name in some if name in sweep.metric_info] for some in (settings.gains, settings.costs)
         )
-        settings = replace(settings, gains=gains, costs=costs)
+        kept = {"gains": gains, "costs": costs, "at": settings.at if settings.at in sweep.cutoffs else None}
+        recorded: dict[str, Any] = {name: kept[name] for name in kept if f"decision.{name}" not in chosen}
+        settings = replace(settings, **recorded)
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
     return decide(replace(sweep, settings=settings))
@@ -105,13 +104,16 @@ def _without_repeats(outcomes: Sequence[Outcome], asked: Sequence[str]) -> list[
     return kept
 
 
-def _as_recorded(settings: DecisionSettings, store: DictConfig, run_id: str) -> DecisionSettings:
-    """The settings with the gains and costs of a run's configuration, where that can be read."""
-    with suppress(TrackingError, MalformedError, KeyError, TypeError):
-        text = tracking.fetch_text(store, run_id, "config/config.yaml", LARGEST_SETTINGS_MB)
-        decision = from_yaml(text or "")["decision"]
-        gains, costs = ([str(each) for each in decision[name]] for name in ("gains", "costs"))
-        return replace(settings, gains=gains, costs=costs)
+def _as_recorded(today: DictConfig, chosen: Collection[str], run: Outcome) -> DecisionSettings:
+    """How to decide: as is set, else as a run was decided, where its configuration can be read."""
+    recorded: dict[str, Any] = {"metric": run.facts.decided_by} if run.facts.decided_by else {}
+    with suppress(TrackingError, MalformedError, KeyError, TypeError, ValueError):
+        text = tracking.fetch_text(today.tracking, run.run_id, "config/config.yaml", LARGEST_SETTINGS_MB)
+        recorded = {**from_yaml(text or "")["decision"], **recorded}
+    own = {name: recorded[name] for name in today.decision if name in recorded and f"decision.{name}" not in chosen}
+    decided = today.copy()
+    decided.decision = {**today.decision, **({} if "decision" in chosen else own)}
+    settings: DecisionSettings = Walk(decided).build("decision", DecisionSettings)
     return settings
 
 

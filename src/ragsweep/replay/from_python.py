@@ -25,7 +25,7 @@ SUMMARY = "the sweep took"  # begins what is printed of the decision, which is r
 def decision(sweep_id: str, *overrides: str, uri: str | None = None) -> SweepDecision:
     """Decide a finished sweep, by the metric that it recorded unless another one is given.
 
-    Other settings of `decision` are not taken from the sweep: repeat them.
+    What is not set of `decision` is as the sweep was decided.
 
         >>> ragsweep.decision("3f0c...", "decision.metric=recall", "decision.at=10")
 

@@ -67,12 +67,11 @@ def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
 def _vetoes(across: AcrossDatasets) -> dict[str, tuple[str, str]]:
     """Of each dataset on which the configuration cannot be shipped, why: in a word, and in a sentence."""
     vetoes: dict[str, tuple[str, str]] = {}
-    for place, (name, sweep, choice) in enumerate(zip(across.names, across.sweeps, across.choices, strict=True)):
-        run = across.runs[across.named][place]
+    beaten = [label for label in across.labels if across.verdicts[label] == "worse"] if across.told_apart else []
+    named = zip(across.names, across.sweeps, across.choices, across.runs[across.named], strict=True)
+    for place, (name, sweep, choice, run) in enumerate(named):
         claims = claims_of(Decision(sweep, {across.cutoff: replace(choice, of_headline=run)}))
-        if across.tied.all():  # their mean alone tells them apart
-            worse = [label for label, tied in zip(across.labels, across.tied_in_mean, strict=True) if not tied]
-            claims += more_text(sweep, choice, run, [across.runs[label][place] for label in worse])
+        claims += more_text(sweep, choice, run, [across.runs[label][place] for label in beaten])
         if veto := next((claim for claim in claims if claim.vetoes and claim.name not in ALONE), None):
             vetoes[name] = (veto.name.replace("_", " "), veto.sentence)
     return vetoes

@@ -26,16 +26,8 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-IDLE = (
-    "tied",
-    "same_values",
-    "one_configuration",
-    "not_one_best",
-    "elsewhere",
-    "rule",
-    "expected",
-    "edge",
-)  # where data vetoes
+UNSETTLED = ("tied", "same_values", "one_configuration")
+IDLE = (*UNSETTLED, "not_one_best", "elsewhere", "rule", "expected", "edge")  # where data vetoes
 
 
 def claims_of(decision: Decision) -> list[Claim]:
@@ -181,10 +173,11 @@ def _less_text(sweep: Sweep, named: Outcome, run: Outcome, cost: str | None) -> 
     own, other = named.facts.returned, run.facts.returned
     if own is None or other is None or other.characters * ALIKE >= own.characters:
         return None
-    if cost is None or own.counted_by != other.counted_by:
+    values = [each.value(cost) if cost else None for each in (run, named)]
+    if cost is None or None in values or own.counted_by != other.counted_by:
         return other.characters, own.characters, "characters a passage"
-    texts = run.value(cost) or 0.0, named.value(cost) or 0.0
-    return (*texts, sweep.metric_info[cost].unit) if texts[0] < texts[1] else None
+    least, most = (value or 0.0 for value in values)
+    return (least, most, sweep.metric_info[cost].unit) if least < most else None
 
 
 def page_judgments(decision: Decision) -> Iterator[Claim]:
@@ -257,7 +250,7 @@ def tied(decision: Decision) -> Iterator[Claim]:
         return
     level, settings, power = choice.allowed, sweep.settings, choice.allowed.standings.power
     cost = choice.prefer or next((name for name in settings.costs if choice.named.value(name) is not None), None)
-    alike = cost is not None and choice.costs_the_same(cost)
+    alike, paid = cost is not None and choice.costs_the_same(cost), price(sweep, choice.named, cost)
     compared = [cutoff for cutoff, other in decision.choices.items() if other.undecided == "tied"]
     everywhere = len(compared) == len(decision.choices)
     copies, groups = None, f"{counted(sweep.groups.number, 'group')} of queries"
@@ -271,8 +264,9 @@ def tied(decision: Decision) -> Iterator[Claim]:
             "those": _those(choice),
             "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),
             "parsers": differ_by_parser_alone(level.outcomes),
-            "cheapest": sweep.label(choice.named) if choice.prefer and not alike else None,
-            "price": cost and price(sweep, choice.named, cost),
+            "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
+            "price": paid,
+            "near": bool(cost and any(_costs_less(sweep, cost, run, choice.named) for run in choice.as_good)),
             "cost": cost and sweep.title(cost),
             "highest": bool(cost and sweep.metric_info[cost].higher_is_better),
             "alike": alike,
@@ -284,6 +278,11 @@ def tied(decision: Decision) -> Iterator[Claim]:
         },
         vetoes=True,
     )
+
+
+def _costs_less(sweep: Sweep, cost: str, run: Outcome, other: Outcome) -> bool:
+    values = [sweep.sign(cost) * (each.value(cost) or 0) for each in (run, other)]
+    return values[0] > values[1]
 
 
 def _those(choice: Choice) -> str:
@@ -299,7 +298,8 @@ def not_one_best(decision: Decision) -> Iterator[Claim]:
     if choice.undecided is None and len(choice.tied) > 1:
         same = all(run.measured == choice.best.measured for run in choice.tied)
         numbers = {"labels": tied_in_words(choice.allowed, sweep), "same": same, "at": at(sweep, choice)}
-        yield Claim("not_one_best", {**numbers, "worse": len(choice.allowed.outcomes) - len(choice.tied)})
+        worse = len(choice.allowed.outcomes) - len(choice.tied)
+        yield Claim("not_one_best", {**numbers, "worse": worse, "barred": bool(choice.barred)})
 
 
 def choice(decision: Decision) -> Iterator[Claim]:
@@ -418,9 +418,8 @@ def few(decision: Decision) -> Iterator[Claim]:
         yield Claim("few", numbers, "headline" if is_few and settled else "evidence")
 
 
-# In the order of their precedence: what forbids a choice, then what leaves nothing to choose.
-FORBID: tuple[Finder, ...] = (requirements, unread_texts, guessing, unread_answers, unequal_text, page_judgments)
-FAIL: tuple[Finder, ...] = (most_fail, nothing_found)
-UNDECIDED: tuple[Finder, ...] = (one_configuration, same_values, too_few, tied)
-VETOES = (*FORBID, *FAIL, *UNDECIDED)
+VETOES: tuple[Finder, ...] = (
+    *(requirements, unread_texts, guessing, unread_answers, page_judgments, unequal_text, most_fail, nothing_found),
+    *(one_configuration, same_values, too_few, tied),  # what leaves nothing to choose
+)
 REST = (caution, not_one_best, choice, missing, elsewhere, promises, few, *EVIDENCE)

@@ -242,11 +242,14 @@ def left_out(decision: Decision) -> Iterator[Claim]:
 def rule(decision: Decision) -> Iterator[Claim]:
     """How a cost chose one of several configurations, and what a margin can show."""
     sweep, chosen = decision.sweep, decision.headline
-    prefer, margin, not_worse = sweep.settings.prefer, sweep.settings.margin, chosen.not_worse
+    prefer = sweep.settings.prefer if chosen.named.value(sweep.settings.prefer or "") is not None else None
+    margin, not_worse = sweep.settings.margin, chosen.not_worse
     if (prefer or margin) is None or chosen.undecided not in (None, "tied") or len(chosen.allowed.outcomes) < 2:
         return
+    values = [sweep.sign(prefer) * (run.value(prefer) or 0) for run in chosen.allowed.outcomes] if prefer else []
     yield evident(
         "rule",
+        least_too=bool(prefer) and max(values) == sweep.sign(prefer or "") * (chosen.named.value(prefer or "") or 0),
         preferred=prefer and sweep.title(prefer),
         end="highest" if prefer and sweep.metric_info[prefer].higher_is_better else "lowest",
         slack=EQUAL_COST,

@@ -222,7 +222,8 @@ def _rows(decision: Decision, origin: Origin) -> Iterator[dict[str, Any]]:
 def _measured(sweep: Sweep) -> str:
     """How many configurations were measured, and at how many cutoffs."""
     runs, cutoffs = len(sweep.outcomes), len(sweep.cutoffs)
-    at = f" at {cutoffs} {sweep.cutoff} ({counted(runs, 'run')})" if cutoffs > 1 else ""
+    name = f"{sweep.cutoff}s" if sweep.budgeted else sweep.cutoff
+    at = f" at {cutoffs} {name} ({counted(runs, 'run')})" if cutoffs > 1 else ""
     return f"{counted(sweep.configurations, 'configuration')}{at}"
 
 

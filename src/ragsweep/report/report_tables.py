@@ -39,8 +39,12 @@ def cells(decision: Decision) -> list[list[str]]:
 
 def head_of_choice(decision: Decision) -> str:
     """What the configurations are that a table names at each cutoff."""
-    veto = veto_of(decision)
-    return "choice" if veto is None else "cheapest" if veto == "tied" and decision.headline.by_cost else "measured best"
+    if veto_of(decision) is None:
+        return "choice"
+    cost = decision.headline.prefer
+    if cost and not decision.sweep.metric_info[cost].higher_is_better:
+        return "cheapest"
+    return "measured best" if all(one.named is one.best for one in decision.choices.values()) else "named"
 
 
 def brief_cells(decision: Decision) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -72,13 +73,14 @@ def rows_of(decision: Decision) -> list[Row]:
     vetoes = {choice.cutoff: veto_of(decision, choice) for choice in decision.choices.values()}
     vetoes[decision.headline.cutoff] = veto_of(decision)
     unread: Mapping[Outcome, int] = decision.unread.counts if decision.unread and decision.unread.most else {}
+    ranks = Counter[int | None]()
     for position in sweep.table["outcome"]:
         run = sweep.outcomes[position]
         choice = decision.choices[run.cutoff]
-        rank = 1 + sum(row.run.cutoff == run.cutoff for row in rows)
+        ranks[run.cutoff] += 1
         verdict = _verdict(decision, choice, run, vetoes)
         facts = decision.compared.get(run), choice.excluded.get(run.name, ""), decision.against_guessing.get(run)
-        rows.append(Row(run, rank, verdict, *facts, unread.get(run)))
+        rows.append(Row(run, ranks[run.cutoff], verdict, *facts, unread.get(run)))
     return rows
 
 

@@ -36,7 +36,7 @@ def heat_map(decision: Decision, x: str, y: str) -> Figure:
     """Where is the plateau, and where does it end?"""
     below, beside = (_names(decision.headline.allowed.values_of(name)) for name in (x, y))
     bottom = _room(below) if _are_long(below) else 0.6
-    title = f"Which are as good as the best{at(decision.sweep, decision.headline)}?"
+    title = f"Which may be the best{at(decision.sweep, decision.headline)}?"
     drawing = style.figure(
         WIDE, 0.5 + 0.42 * len(beside) + bottom, title, "", left=_room(beside), bottom=bottom, top=0.5
     )

@@ -70,7 +70,9 @@ def _boxes(
         alike.setdefault(tuple(_boxes(axes, *here)), set()).add(value)
     ordered = sorted(alike.items(), key=lambda item: min(map([*values, None].index, item[1])))
     return [
-        " with ".join(filter(None, [f"{name} {values_in_words(values, found)}", phrase]))
+        (", " if " with " in phrase else " with ").join(
+            filter(None, [f"{name} {values_in_words(values, found)}", phrase])
+        )
         for inner, found in ordered
         for phrase in inner or ("",)
     ]

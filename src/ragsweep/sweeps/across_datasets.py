@@ -192,7 +192,9 @@ class AcrossDatasets:
     @cached_property
     def mean_intervals(self) -> Array:
         """95 % intervals of the mean over these datasets, shape [configurations, 2]."""
-        return np.sort(self._sign * np.transpose(mean_interval(self.scores, **self._drawn)))
+        metric = self.sweeps[0].metric_info[self.metric]
+        bounds = np.sort(self._sign * np.transpose(mean_interval(self.scores, **self._drawn)))
+        return np.where(np.isfinite(bounds), bounds.clip(metric.low, metric.high), bounds)  # drawn errors may leave it
 
     @cached_property
     def regrets(self) -> Regrets:

@@ -82,7 +82,7 @@ class Choice:
         """Whether any configuration meets all requirements."""
         return not any(outcome.name in self.excluded for outcome in self.allowed.outcomes)
 
-    @property
+    @cached_property
     def undecided(self) -> Undecided | None:
         """Why quality does not choose here; None if it does, or if one configuration alone meets the requirements."""
         if not self.meets:
@@ -173,12 +173,12 @@ class Choice:
         """The configurations that cannot be told apart from the best, without the named one."""
         return [outcome for outcome in self.tied if outcome is not self.named]
 
-    @property
+    @cached_property
     def distinct(self) -> int:
         """How many configurations there are, where those that measure the same count once."""
         return len({outcome.measured for outcome in self.allowed.outcomes})
 
-    @property
+    @cached_property
     def worse(self) -> int:
         """How many configurations are shown to be worse than the best; those that measure the same count once."""
         return self.distinct - len({outcome.measured for outcome in self.tied})

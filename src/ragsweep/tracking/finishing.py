@@ -211,7 +211,7 @@ def close_parent(parent: Journal, written: _Written, pages: Mapping[str, str], s
         links = {"report.html": link_to_report(parent.experiment_id, parent.run_id), **links}
     parent.tag({NOTE: _note(written, links)})
     if answer := written.answer:
-        parent.tag({DECIDED: "true", HEADLINE: answer.sentence, **answer.tags})
+        parent.tag({DECIDED: "true", HEADLINE: answer.headline, **answer.tags})
         parent.log({}, {(name, 0): value for name, value in answer.numbers.items()})
     write_environment(parent.folder)
     parent.add(*(path.name for path in sorted(parent.folder.iterdir()) if not path.name.endswith(FILE)))

@@ -14,13 +14,13 @@ class Answer(NamedTuple):
 
     Attributes:
         name: Such as `alpha x k: alpha 0.5`.
-        sentence: The first one of the headline.
+        headline: Its sentences.
         tags: The settings of the choice, and how it stands.
         numbers: Its metrics.
     """
 
     name: str
-    sentence: str
+    headline: str
     tags: Mapping[str, str]
     numbers: Mapping[str, float]
 
@@ -36,7 +36,7 @@ def answer_of(decision: Decision) -> Answer:
     answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
     answer = answer if veto is None else veto if veto in report.TAKEN else f"nothing to ship, {veto}"
     name = f"{' x '.join(axes) or 'sweep'}: {answer}"
-    return Answer(name, report.headline(decision)[0], dict(_decided(decision)), dict(_numbers(decision)))
+    return Answer(name, " ".join(report.headline(decision)), dict(_decided(decision)), dict(_numbers(decision)))
 
 
 def answer_across(across: AcrossDatasets) -> Answer | None:
@@ -53,7 +53,7 @@ def answer_across(across: AcrossDatasets) -> Answer | None:
     answer = across.named if verdict == "chosen" else verdict
     return Answer(
         f"{' x '.join(across.shown.values()) or 'sweep'}: {answer} on {number} datasets",
-        report.across_in_words(across)[0],
+        " ".join(report.across_in_words(across)),
         tags | {f"best.{across.metric}": f"{mean:.6f}"},
         {name: float(value) for name, value in (numbers | {f"best/{across.metric}": mean}).items()},
     )

@@ -28,7 +28,7 @@ LOWER_IS_BETTER = "measured.lower_is_better"  # tag: set if lower values of the 
 PARENT = "mlflow.parentRunId"
 PROCESS = "process"  # tag: which process the run belongs to
 DECIDED = "sweep.decided"  # tag: marks the parent run of a sweep whose metrics are those of the decision
-HEADLINE = "best.headline"  # tag of a parent run: the first sentence of its decision
+HEADLINE = "best.headline"  # tag of a parent run: the headline of its decision
 SCHEMA, RUN_SCHEMA = "schema", "1"  # tag: which form a run's record has
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
 

@@ -156,22 +156,23 @@ def _lengths_by_probes(encoder: Encoder, texts: Sequence[str], role: Role, store
     """How long texts are, and about how much of them an endpoint reads that cuts them without a word.
 
     The longest text is embedded again with other ends. It is cut before the first place from which on its end changes
-    nothing. Texts of other languages or tables may be cut at another number of characters.
+    nothing, where another text changes much. Texts of other languages or tables may be cut elsewhere.
 
     Returns:
-        None if the endpoint reads seven eighths of the longest text, or fails.
+        None if the endpoint reads seven eighths of the longest text, fails, or tells by chance which ends differ.
     """
     longest = max(texts, key=len, default="")
-    start, end = 0, len(longest)
+    start, end, other = 0, len(longest), (OTHER_END * len(longest))[: len(longest)]
     for _ in range(PROBING_ROUNDS if end >= LEAST_PROBED else 0):
         places = np.linspace(start, end, PROBES + 2).astype(int).tolist()
-        probes = [longest[:place] + (OTHER_END * len(longest))[: len(longest) - place] for place in places[1:-1]]
+        probes = [longest[:place] + other[: len(longest) - place] for place in places[1:-1]]
         try:
-            embeddings = of_length_1(embed(encoder, store, [longest, *probes], role, corpus=False), encoder)
+            embeddings = of_length_1(embed(encoder, store, [longest, other, *probes], role, corpus=False), encoder)
         except (EncoderError, ModelError):
             return None
-        same = np.linalg.norm(embeddings[1:] - embeddings[0], axis=1) < SAME_EMBEDDING
-        if end == len(longest) and not same[-1]:
+        of_other, *changes = np.linalg.norm(embeddings[1:] - embeddings[0], axis=1)
+        same = np.array(changes) < SAME_EMBEDDING * min(1, of_other)  # all texts are alike to some models
+        if (end == len(longest) and not same[-1]) or (same[:-1] > same[1:]).any():
             return None
         first = int(np.append(same, True).argmax())
         start, end = places[first], places[first + 1]

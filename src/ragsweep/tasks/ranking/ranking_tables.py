@@ -51,8 +51,8 @@ def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
 
 
 CHUNKS_BY_PAGES = (
-    "Judgments of {0}s cannot say which chunks are better: a {0} counts as found as soon as any piece of it is, "
-    "however little of the answer is in that piece; experiment=chunking judges the text (questions=spans)."
+    "Judgments of {0}s cannot say which chunks are better, as a {0} counts as found with any piece of it; "
+    "with judged spans of text (questions=spans), experiment=chunking compares them."
 )
 
 
