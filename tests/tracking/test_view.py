@@ -72,7 +72,7 @@ def test_a_sweep_leaves_a_view_of_its_own_runs(swept, shared_application):
     (key, name, state), _ = views(shared_application)["small"]
     parent, _ = shared_application.parents()
     assert key == f"sweep-{parent.info.run_id}"
-    assert name.startswith("b x k: b 0.")
+    assert name.startswith(f"{parent.info.run_name}, ")
     assert found_by(shared_application, state) == ["b=0.3 k=1", "b=0.5 k=1"]  # at the headline's k
 
 
