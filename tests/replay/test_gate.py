@@ -9,7 +9,7 @@ from outcomes import of_scores
 from ragsweep.replay.gating import Gate, GateRequest, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
-from ragsweep.tasks.facts import JudgedFact
+from ragsweep.tasks.facts import JudgedFact, ReturnedFact
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,20 @@ def test_where_it_is_worse_it_is_not_said_how_many_queries_could_show_that_it_is
     found = of([0.2, 0.3] * 20, [0.8, 0.7] * 20)
     assert found.verdict is Verdict.WORSE
     assert not any("would take" in sentence for sentence in found.sentences())
+
+
+@pytest.mark.parametrize(("sizes", "verdict"), [((800, 200), "UNCERTAIN"), ((200, 800), "NOT_WORSE")])
+def test_a_candidate_that_is_as_good_with_more_text_does_not_pass(sizes, verdict):
+    """It need not be better: what is as good with four times the text may be worse with as much."""
+    found = of(np.tile([0.5, 0.6], 200), np.tile([0.6, 0.5], 200), 0.1)
+    assert found.verdict is Verdict.NOT_WORSE
+    runs = [
+        replace(run, run_id=str(size), facts=replace(run.facts, returned=ReturnedFact(size, str(size))))
+        for run, size in zip(found.sweep.outcomes, sizes, strict=True)
+    ]
+    unequal = replace(found, sweep=replace(found.sweep, outcomes=runs))
+    assert unequal.verdict.name == verdict
+    assert ("800 characters a passage" in " ".join(unequal.sentences())) == (verdict == "UNCERTAIN")
 
 
 def test_few_queries_are_pointed_out():

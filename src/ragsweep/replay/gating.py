@@ -17,7 +17,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today
-from ragsweep.report.claims import unequal_text
+from ragsweep.report.claims import more_text
 from ragsweep.report.evidence import less_judged
 from ragsweep.report.markup import markdown
 from ragsweep.report.sentences import Claim
@@ -84,12 +84,13 @@ class Gate:
 
     @cached_property
     def unequal(self) -> list[Claim]:
-        """That the candidate is better for returning more text, which is no comparison."""
-        if not self.sweep.is_mean(self.request.metric) or self.same_run:
+        """That the candidate would pass while it returns more text, which is no comparison."""
+        if not self.sweep.is_mean(self.request.metric) or self.same_run or self.found.p_not_worse > LEVEL:
             return []
         settings = DecisionSettings(self.request.metric, costs=(TOKENS.name,))
-        claims = unequal_text(decide(replace(self.sweep, settings=settings)))
-        return [claim for claim in claims if claim.numbers["label"] == self.sweep.label(self.sweep.outcomes[0])]
+        decision = decide(replace(self.sweep, settings=settings))
+        candidate, baseline = self.sweep.outcomes
+        return [*more_text(decision.sweep, decision.headline, candidate, [baseline])]
 
     @property
     def same_run(self) -> bool:
