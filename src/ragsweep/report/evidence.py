@@ -103,7 +103,7 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
             prices = [price(sweep, each, cost) for each in (chosen.named, run)]
             numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
-            yield evident("far_cheaper", label=sweep.label(run), **numbers)
+            yield evident("far_cheaper", own=sweep.label(chosen.named), label=sweep.label(run), **numbers)
             return
 
 
