@@ -165,6 +165,20 @@ def test_more_text_of_the_other_run_is_no_veto_where_both_have_one_name(ahead):
     assert gated.verdict is Verdict.NOT_WORSE
 
 
+@pytest.mark.parametrize(("sizes", "verdict"), [((800, 200), "UNCERTAIN"), ((200, 800), "NOT_WORSE")])
+def test_a_candidate_that_is_as_good_with_more_text_does_not_pass(sizes, verdict):
+    """It need not be better: what is as good with four times the text may be worse with as much."""
+    found = of(np.tile([0.5, 0.6], 200), np.tile([0.6, 0.5], 200), 0.1)
+    assert found.verdict is Verdict.NOT_WORSE
+    runs = [
+        replace(run, run_id=str(size), facts=replace(run.facts, returned=ReturnedFact(size, str(size))))
+        for run, size in zip(found.sweep.outcomes, sizes, strict=True)
+    ]
+    unequal = replace(found, sweep=replace(found.sweep, outcomes=runs))
+    assert unequal.verdict.name == verdict
+    assert ("800 characters a passage" in " ".join(unequal.sentences())) == (verdict == "UNCERTAIN")
+
+
 def test_few_queries_are_pointed_out():
     [few] = [claim for claim in of([0.5] * 8, [0.5] * 8).claims() if claim.name == "gate_few"]
     assert few.numbers == {"queries": "8 queries"}

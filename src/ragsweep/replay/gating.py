@@ -17,7 +17,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today
-from ragsweep.report.claims import unequal_text, unread_texts
+from ragsweep.report.claims import more_text, unread_texts
 from ragsweep.report.evidence import less_judged
 from ragsweep.report.markup import markdown
 from ragsweep.report.sentences import Claim
@@ -85,12 +85,12 @@ class Gate:
     @cached_property
     def vetoes(self) -> list[Claim]:
         """Why no test says that the candidate may ship: a model does not read the text, or it returns more of it."""
-        if not self.sweep.is_mean(self.request.metric) or self.same_run:
+        if not self.sweep.is_mean(self.request.metric) or self.same_run or self.found.p_not_worse > LEVEL:
             return []
         settings = DecisionSettings(self.request.metric, costs=(TOKENS.name,))
         decision = decide(replace(self.sweep, settings=settings))
-        unequal = unequal_text(decision) if decision.named is self.sweep.outcomes[0] else ()
-        return [*unread_texts(decision), *unequal]
+        candidate, baseline = self.sweep.outcomes
+        return [*unread_texts(decision), *more_text(decision.sweep, decision.headline, candidate, [baseline])]
 
     @property
     def same_run(self) -> bool:

@@ -102,7 +102,7 @@ def far_cheaper(decision: Decision) -> Iterator[Claim]:
             run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
             prices = [price(sweep, chosen.named, cost), price(sweep, run, cost)]
             numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
-            yield evident("far_cheaper", label=sweep.label(run), **numbers)
+            yield evident("far_cheaper", own=sweep.label(chosen.named), label=sweep.label(run), **numbers)
             return
 
 
