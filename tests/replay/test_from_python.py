@@ -65,7 +65,7 @@ def test_a_sweep_returns_its_decision(swept):
     [written] = home.glob("outputs/*/summary/decision.json")
     record = json.loads(written.read_text())
     [missing] = [claim["numbers"] for claim in record["claims"] if claim["name"] == "missing"]
-    assert {*missing["names"]} == {*record["unfinished"]}
+    assert missing["names"] == [f"{name} ({fate})" for name, fate in record["unfinished"].items()]
     assert (len(record["unfinished"]), len(record["rows"])) == (2, 2)
     assert record["headline"] == decision.record["headline"] == list(decision.headline)
     assert len(decision.table) == 2

@@ -353,7 +353,8 @@ def elsewhere(decision: Decision) -> Iterator[Claim]:
 def missing(decision: Decision) -> Iterator[Claim]:
     """Which runs a decision lacks."""
     if unfinished := decision.sweep.unfinished:
-        yield Claim("missing", {"names": [*unfinished]})
+        fates = [f"{name} ({fate})" for name, fate in unfinished.items()]
+        yield Claim("missing", {"names": fates})
 
 
 def caution(decision: Decision) -> Iterator[Claim]:
