@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ragsweep.config.annotations import target_of
-from ragsweep.core.timing import MACHINES
+from ragsweep.core.timing import NOTE
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
 from ragsweep.datasets.model.dataset import Dataset, Qrels
@@ -119,7 +119,7 @@ def kept_in(store):
 
 def timeless(name, array):
     """A value of an array that does not depend on times."""
-    if name == MACHINES:  # how busy they were is in it
+    if name == NOTE:  # how busy the machine was is in it
         return name
     return array.shape if "ms" in name else array.tolist()
 

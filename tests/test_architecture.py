@@ -34,7 +34,7 @@ BUDGETS = {
     "production": 814,
     "replay": 1205,
     "tracking": 3675,
-    "report": 2935,
+    "report": 2936,
     "sweeps": 2105,
     "tasks": 7003,
     "retrieval": 5828,
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4800,
     "ragsweep_engines": 3913,
     "ragsweep_generate": 1712,
-    "tests": 57391,
+    "tests": 57394,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
