@@ -37,5 +37,5 @@ def test_retrieved_and_relevant_units_are_listed():
 def test_judgments_of_pages_say_what_they_cannot_show_of_chunks():
     judgments = (Judgment("q1", "a.pdf#3", 1),)
     evaluation, dataset = measured(judgments)
-    assert "Judge spans" in facts(evaluation, dataset)["if_swept"]["chunker"]
+    assert "questions=spans" in facts(evaluation, dataset)["if_swept"]["chunker"]
     assert "if_swept" not in facts(evaluation, replace(dataset, unit="passage"))
