@@ -342,7 +342,7 @@ def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(a
     assert application.push().returncode == 0
     *measured, parent = sorted(application.runs(), key=lambda run: "mlflow.parentRunId" not in run.data.tags)
     verdicts = sorted(run.data.tags.get("decision", "") for run in measured)
-    assert verdicts in (["chosen", "tied"], ["chosen", "worse"])
+    assert verdicts == ["tied", "tied"]  # as two values of b that hardly differ
     assert parent.info.run_name.startswith("b: ")
     [described] = (
         application.client().get_experiment(parent.info.experiment_id).tags["mlflow.note.content"].splitlines()
