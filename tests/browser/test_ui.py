@@ -219,7 +219,7 @@ def test_the_description_of_a_sweep_leads_to_its_report_with_all_charts(page, si
     page.goto(page.url.partition("#")[0] + link)
     frame = page.locator("iframe").element_handle().content_frame()  # waits until it is there
     frame.get_by_role("heading", name="Which alpha and k for cho_manual?").wait_for()
-    assert frame.get_by_text("At every k: alpha 0.5").first.is_visible()
+    assert frame.get_by_text("Ship alpha 0.5 at every k").first.is_visible()
     frame.wait_for_function("document.images.length === 4 && [...document.images].every(image => image.complete)")
     assert all(width > 400 for width in frame.evaluate("[...document.images].map(image => image.naturalWidth)"))
     shoot(page)
