@@ -25,6 +25,7 @@ KINDS = {
     "load": "A dataset",
     "read": "A corpus or questions",
     "split": "A chunker",
+    "offsets": "A tokenizer of a chunker",
     "measure": "A task",
     "answers": "A system with passages of its own",
     "answer": "An answerer",
