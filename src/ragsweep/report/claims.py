@@ -94,9 +94,10 @@ def unread_texts(decision: Decision) -> Iterator[Claim]:
         for text in run.facts.unread_texts
         if text.share >= MOST_UNREAD
     ]
-    for text, label in sorted(texts, key=lambda pair: -pair[0].share):
+    texts.sort(key=lambda pair: -pair[0].share)
+    for text, label in texts:
         labels.setdefault(text.in_words, []).append(label)
-    advice = dict.fromkeys(text.advice.removesuffix(".") for text, _ in sorted(texts, key=lambda pair: -pair[0].share))
+    advice = dict.fromkeys(text.advice.removesuffix(".") for text, _ in texts)
     if labels:
         yield Claim("unread_texts", {"texts": labels, "advice": [*advice]}, vetoes=True)
 
@@ -148,9 +149,9 @@ def unread_answers(decision: Decision) -> Iterator[Claim]:
 def unequal_text(decision: Decision) -> Iterator[Claim]:
     """At the same cutoff, the one to ship returns more text than one that it beats."""
     choice, named = decision.headline, decision.named
-    order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
-    beaten = [run for run in order[order.index(named) + 1 :] if run not in choice.tied]
-    if not choice.undecided:
+    if choice.undecided is None:
+        order = [choice.allowed.outcomes[place] for place in choice.allowed.table["outcome"]]
+        beaten = [run for run in order[order.index(named) + 1 :] if run not in choice.tied]
         yield from more_text(decision.sweep, choice, named, beaten)
 
 
@@ -173,7 +174,7 @@ def _less_text(sweep: Sweep, named: Outcome, run: Outcome, cost: str | None) -> 
     own, other = named.facts.returned, run.facts.returned
     if own is None or other is None or other.characters * ALIKE >= own.characters:
         return None
-    values = [each.value(cost) if cost else None for each in (run, named)]
+    values = [one.value(cost) if cost else None for one in (run, named)]
     if cost is None or None in values or own.counted_by != other.counted_by:
         return other.characters, own.characters, "characters a passage"
     least, most = (value or 0.0 for value in values)
@@ -194,7 +195,7 @@ def most_fail(decision: Decision) -> Iterator[Claim]:
     explains = unread is not None and min(unread.counts.values()) >= lost
     comparisons = decision.against_guessing.values()
     if lost > MOST_UNANSWERED * len(sweep.queries) and (
-        not comparisons or explains or any(c.better for c in comparisons)
+        not comparisons or explains or any(comparison.better for comparison in comparisons)
     ):
         numbers = {"lost": lost, "queries": len(sweep.queries), "metric": sweep.metric_title, "responses": explains}
         yield Claim("most_fail", {**numbers, "one": sweep.configurations == 1}, vetoes=True)
@@ -254,6 +255,7 @@ def tied(decision: Decision) -> Iterator[Claim]:
     compared = [cutoff for cutoff, other in decision.choices.items() if other.undecided == "tied"]
     everywhere = len(compared) == len(decision.choices)
     copies, groups = None, f"{counted(sweep.groups.number, 'group')} of queries"
+    sign = sweep.sign(cost) if cost else 1
     if power and power.too_alike:
         copies = [sweep.label(choice.best), sweep.label(level.outcomes[power.rival]), power.differing]
     yield Claim(
@@ -266,7 +268,7 @@ def tied(decision: Decision) -> Iterator[Claim]:
             "parsers": differ_by_parser_alone(level.outcomes),
             "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
             "price": paid,
-            "near": bool(cost and any(_costs_less(sweep, cost, run, choice.named) for run in choice.as_good)),
+            "near": bool(paid and any(sign * (run.value(cost or "") or 0) > sign * paid[0] for run in choice.as_good)),
             "cost": cost and sweep.title(cost),
             "highest": bool(cost and sweep.metric_info[cost].higher_is_better),
             "alike": alike,
@@ -278,11 +280,6 @@ def tied(decision: Decision) -> Iterator[Claim]:
         },
         vetoes=True,
     )
-
-
-def _costs_less(sweep: Sweep, cost: str, run: Outcome, other: Outcome) -> bool:
-    values = [sweep.sign(cost) * (each.value(cost) or 0) for each in (run, other)]
-    return values[0] > values[1]
 
 
 def _those(choice: Choice) -> str:
@@ -392,16 +389,16 @@ def promises(decision: Decision) -> Iterator[Claim]:
         }
         yield Claim("promise", numbers)
     if threshold := decision.threshold:
-        found = threshold.certificate
+        certified = threshold.certificate
         numbers = {
             "metric": threshold.metric,
             "rate": threshold.rate,
-            "shown": found.shown,
-            "threshold": found.threshold if isfinite(found.threshold) else None,
-            "upper_bound": found.upper,
-            "false_finds": found.false_finds,
+            "shown": certified.shown,
+            "threshold": certified.threshold if isfinite(certified.threshold) else None,
+            "upper_bound": certified.upper,
+            "false_finds": certified.false_finds,
             "queries": threshold.questions,
-            "queries_needed": found.needed,
+            "queries_needed": certified.needed,
             "hits": threshold.hits,
             "hits_kept": threshold.kept,
             "words": threshold.words._asdict(),
