@@ -34,7 +34,7 @@ BUDGETS = {
     "production": 814,
     "replay": 1205,
     "tracking": 3675,
-    "report": 2936,
+    "report": 2933,
     "sweeps": 2105,
     "tasks": 7003,
     "retrieval": 5828,
