@@ -32,8 +32,8 @@ from ragsweep.config.annotations import (
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
 from ragsweep.core.project import option_file, options_of, portable
 from ragsweep.store.code import kind_of, name_of
+from ragsweep.store.component import declared
 from ragsweep.store.identity import PLAIN, Made, kept
-from ragsweep.store.key_capabilities import HasFingerprint, LimitsSettings
 from ragsweep.store.stage_store import Store
 
 TARGET, PARTIAL = "_target_", "_partial_"
@@ -96,7 +96,7 @@ class Walk:
     def settings_of(self, name: str) -> dict[str, Any]:
         """The settings that a group uses, its own classes among them."""
         node = self.nodes[name]
-        within_others = {path for path in declared(node.value, "without_effect", REPEATABLE, ()) if "." in str(path)}
+        within_others = {path for path in _declared(node.value, "without_effect", REPEATABLE) if "." in str(path)}
         settings: dict[str, Any] = {}
         for used, part in _effective(node, node.value):
             settings |= _settings_of(used, part)
@@ -285,7 +285,7 @@ def _effective(node: Node, part: object) -> Iterator[tuple[Node, Any]]:
     yield node, part
     if not _has_parts(node) or isinstance(node.value, partial):
         return
-    without_effect = declared(part, "without_effect", REPEATABLE, ())
+    without_effect = _declared(part, "without_effect", REPEATABLE)
     for key, child in node.children.items():
         if key not in without_effect and not isinstance(child.value, Store):
             yield from _effective(child, kept(part, key, child.value))
@@ -299,7 +299,8 @@ def _settings_of(node: Node, part: object) -> dict[str, Any]:
     if not _has_parts(node):
         return {node.path: portable(part if isinstance(part, PLAIN) else node.value)}
     name = {node.path: node.target if isinstance(part, dict | list) else name_of(part)} if node.target else {}
-    return name | ({f"{node.path}.fingerprint": part.fingerprint} if isinstance(part, HasFingerprint) else {})
+    fingerprint = declared(part, "fingerprint")
+    return name if fingerprint is None else name | {f"{node.path}.fingerprint": fingerprint}
 
 
 def _has_parts(node: Node) -> bool:
@@ -309,10 +310,10 @@ def _has_parts(node: Node) -> bool:
     return bool(node.target) or not isinstance(node.value, PLAIN)
 
 
-def declared(part: object, name: str, kinds: tuple[type, ...], default: Any) -> Any:
-    """An attribute of a component, or the default; raises `ConfigError` if a user's class has got its type wrong."""
+def _declared(part: object, name: str, kinds: tuple[type, ...]) -> Any:
+    """What a component says of itself; raises `ConfigError` if a user's class has got its type wrong."""
     try:
-        value = getattr(part, name, default)
+        value = declared(part, name)
     except Exception as error:  # it may be a property, which can raise anything
         raise ConfigError(f"{kind_of(part)}.{name}: cannot be read ({first_line(error)})") from error
     if not isinstance(value, kinds):
@@ -324,8 +325,7 @@ def declared(part: object, name: str, kinds: tuple[type, ...], default: Any) -> 
 def check_limits(settings: Mapping[str, Any], parts: Mapping[str, object]) -> None:
     """Raise `ConfigError` for a setting that is smaller than the one that limits it."""
     for path, part in parts.items():
-        limits = declared(part, "at_least", (dict,), {}) if isinstance(part, LimitsSettings) else {}
-        for name, other in limits.items():
+        for name, other in _declared(part, "at_least", (dict,)).items():
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:
                 raise ConfigError(f"{path}.{name}: found {value}, expected at least {other} ({least})")

@@ -39,7 +39,6 @@ from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
 from ragsweep.retrieval.stage_capabilities import ChecksSearch, HasDetails, HasSections
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
-from ragsweep.store.key_capabilities import KeepsResults
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 
 T = TypeVar("T")
@@ -254,7 +253,7 @@ def _kept_already(stage: object, inputs: list[object], build: Callable[[Search],
 
 def _store_of(stage: object) -> tuple[Store, str]:
     """Where a stage is kept, and under which name."""
-    store = stage.store if isinstance(stage, KeepsResults) else NO_STORE
+    store = getattr(stage, "store", NO_STORE)
     if not isinstance(store, Store) or (store.enabled and learners_in(stage, "")):
         store = NO_STORE
     return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"

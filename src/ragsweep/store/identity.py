@@ -16,7 +16,7 @@ from ragsweep.core.hardware import cpu_abilities
 from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import portable
 from ragsweep.store.code import code_of, digest_of_module
-from ragsweep.store.key_capabilities import CountsBesideFingerprint, HasFingerprint, IgnoresSettings, UsesLibraries
+from ragsweep.store.component import declared
 from ragsweep.store.stage_store import Store
 
 # a component that is no dataclass has one of these
@@ -62,16 +62,15 @@ def identity(component: object, given: Given | None = None, without: frozenset[s
         A value for `digest`. If a setting is neither a plain value nor a component, it is a new one at each call, so
         that nothing stored is found.
     """
-    used = component.libraries if isinstance(component, UsesLibraries) else ()
-    libraries = {name: version(name) for name in used}
+    libraries = {name: version(name) for name in declared(component, "libraries")}
     settings = _settings(component, given)
-    ignored = {*without, *(component.without_effect if isinstance(component, IgnoresSettings) else ())}
-    fingerprint = component.fingerprint if isinstance(component, HasFingerprint) else None
+    ignored = {*without, *declared(component, "without_effect")}
+    fingerprint = declared(component, "fingerprint")
     if fingerprint is None or given is not None:
         own = _identities(settings, given, frozenset(ignored))
         return [code_of(component), _makers(component, given), fingerprint, own, libraries]
     by = _first_with("fingerprint", type(component)) or _first_with("__init__", type(component)) or type(component)
-    named = component.beside_fingerprint if isinstance(component, CountsBesideFingerprint) else ()
+    named = declared(component, "beside_fingerprint")
     besides = {name: value for name, value in settings.items() if name in named}
     own = [own_settings(component, by), _identities(besides, None, frozenset(ignored))]
     return [code_of(component), fingerprint, *own, libraries, cpu_abilities()]
@@ -87,7 +86,7 @@ def _makers(component: object, given: Given | None) -> list[list[str]]:
 
 def own_settings(thing: object, base: type) -> object:
     """The identities of the settings that a subclass adds to those of `base`."""
-    ignored = frozenset(thing.without_effect if isinstance(thing, IgnoresSettings) else ())
+    ignored = frozenset(declared(thing, "without_effect"))
     if is_dataclass(base):
         theirs = {field.name for field in fields(base)}
         settings = {name: value for name, value in _settings(thing, None).items() if name not in theirs}

@@ -20,7 +20,7 @@ from ragsweep.statistics.repeats import (
     components,
     mean_intervals,
 )
-from ragsweep.store.key_capabilities import Varies
+from ragsweep.store.component import declared
 from ragsweep.tasks.metric import Guessing
 from ragsweep.tasks.task import Curve, Measure, Measurement, Score, Task
 
@@ -50,7 +50,7 @@ class MeasuresRepeats(Capability, Protocol):
 
 def varying(parts: Mapping[str, object]) -> list[str]:
     """The paths of the components that may return something else when they are asked again."""
-    return [path for path, part in parts.items() if isinstance(part, Varies) and part.varies]
+    return [path for path, part in parts.items() if declared(part, "varies")]
 
 
 def with_repeat(config: DictConfig, paths: Sequence[str], number: int) -> DictConfig:

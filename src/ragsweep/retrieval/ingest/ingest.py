@@ -16,7 +16,6 @@ from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsHeading
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
-from ragsweep.store.key_capabilities import KeepsResults
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 
 OWN = "…"  # stands for the passage's own text
@@ -101,7 +100,7 @@ def indexed(
         except UnicodeEncodeError as error:
             raise RetrieverError(f"{kind_of(ingest)}: returned a string with an invalid surrogate") from error
 
-    store = ingest.store if isinstance(ingest, KeepsResults) else NO_STORE
+    store: Store = getattr(ingest, "store", NO_STORE)
     places = [[each.source, each.start, each.end] for each in passages]
     of_corpus = [digest_of_documents(documents), digest_texts(map(repr, places)), _digest_of_headings(documents)]
     return tuple(unpacked(store.get("ingest", [identity(ingest), *of_corpus], build)))

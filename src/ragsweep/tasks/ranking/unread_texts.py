@@ -20,7 +20,7 @@ from ragsweep.retrieval import (
     RoutedRetriever,
     Search,
 )
-from ragsweep.store.key_capabilities import IgnoresSettings
+from ragsweep.store.component import declared
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.unread_text import UnreadText
@@ -83,7 +83,7 @@ def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[Know
         for component in part.values() if isinstance(part, Mapping) else part:
             yield from _models(component, texts, ranked)
     elif is_dataclass(part):
-        unused = part.without_effect if isinstance(part, IgnoresSettings) else ()
+        unused = declared(part, "without_effect")
         yield from _models(
             [getattr(part, field.name) for field in fields(part) if field.name not in unused], texts, ranked
         )

@@ -1,0 +1,53 @@
+"""The base of components: what any of them may say of itself for its digest and for the keys of what it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+
+class Component:
+    """Base of all that a configuration builds; a class overrides what is not so, as an attribute or a property.
+
+    A component that lacks this base has these defaults, too.
+    """
+
+    @property
+    def without_effect(self) -> Collection[str]:
+        """The names of settings that have no effect beside the others: they are in no digest, key or param."""
+        return ()
+
+    @property
+    def at_least(self) -> Mapping[str, str]:
+        """By the name of a setting, the one that it must not be smaller than."""
+        return {}
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Changes whenever the results would, as the content of files does; None if the settings say it all."""
+        return None
+
+    @property
+    def beside_fingerprint(self) -> Collection[str]:
+        """The names of settings that count besides the fingerprint."""
+        return ()
+
+    @property
+    def libraries(self) -> Sequence[str]:
+        """The names of installed packages whose versions change the results."""
+        return ()
+
+    @property
+    def varies(self) -> bool:
+        """Whether it may return something else when it is asked again, as a language model does.
+
+        Such a component has a setting `repeat`. The same one with another number returns what it would return if it
+        were asked again, and keeps that apart. The setting `repeats` of a run has it built with 0, 1, 2, ...
+        """
+        return False
+
+
+def declared(part: object, name: str) -> Any:
+    """What a component says of itself under a name of `Component`; the default where it lacks the base."""
+    has_it = hasattr(type(part), name) or name in getattr(part, "__dict__", ())
+    return getattr(part if has_it else Component(), name)
