@@ -23,9 +23,7 @@ from ragsweep.experiment import Experiment
 from ragsweep.replay.comparing import compare_runs
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.retrieval.ingest.ingest import dataset_of
-from ragsweep.retrieval.judgments import learners_in
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep.tasks.search import STAGE_SETTINGS
 from ragsweep_audit.judging.pool import Ranked
 
 RANKS = "expected task=ranking"
@@ -114,7 +112,6 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
             f"{label}: brings passages of its own, and judging needs those of our documents; write what it ranks in a "
             "file, by the names of pages or documents, and take retriever=run_file with chunker=page"
         )
-    stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}
-    if any(learners_in(part, name) for name, part in stages.items()):
+    if task.retriever.learns:
         raise ConfigError(f"{label}: learns from judgments, which are what is asked for here")
     return task
