@@ -15,7 +15,7 @@ from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.json_records import from_record
 from ragsweep.report.claims import claims_of
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.configuration_names import as_number

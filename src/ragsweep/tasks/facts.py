@@ -15,7 +15,7 @@ from ragsweep.config.run_settings import MOST_REPEATS
 from ragsweep.core.csv_files import TAKEN, TEXT_COLUMNS
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method
 from ragsweep.tasks.false_finds import ThresholdWords
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.unread_text import UnreadText

@@ -24,7 +24,6 @@ from ragsweep.replay.comparing import compare_runs
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.judgments import learners_in
-from ragsweep.retrieval.results import BringsPassages
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import STAGE_SETTINGS
 from ragsweep_audit.judging.pool import Ranked
@@ -110,7 +109,7 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
         raise ConfigError(
             f"{label}: returns more than it finds, and judging decides about what is found; choose returns=passage"
         )
-    if isinstance(task.retriever, BringsPassages):
+    if task.retriever.brings_passages:
         raise ConfigError(
             f"{label}: brings passages of its own, and judging needs those of our documents; write what it ranks in a "
             "file, by the names of pages or documents, and take retriever=run_file with chunker=page"
