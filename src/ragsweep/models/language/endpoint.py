@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections import Counter, defaultdict
@@ -17,8 +16,17 @@ from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Address, Between, Header, HostedModel, KeyName
 from ragsweep.core.project import sweep_id
-from ragsweep.core.terminal import counted, one_line, say_once, shortened
-from ragsweep.models.language.endpoint_access import Access, access_of, check_access, check_headers, hidden
+from ragsweep.core.terminal import counted, say_once
+from ragsweep.models.language.endpoint_access import (
+    ABOUT_KEYS,
+    Access,
+    about_keys,
+    access_of,
+    check_access,
+    check_headers,
+    repeats_part,
+    words_of,
+)
 from ragsweep.models.language.likely_keys import is_like_key, is_named_like_key, likely_key, texts_in
 from ragsweep.store.component import Component
 from ragsweep.store.stage_store import Store
@@ -29,10 +37,7 @@ if TYPE_CHECKING:
 Response = TypeVar("Response")
 
 OPENAI = "https://api.openai.com/v1"
-ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
 PLAIN_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "user-agent"}
-LEAST_PART = 4  # characters of a key, of which a server may repeat a part where it refuses the key
-LONGEST_MESSAGE = 300  # characters of what a server says
 
 _spent: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)  # by start, model and address
 _said: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)  # what of it has been printed
@@ -47,7 +52,6 @@ class Endpoint(Component):
 
     Attributes:
         group: The group of the settings, for messages.
-        own_fields: The fields of a request that `extra_body` cannot set.
         model: The model's name at the endpoint.
         base_url: Address of the endpoint. None takes that in `OPENAI_BASE_URL`, or else OpenAI's. It must not contain a
             password or key.
@@ -65,7 +69,6 @@ class Endpoint(Component):
     """
 
     group: ClassVar[str]
-    own_fields: ClassVar[tuple[str, ...]]
 
     model: HostedModel
     base_url: Address | None = None
@@ -92,6 +95,11 @@ class Endpoint(Component):
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on the responses."""
         return ("api_key_env", "headers_env", "max_tokens_total", "concurrency", "timeout_s", "retries")
+
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields of a request that `extra_body` cannot set."""
+        return ()
 
     @property
     def url(self) -> str:
@@ -151,28 +159,23 @@ class Endpoint(Component):
         except (openai.OpenAIError, ValueError, RecursionError) as error:  # a body that is no JSON
             failure = f"the response cannot be read ({type(error).__name__})"
         else:
-            error = response if isinstance(response, str) else getattr(response, "error", None)
-            if not error:
+            flaw = response if isinstance(response, str) else getattr(response, "error", None)
+            if not flaw:
                 if response is not None:
                     self._count(getattr(response, "usage", None), most_tokens)
                 return response
-            failure = f"the response is an error: {_words(error, access)}"
+            failure = f"the response is an error: {words_of(flaw, access)}"
         raise ModelError(f"{self.url}: {failure}")  # not while handling one that carries the request with its key
 
     def _refusal(self, error: Any, access: Access) -> str:
         """What a status of 300 or above means, with the server's own words."""
-        status, said = error.status_code, _words(error.body, access)
+        status, said = error.status_code, words_of(error.body, access)
         if status < 400:
             return f"{status} a redirect, which is not followed; set {self.group}.base_url to where it leads"
         if status not in ABOUT_KEYS:
             return f"{status} {said}".strip()
-        if not access.settings:
-            settings = f"{self.group}.api_key_env or {self.group}.headers_env"
-            return f"{status} no key was sent; set {settings} to the variable that holds it"
-        keys = "the key in the variable" if len(access.settings) == 1 else "a key in one of the variables"
-        parts = (key[start : start + LEAST_PART] for key in access.secrets for start in range(len(key)))
-        shown = said and not any(len(part) == LEAST_PART and part in said for part in parts)
-        return f"{status} {keys} {', '.join(access.settings)} {ABOUT_KEYS[status]}" + (f": {said}" if shown else "")
+        refused = f"{status} {about_keys(status, access, self.group)}"
+        return refused if not said or repeats_part(said, access) else f"{refused}: {said}"
 
     def _count(self, usage: Any, most_tokens: int) -> None:
         tokens_in, tokens_out = (
@@ -204,13 +207,6 @@ class Endpoint(Component):
             raise ConfigError(
                 f"{self.group}.extra_body: {secret} may be a key, and every run records it; send keys by headers_env"
             )
-
-
-def _words(error: Any, access: Access) -> str:
-    """What an error of a server says, without a key that it repeats."""
-    said = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error or ""
-    said = hidden(said if isinstance(said, str) else json.dumps(said), *access.secrets)
-    return shortened(one_line(said), LONGEST_MESSAGE)
 
 
 def spent_tokens() -> int:
