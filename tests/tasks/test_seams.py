@@ -11,7 +11,7 @@ from seams import TYPES, Memory, kept_in, noting, secrets_in
 from ragsweep.core.timing import UNTIMED
 from ragsweep.datasets import PageChunker
 from ragsweep.datasets.model.dataset import Dataset, Qrels
-from ragsweep.models.language.language_model import Completion
+from ragsweep.models.language.language_model import Completion, LanguageModel
 from ragsweep.retrieval import (
     DenseRetriever,
     EncoderReranker,
@@ -58,16 +58,12 @@ class LowerCase(Rewriter):
 
 
 @dataclass(frozen=True)
-class Telling:
+class Telling(LanguageModel):
     """A language model that always says the same."""
 
     store: object = NO_STORE
-    structured = False
 
-    def ask_each(self, items, work, asking):
-        return [work(each, self) for each in items]
-
-    def complete(self, messages, *, as_json=False):
+    def complete(self, messages, max_tokens, form=None):
         return Completion("Answer: B", None, None, 1.0)
 
 

@@ -85,8 +85,8 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
                 experiment = Experiment.of(trusted(run.config, today, settings, modules))
                 task, items = _expect_ranking(experiment.task, outcome.name), experiment.items
                 assert isinstance(items, Dataset)  # which that task loads
-                if items.digest != outcome.facts.digest:
-                    what = f"{outcome.name}: {outcome.facts.dataset} is not the dataset that was measured"
+                if items.digest != outcome.facts.dataset.digest:
+                    what = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
                     raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
                 yield Ranked(
                     sweep.label(outcome), task.dataset, items, task.rank(items).passages[:, :cutoff], run.run_id
