@@ -17,9 +17,9 @@ from ragsweep.retrieval import (
     PipelineRetriever,
     Ranker,
     Ranking,
+    RoutedRetriever,
     Search,
 )
-from ragsweep.retrieval.routed import RoutedQueries
 from ragsweep.store.component import declared
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.aspect import Aspect
@@ -74,9 +74,9 @@ def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[Know
         yield from _models((part.reranker, part.dynamic_k), own, ranked)
     elif isinstance(part, KnowsWindow):
         yield part, texts
-    elif isinstance(part, RoutedQueries):
-        yield from _models(part.settings.routes, texts, ranked)
-        yield from _models(part.settings.classifier.encoder, texts._replace(passages=NO_ROWS), ranked)
+    elif isinstance(part, RoutedRetriever):
+        yield from _models(part.routes, texts, ranked)
+        yield from _models(part.classifier, texts._replace(passages=NO_ROWS), ranked)
     elif isinstance(part, MmrReranker) and part.similarity == "ranking":
         yield from _models(part.encoder, texts._replace(queries=NO_ROWS), ranked)
     elif isinstance(part, Mapping | list | tuple):
