@@ -18,7 +18,7 @@ from ragsweep.retrieval import Encoder, OpenAIEncoder, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
-from ragsweep_answers.answering import Answer, Question, answer
+from ragsweep_answers.answering import Answer, Answerer, Question, answer
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_explanation import Explanation
@@ -39,7 +39,7 @@ COLUMNS = CaseColumns(
 )
 
 
-class Reader:
+class Reader(Answerer):
     """Chooses the option whose last word is in the evidence, sure of it; otherwise it does not answer."""
 
     def answer(self, questions):
@@ -61,8 +61,10 @@ class Beside:
         return SPARSE.rank(search, depth)
 
 
-class Fixed:
+class Fixed(Answerer):
     """Gives the same answers to the cases, whatever their evidence."""
+
+    has_confidence = True
 
     def __init__(self, answers):
         self.answers = answers
@@ -72,7 +74,7 @@ class Fixed:
         return [given[each.question] for each in questions]
 
 
-class Returns:
+class Returns(Answerer):
     """Returns the same whatever it is asked."""
 
     def __init__(self, answers):
@@ -234,7 +236,7 @@ def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_r
 
 
 def test_answers_of_a_control_that_could_not_be_read_are_said(files):
-    class CutOffWithoutEvidence:
+    class CutOffWithoutEvidence(Answerer):
         def answer(self, questions):
             return [Answer("A") if each.evidence else Answer(None, causes=("cut_off",)) for each in questions]
 

@@ -19,7 +19,7 @@ from ragsweep.models.language.language_model import (
     most_tokens,
 )
 from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep_answers.answering.question import Answer, AnswererError, Question, Reasoning
+from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question, Reasoning
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -28,7 +28,7 @@ ANSWER_TOKENS = 1024  # of a response
 
 
 @dataclass(frozen=True)
-class LanguageModelAnswerer:
+class LanguageModelAnswerer(Answerer):
     """Answers with a language model.
 
     Attributes:

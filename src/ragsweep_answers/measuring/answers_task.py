@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.digest import digest
@@ -18,8 +18,6 @@ from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.method import Method, method_of
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.retrieval.stages import check_search
-from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.false_finds import NONE_MARKED
 from ragsweep.tasks.metric import Metric
@@ -29,15 +27,14 @@ from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
-from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
 from ragsweep_answers.measuring import answer_charts as charts
-from ragsweep_answers.measuring import answer_sentences as words
 from ragsweep_answers.measuring import answer_tables as tables
 from ragsweep_answers.measuring import scores
+from ragsweep_answers.measuring.answer_claims import HEADING, claims_of
 from ragsweep_answers.measuring.answer_evaluation import Evaluation, evaluate, quality_of
 from ragsweep_answers.measuring.answer_explanation import Explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings, Probability
-from ragsweep_answers.measuring.answered import Answered, doubts_of_controls
+from ragsweep_answers.measuring.case_table import case_table, doubts_of_controls, retrieves
 from ragsweep_answers.measuring.contexts import (
     CONTROLS,
     NEED_RANKING,
@@ -56,9 +53,12 @@ from ragsweep_answers.measuring.contexts import (
     with_own_evidence,
     with_unread,
 )
-from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
-from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, Confidence, confidence_scores
+from ragsweep_answers.measuring.false_answers import ANSWER_FILE, ANSWERS, with_false_answers
+from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, confidence_scores, confidence_summary
 from ragsweep_answers.measuring.scores import ACCURACY, MEASURES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,7 @@ class AnswersTask:
     @property
     def metrics(self) -> Sequence[Metric]:
         """Accuracy, and how well the confidence fits it if the answerer states one."""
-        unsure = isinstance(self.answerer, SaysIfConfident) and not self.answerer.has_confidence
-        return [ACCURACY] if unsure else [ACCURACY, BRIER, ECE]
+        return [ACCURACY, BRIER, ECE] if self.answerer.has_confidence else [ACCURACY]
 
     @property
     def measures(self) -> Sequence[Metric]:
@@ -166,24 +165,19 @@ class AnswersTask:
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
-        return self.measure_repeats([(self, items)])[0]
-
-    def measure_repeats(self, repeats: Sequence[tuple[AnswersTask, Dataset]]) -> list[Measurement]:
-        """The same for each repeat."""
-        plans = [task._planned(items, task._source, *task._controls(items)) for task, items in repeats]
-        return [task._measure(items, plan) for (task, items), plan in zip(repeats, plans, strict=True)]
-
-    def _measure(self, items: Dataset, asked_of: Planned) -> Measurement:
-        everything, *compared = self._answered(items, asked_of)
+        plan = self._planned(items, self._source, *self._controls(items))
+        answered = self._answered(items, plan)
+        everything = answered.pop(self._source)
         known, rows = with_answer(items)
-        answered, none = (everything, None) if known is items else parted(everything, rows)
-        others: dict[str, Array] = {each.source: each.correct_as_control for each in compared}
-        quality = quality_of(answered, known, asked_of.ranking, self.k, self.evaluation)
-        evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
-        measured = self._measured(known, answered, evaluation, [*doubts_of_controls(answered, compared)])
-        measured = with_unread(measured, asked_of, self._ranker, known, self.store)
+        cases, others = everything.iloc[rows].reset_index(drop=True), everything[~everything.index.isin(rows)]
+        if not (self._recorded or retrieves(cases["answer"])):
+            cases = cases.assign(**context_tokens(known, cases["question"], self.tokenizer, self.store))
+        quality = quality_of(cases, self._source, known, plan.ranking, k=self.k, settings=self.evaluation)
+        evaluation = evaluate(cases, self._source, answered, quality, settings=self.evaluation, dataset=items.name)
+        doubts = doubts_of_controls(cases, self._source, answered)
+        measured = with_unread(self._measured(known, evaluation, [*doubts]), plan, self._ranker, known, self.store)
         drawn = self.evaluation.resamples, self.seed
-        return with_false_answers(measured, everything, rows, *drawn) if none else measured
+        return with_false_answers(measured, cases, others, *drawn) if len(others) else measured
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
@@ -197,7 +191,7 @@ class AnswersTask:
 
     @property
     def _recorded(self) -> bool:
-        return isinstance(self.answerer, SaysIfRecorded) and self.answerer.recorded
+        return self.answerer.recorded
 
     @property
     def _ranker(self) -> Ranker:
@@ -235,15 +229,15 @@ class AnswersTask:
         """What the answerer will be asked."""
         return planned(items, sources, self._rank(items, *sources), self.k, self._level)
 
-    def _answered(self, items: Dataset, asked_of: Planned) -> list[Answered]:
-        """Answer all questions from each kind of evidence, one after the other."""
-        answered: dict[Source, Answered] = {}
+    def _answered(self, items: Dataset, plan: Planned) -> dict[Source, pd.DataFrame]:
+        """The answers to all questions from each kind of evidence, asked one after the other."""
+        answered: dict[Source, pd.DataFrame] = {}
         known, _ = with_answer(items)
-        for source, asked in asked_of.asked_of.items():
-            given, its = self._ask(items, asked, source), items if source == asked_of.sources[0] else known
-            own, groups = with_own_evidence(its, asked, given), Groups.named([query.group for query in its.queries])
-            answered[source] = Answered(its.cases, own, given, source, groups, self.confidence_threshold)
-        return [answered[source] for source in asked_of.sources]
+        for source, asked in plan.asked_of.items():
+            given, its = self._ask(items, asked, source), items if source == plan.sources[0] else known
+            own = with_own_evidence(its, asked, given)
+            answered[source] = case_table(its, own, given, source, self.confidence_threshold)
+        return {source: answered[source] for source in plan.sources}
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
@@ -251,46 +245,38 @@ class AnswersTask:
             return with_known_units(items, asked, answer(self.answerer, asked, items.left_out.ids))
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
-    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:
+    def _measured(self, items: Dataset, evaluation: Evaluation, doubts: list[str]) -> Measurement:
         """Everything that is recorded of the answers."""
         asked = items.left_out.of_all(len(items.cases))
-        bins, resamples = self.evaluation.bins, self.evaluation.resamples
-        known = (evaluation.confidence, evaluation.right)
-        found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
+        why = evaluation.uncalibrated
         if ECE in self.metrics and not why:
-            drawn: dict[str, Any] = {"bins": bins, "groups": answered.groups, "resamples": resamples, "seed": self.seed}
-            confidence = Confidence.of(*known, **drawn)
-            of_confidence = confidence_scores(*known, **drawn)
-            found += [replace(score, unread=scores.UNREAD_CONFIDENCE) for score in of_confidence]
-        summary, has_tokens = confidence.summary if confidence else None, not (self._recorded or answered.retrieved)
-        timed = [each.machines for each in answered.answers if each.time_ms is not None]
-        machines = None if self._recorded else put_together(timed)
-        times = scores.AnswerTimes([each.time_ms for each in answered.answers], machines)
-        tokens = context_tokens(items, answered.questions, self.tokenizer, self.store) if has_tokens else None
-        used = [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)]
-        counted = [
-            *scores.measures(evaluation, self.evidence),
-            *(summary.measures() if summary else ()),
-            *scores.cost_measures(times, tokens, used),
-        ]
-        unread = words.unread_texts(answered.unread, recorded=self._recorded)
-        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, unread=unread)
+            known = evaluation.values("confidence"), evaluation.values("right")
+            drawn: dict[str, Any] = {"bins": self.evaluation.bins, "groups": evaluation.groups}
+            drawn |= {"resamples": self.evaluation.resamples, "seed": self.seed}
+            errors = confidence_scores(*known, **drawn, unread=scores.UNREAD_CONFIDENCE)
+            evaluation = replace(evaluation, confidence=confidence_summary(*known, **drawn), calibration=errors)
+        found = [scores.accuracy_score(evaluation), *evaluation.calibration]
+        answers = evaluation.cases["answer"]
+        timed = [answer.machines for answer in answers if answer.time_ms is not None]
+        counted = scores.measures(evaluation, None if self._recorded else put_together(timed))
+        claims = claims_of(evaluation, found, counted, asked=asked, recorded=self._recorded)
+        sections = {heading: [claim.sentence for claim in some] for heading, some in claims.items()}
         return Measurement(
             items=tables.items(items),
             scores=found,
-            details=tables.details(answered, evaluation),
+            details=tables.details(evaluation),
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
-            facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=[*about_evidence(items, retrieved=bool(answered.retrieved)), *doubts],
+            facts=tables.facts(evaluation, found, counted),
+            findings=[*about_evidence(items, retrieved=retrieves(answers)), *doubts],
             sections=sections,
-            summary=sections.get(words.ANSWERS, ()),
+            summary=sections[HEADING],
             method=self._method,
-            tables=tables.tables(answered, evaluation),
-            files={"answers.jsonl": tables.answer_lines(answered, evaluation.confidence)},
+            tables=tables.tables(evaluation),
+            files={ANSWER_FILE: tables.answer_lines(evaluation.cases)},
             condition=f"of {asked}",
             control=CONTROLS.get(self._source, ""),
-            charts=(charts.draw, evaluation, confidence, self.evidence),
+            charts=(charts.draw, evaluation),
             not_measured={each.name: why for each in self.metrics if each not in [score.metric for score in found]},
         )
 

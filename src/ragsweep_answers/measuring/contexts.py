@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import Literal, NamedTuple
@@ -20,7 +20,6 @@ from ragsweep.datasets.model.pages import OF_PDF, Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
-from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.coverage import about_left_out, unanswerable
 from ragsweep.tasks.ranking.units import units_of_ranking
@@ -90,12 +89,12 @@ def planned(
     return Planned(sources, some, asked_of)
 
 
-def context_tokens(dataset: Dataset, asked: Sequence[Question], tokenizer: str, store: Store) -> Array | None:
-    """Tokens of the evidence of each question, shape [questions]; None if they are not known."""
+def context_tokens(dataset: Dataset, asked: Iterable[Question], tokenizer: str, store: Store) -> dict[str, list[int]]:
+    """Tokens of the evidence of each question, as a column of the cases; none if they are not known."""
     if (counts := token_counts(dataset.texts, tokenizer, store)) is None:
-        return None
+        return {}
     tokens = dict(zip(map(readable, dataset.texts), counts.tolist(), strict=True))
-    return np.array([sum(tokens[passage.text] for passage in each.evidence) for each in asked], dtype=float)
+    return {"context/tokens": [sum(tokens[passage.text] for passage in question.evidence) for question in asked]}
 
 
 def check_source(dataset: Dataset, source: Source, relevance_level: int) -> None:

@@ -14,7 +14,7 @@ from ragsweep.models.language.language_model import Completion, Message, OptionS
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
-from ragsweep_answers.answering import Answer, Evidence, Question, answer
+from ragsweep_answers.answering import Answer, Answerer, Evidence, Question, answer
 
 QUESTIONS = (
     Question(
@@ -159,7 +159,7 @@ class ReasoningContract(ComponentContract):
     def asked(made: Any, question: Question, model: TellingModel) -> Answer:
         """The checked answer to one question."""
 
-        class Alone:
+        class Alone(Answerer):
             def answer(self, questions: Sequence[Question]) -> list[Answer]:
                 return [made.answer(each, model) for each in questions]
 
