@@ -21,7 +21,7 @@ from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer, Answerer, Question, answer
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.answer_explanation import Explanation
+from ragsweep_answers.measuring.answer_explanation import explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
@@ -487,7 +487,7 @@ def test_an_answer_that_has_changed_is_not_explained_by_what_was_recorded():
     case = Case("case-1", "", "Which test?", (Option("A", "a rapid test"), Option("B", "a scan")), "A")
     table = pd.DataFrame({"query_id": ["case-1"], "answer": ["A"], "confidence": ["0.9000"], "error": [""]})
     asked = Question("case-1", "", "Which test?", case.options)
-    text = "\n".join(Explanation(Record("run", "id", table, {}), case, asked, Answer("B"), frozenset()).text(100))
+    text = "\n".join(explanation(Record("run", "id", table, {}), case, asked, Answer("B"), (), width=100))
     assert "the run recorded another answer: A. What follows is of the answer now" in text
     assert "confidence" not in text
 

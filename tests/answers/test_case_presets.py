@@ -111,20 +111,6 @@ def test_pages_are_ranked_for_the_texts_of_cases(application):
     assert 0.25 < run.data.metrics["recall"] < 1
 
 
-def test_abstracts_of_pubmedqa_are_indexed_whole_and_ranked(application, tmp_path):
-    abstracts = {word: [f"{word} " * 200, "Found in all."] for word in ("iron", "tea", "rest", "ice")}
-    entries = {
-        str(pmid): {"QUESTION": f"Does {word} help?", "CONTEXTS": paragraphs, "final_decision": "maybe"}
-        for pmid, (word, paragraphs) in enumerate(abstracts.items())
-    }
-    (tmp_path / "ori_pqal.json").write_text(json.dumps(entries))
-    process = application.run("dataset=pubmedqa", f"dataset.cases={tmp_path}/ori_pqal.json", "retriever=sparse")
-    assert process.returncode == 0, process.stderr
-    [run] = application.runs()
-    assert run.data.metrics["mrr"] == 1
-    assert json.loads(run.inputs.dataset_inputs[0].dataset.profile)["passages"] == 4
-
-
 def test_questions_without_documents_cannot_be_ranked(application, tmp_path):
     (tmp_path / "test.jsonl").write_text(json.dumps(MEDQA))
     arguments = ["dataset=medqa", f"dataset.cases={tmp_path}/test.jsonl", "retriever=sparse"]

@@ -24,7 +24,7 @@ from ragsweep_answers.answering.reasoning import (
     StructuredReasoning,
     TreeOfThoughts,
 )
-from ragsweep_answers.answering.reasoning.prompt import described
+from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, ReasoningContract, ScoringModel, TellingModel
 
 QUESTION = QUESTIONS[0]

@@ -16,7 +16,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
-from ragsweep_answers.answering.reasoning.prompt import described
+from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
 from ragsweep_generate.drafts import Request
 from ragsweep_generate.language_model_generator import LanguageModelGenerator

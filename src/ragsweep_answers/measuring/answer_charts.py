@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragsweep.core.style import BEST, BLUE, GRID, MARKERS, QUARTERS, colour, cutoff_ticks, dress, figure, shown
-from ragsweep.statistics.intervals import Indices, wilson
+from ragsweep.statistics.intervals import Indices
 from ragsweep_answers.measuring.answer_claims import SOURCES
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
-from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, Share, share
+from ragsweep_answers.measuring.measures.accuracy import Share, share
 from ragsweep_answers.measuring.measures.answer_errors import counts
 from ragsweep_answers.measuring.measures.calibration import ReliabilityCurve
-from ragsweep_answers.measuring.measures.discrimination import accuracy_over_coverage
 from ragsweep_answers.measuring.measures.retrieved import RECALL, EvidenceQuality
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
     yield "confusion_matrix.png", confusion_matrix(evaluation.confusion, evaluation.letters)
     if evaluation.confidence:
         yield "reliability.png", reliability(evaluation.confidence.curve)
-        yield "accuracy_over_coverage.png", coverage(evaluation)
     if evaluation.evidence:
         yield "retrieval.png", retrieval(evaluation.evidence)
     if evaluation.controls:
@@ -92,33 +90,6 @@ def reliability(curve: ReliabilityCurve) -> Figure:
     answers.set_ylabel("answers")
     answers.set_xlabel("confidence")
     dress(answers)
-    return drawing
-
-
-def coverage(evaluation: Evaluation) -> Figure:
-    """How right are the answers that remain when the least confident ones are withheld?"""
-    answered = (evaluation.cases["chosen"] != NOT_ANSWERED).to_numpy()
-    found = accuracy_over_coverage(evaluation.values("confidence"), evaluation.values("right"), answered)
-    drawing = figure(
-        7,
-        4.2,
-        "What is gained by withholding the least confident answers?",
-        f"Accuracy of the answers that are given; shaded: {WILSON}; dotted: guessing",
-    )
-    axes = drawing.subplots()
-    given = found.coverage * len(answered)
-    low, high = wilson(found.accuracy * given, given)
-    axes.fill_between(found.coverage, low, high, color=BLUE, alpha=0.15, linewidth=0)
-    axes.plot(found.coverage, found.accuracy, color=BLUE)
-    axes.plot(found.coverage[-1:], found.accuracy[-1:], marker="o", color=BLUE)
-    axes.axhline(evaluation.accuracy.chance, color=GUESSING, linewidth=1, linestyle=":")
-    axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, 1.02)
-    axes.set_xticks(QUARTERS)
-    axes.set_yticks(QUARTERS)
-    axes.set_xlabel("share of the questions that are answered")
-    axes.set_ylabel("accuracy")
-    dress(axes)
     return drawing
 
 

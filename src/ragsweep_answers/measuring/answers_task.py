@@ -32,20 +32,18 @@ from ragsweep_answers.measuring import answer_tables as tables
 from ragsweep_answers.measuring import scores
 from ragsweep_answers.measuring.answer_claims import HEADING, claims_of
 from ragsweep_answers.measuring.answer_evaluation import Evaluation, evaluate, quality_of
-from ragsweep_answers.measuring.answer_explanation import Explanation
+from ragsweep_answers.measuring.answer_explanation import explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings, Probability
 from ragsweep_answers.measuring.case_table import case_table, doubts_of_controls, retrieves
 from ragsweep_answers.measuring.contexts import (
     CONTROLS,
     NEED_RANKING,
-    Planned,
     Source,
     about_evidence,
     check_source,
     context_tokens,
     contexts,
     has_source,
-    planned,
     questions,
     relevant_units,
     with_answer,
@@ -151,7 +149,7 @@ class AnswersTask:
         if self.confidence_threshold and ECE not in self.metrics:
             raise ConfigError("task.confidence_threshold: no confidence is stated, so every answer would be withheld")
         if self._recorded:
-            self._answered(items, self._planned(items, "none"))
+            self._answered(items, ["none"], None)
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
@@ -165,17 +163,20 @@ class AnswersTask:
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
-        plan = self._planned(items, self._source, *self._controls(items))
-        answered = self._answered(items, plan)
-        everything = answered.pop(self._source)
         known, rows = with_answer(items)
+        sources = [self._source, *self._controls(known)]
+        ranking = self._rank(items, *sources)
+        answered = self._answered(items, sources, ranking)
+        everything, ranking = answered.pop(self._source), ranking and ranking.rows(rows)
         cases, others = everything.iloc[rows].reset_index(drop=True), everything[~everything.index.isin(rows)]
         if not (self._recorded or retrieves(cases["answer"])):
             cases = cases.assign(**context_tokens(known, cases["question"], self.tokenizer, self.store))
-        quality = quality_of(cases, self._source, known, plan.ranking, k=self.k, settings=self.evaluation)
+        quality = quality_of(cases, self._source, known, ranking, k=self.k, settings=self.evaluation)
         evaluation = evaluate(cases, self._source, answered, quality, settings=self.evaluation, dataset=items.name)
         doubts = doubts_of_controls(cases, self._source, answered)
-        measured = with_unread(self._measured(known, evaluation, [*doubts]), plan, self._ranker, known, self.store)
+        measured = self._measured(known, evaluation, [*doubts])
+        if ranking and self._source in NEED_RANKING:
+            measured = with_unread(measured, ranking, self._ranker, known, self.store)
         drawn = self.evaluation.resamples, self.seed
         return with_false_answers(measured, cases, others, *drawn) if len(others) else measured
 
@@ -184,10 +185,10 @@ class AnswersTask:
         row = find(query, items.queries)
         asked = questions(items, contexts(items, self._source, self._rank(items, self._source), self.k, self._level))
         asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
-        units = frozenset(items.units[unit] for unit in relevant_units(items, self._level)[row])
+        units = [items.units[unit] for unit in relevant_units(items, self._level)[row]]
         given = self._ask(items, asks, self._source)[row if self._recorded else 0]
         [question] = with_own_evidence(items, [asked[row]], [given])
-        return Explanation(record, items.cases[row], question, given, units).text(width)
+        return explanation(record, items.cases[row], question, given, units, width=width)
 
     @property
     def _recorded(self) -> bool:
@@ -210,10 +211,9 @@ class AnswersTask:
     def _retrieves(self) -> bool:
         return not self._recorded and not {*NEED_RANKING}.isdisjoint((self.evidence, *self.evaluation.controls))
 
-    def _controls(self, items: Dataset) -> list[Source]:
-        """The other evidence that this dataset has for the same questions."""
+    def _controls(self, known: Dataset) -> list[Source]:
+        """The other evidence that the cases with an answer have."""
         wanted = [] if self._recorded else dict.fromkeys(self.evaluation.controls)
-        known, _ = with_answer(items)
         return [each for each in wanted if each != self.evidence and has_source(known, each, self._level)]
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
@@ -225,19 +225,22 @@ class AnswersTask:
             check_found(self._ranker, search, items, ranking)
         return ranking
 
-    def _planned(self, items: Dataset, *sources: Source) -> Planned:
-        """What the answerer will be asked."""
-        return planned(items, sources, self._rank(items, *sources), self.k, self._level)
+    def _answered(
+        self, items: Dataset, sources: Sequence[Source], ranking: Ranking | None
+    ) -> dict[Source, pd.DataFrame]:
+        """The answers to all questions with the first kind of evidence, and to those that have an answer with others.
 
-    def _answered(self, items: Dataset, plan: Planned) -> dict[Source, pd.DataFrame]:
-        """The answers to all questions from each kind of evidence, asked one after the other."""
+        They are asked in no telling order.
+        """
         answered: dict[Source, pd.DataFrame] = {}
-        known, _ = with_answer(items)
-        for source, asked in plan.asked_of.items():
-            given, its = self._ask(items, asked, source), items if source == plan.sources[0] else known
+        known, rows = with_answer(items)
+        for source in sorted(sources, key=lambda source: digest([items.digest, source])):
+            its, ranked = (items, ranking) if source == sources[0] else (known, ranking and ranking.rows(rows))
+            asked = questions(its, contexts(its, source, ranked, self.k, self._level))
+            given = self._ask(items, asked, source)
             own = with_own_evidence(its, asked, given)
             answered[source] = case_table(its, own, given, source, self.confidence_threshold)
-        return {source: answered[source] for source in plan.sources}
+        return {source: answered[source] for source in sources}
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
