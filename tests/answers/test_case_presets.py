@@ -7,7 +7,7 @@ from application import PROJECT, assert_refused
 from omegaconf import OmegaConf
 
 from ragsweep.config.walk import Walk
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file, register_resolvers
 from ragsweep.datasets import Case, Option
 
@@ -71,9 +71,7 @@ def test_medmcqa_is_read_as_its_authors_and_as_the_hub_count_options(load, file,
 
 
 def test_medmcqa_counted_from_0_is_not_read_as_counted_from_1(load):
-    with pytest.raises(
-        DatasetError, match=r"line 2: the answer 0 is not a position from 1 to 4 \(dataset\.columns\.an"
-    ):
+    with pytest.raises(ConfigError, match=r"line 2: the answer 0 is not a position from 1 to 4 \(dataset\.columns\.an"):
         load("medmcqa", [{**MEDMCQA, "cop": 3}, {**MEDMCQA, "id": "2", "cop": 0}])
 
 
@@ -81,7 +79,7 @@ def test_the_test_split_of_medmcqa_has_no_answers(load):
     unanswered = {name: value for name, value in MEDMCQA.items() if name != "cop"}
     with pytest.raises(DatasetError, match=r"line 1: has no column 'cop'; found"):
         load("medmcqa", [unanswered])
-    with pytest.raises(DatasetError, match=r"line 1: the answer -1 is not a position from 0 to 3"):
+    with pytest.raises(ConfigError, match=r"line 1: the answer -1 is not a position from 0 to 3"):
         load("medmcqa", [{**MEDMCQA, "cop": -1}], answer_is="position_from_0")
 
 
