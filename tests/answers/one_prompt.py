@@ -7,21 +7,21 @@ import sys
 from dataclasses import dataclass
 
 from ragsweep.datasets.model.cases import Option
-from ragsweep.models.language.language_model import Exchange, LanguageModel, Message
+from ragsweep.models.language.language_model import Conversation, Exchange, Message
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
 from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.answer_fields import AnswerFields
-from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.question import Answer, Question, Reasoning
 
 
 @dataclass(frozen=True)
-class OnePrompt:
+class OnePrompt(Reasoning):
     """The smallest reasoning method: asks one thing, and believes what is in the JSON, or a text of a single letter."""
 
     asks: str = ""
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         prompt = f"{self.asks}{question.question}"
         said = model.complete([Message("system", "Answer."), Message("user", prompt)], as_json=model.structured)
         try:

@@ -7,6 +7,7 @@ from letters import LetterEncoder
 from seams import Memory, kept_in, noting, secrets_in
 
 from ragsweep.datasets import PageChunker
+from ragsweep.models.language.language_model import LanguageModel
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.answering import Answer, Answerer, EvidenceAnswerer, LanguageModelAnswerer, ask_apart
@@ -24,11 +25,10 @@ def answers_task(answerer, store=NO_STORE, turn=0):
 
 
 @dataclass(frozen=True)
-class Telling:
+class Telling(LanguageModel):
     """A language model that always says the same."""
 
     store: object = NO_STORE
-    structured = False
 
     def ask_each(self, items, work, asking):
         return [work(each, TellingModel(lambda prompt: "Answer: B")) for each in items]

@@ -244,18 +244,6 @@ def test_the_table_of_dangerous_errors_has_its_columns_without_any(measured):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_the_coverage_ends_at_the_accuracy(measured):
-    letters = [*CORRECT[:6], None, "C"]  # the last is wrong
-    sure = [0.9, None, None, 0.4, 1.0, None, None, 0.2]
-    found = measured(Fixed([Answer(letter, each) for letter, each in zip(letters, sure, strict=True)]))
-    _, evaluation, *_ = found.charts
-    whole, *_ = charts.coverage(evaluation).axes[0].lines
-    assert whole.get_xdata()[-1] == 1
-    assert whole.get_ydata()[-1] == found.values["accuracy"] == 6 / 8
-    assert whole.get_xdata().tolist() == [1 / 8, 2 / 8, 3 / 8, 4 / 8, 7 / 8, 1]
-
-
-@pytest.mark.usefixtures("drawing")
 def test_bars_of_other_evidence_say_how_many_questions_have_it():
     correct = {"control/retrieved": np.array([1.0, 0, 1, 0]), "control/judged": np.array([1.0, 0, 1, np.nan])}
     sources = {"source": "retrieved", "controls": ("judged",), "values": correct.get}

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
-from ragsweep.models.language.prompt_text import as_data
+from ragsweep.models.language.writing import as_data
 from ragsweep.store.identity import identity
-from ragsweep_answers.answering import Answer, Evidence
+from ragsweep_answers.answering import Answer, Evidence, Reasoning
 from ragsweep_answers.answering.reasoning import (
     ChainOfThought,
     DirectReasoning,
@@ -308,7 +308,7 @@ def test_a_thought_of_the_model_cannot_break_the_next_prompt():
     assert not any("<|" in prompt or "\n[1] Answer" in prompt for prompt, _ in model.calls)
 
 
-class Voter:
+class Voter(Reasoning):
     """Always gives one answer."""
 
     def __init__(self, letter, confidence=None, **others):
@@ -361,7 +361,7 @@ def test_a_vote_costs_what_all_methods_cost():
 
 @pytest.mark.parametrize(
     ("methods", "error"),
-    [({}, "found none, expected at least one"), ({"mine": object()}, "methods.mine: builtins.object has no method")],
+    [({}, "found none, expected at least one"), ({"mine": object()}, "methods.mine: builtins.object does not inherit")],
 )
 def test_a_vote_needs_methods(methods, error):
     with pytest.raises(ConfigError, match=error):

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.language_model import (
     Asking,
+    Conversation,
     LanguageModel,
     MaxTokens,
-    Model,
-    NotesFailures,
-    PaidModel,
     TooLongError,
     most_tokens,
 )
-from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep.store.component import expect_kind
 from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question, Reasoning
 
 if TYPE_CHECKING:
@@ -39,13 +37,13 @@ class LanguageModelAnswerer(Answerer):
             that is cut off often has no answer.
     """
 
-    language_model: Model
+    language_model: LanguageModel
     reasoning: Reasoning
     max_tokens: MaxTokens | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.language_model, "ask_each", "answerer.language_model")
-        expect_method(self.reasoning, "answer", "reasoning")
+        expect_kind(self.language_model, LanguageModel, "answerer.language_model")
+        expect_kind(self.reasoning, Reasoning, "reasoning")
         most = most_tokens(self.language_model, self.max_tokens, ANSWER_TOKENS, "answerer")
         object.__setattr__(self, "max_tokens", most)
 
@@ -71,17 +69,12 @@ class LanguageModelAnswerer(Answerer):
         return [answer for answer, _ in answered]
 
     @property
-    def paid(self) -> bool:
-        """Whether answers cost money."""
-        return isinstance(self.language_model, PaidModel)
-
-    @property
     def _asking(self) -> Asking:
         assert self.max_tokens is not None  # since __post_init__
         go_on = "start again with tracking.resume=true"
-        return Asking("answerer", self.max_tokens, "answer", _fields, go_on=go_on)
+        return Asking("answerer", self.max_tokens, _fields, go_on=go_on)
 
-    def _answer(self, question: Question, model: LanguageModel) -> tuple[Answer, str]:
+    def _answer(self, question: Question, model: Conversation) -> tuple[Answer, str]:
         """The answer, and why passages were left out; empty if none were."""
         why = ""
         for kept in range(len(question.evidence), -1, -1):
@@ -90,10 +83,8 @@ class LanguageModelAnswerer(Answerer):
             except TooLongError as error:
                 why = str(error)
                 continue
-            if isinstance(model, NotesFailures):
-                exchanges = (*answer.exchanges, *model.asked_again)
-                answer = replace(answer, exchanges=exchanges, causes=tuple(model.causes))
-            return answer, why
+            exchanges = (*answer.exchanges, *model.asked_again)
+            return replace(answer, exchanges=exchanges, causes=tuple(model.causes)), why
         raise AnswererError(f"answerer: question {question.question_id!r} is {why}")
 
 

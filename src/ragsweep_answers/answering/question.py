@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ragsweep.core.errors import RagsweepError
 from ragsweep.core.timing import UNKNOWN, Machines
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.models.language.language_model import Exchange, LanguageModel
+from ragsweep.models.language.language_model import Conversation, Exchange
 from ragsweep.store.component import Component
 
 
@@ -88,7 +89,7 @@ class Answer:
     machines: Machines = field(default=UNKNOWN, compare=False)
 
 
-class Answerer(Component):
+class Answerer(Component, ABC):
     """Base of what answers multiple-choice questions. To add an answerer, inherit it and write `answer`.
 
     It is asked once for each kind of evidence: what was retrieved, and the controls. Each time, a fresh copy is asked,
@@ -106,18 +107,18 @@ class Answerer(Component):
         """Whether it states confidences or probabilities."""
         return True
 
+    @abstractmethod
     def answer(self, questions: Sequence[Question]) -> Sequence[Answer]:
         """An answer for each question, in the same order."""
-        raise NotImplementedError
 
     def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> Sequence[Answer]:
         """As `answer`, of a dataset that has left out questions with these ids; None is an id that cannot be read."""
         return self.answer(questions)
 
 
-class Reasoning(Protocol):
-    """A way to come to an answer with a language model. To add one, write a class with this method."""
+class Reasoning(Component, ABC):
+    """Base of the ways to come to an answer with a language model. To add one, inherit it and write `answer`."""
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    @abstractmethod
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The answer to one question, with every prompt and response in its `exchanges`."""
-        ...

@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ragsweep.core.terminal import counted, one_line, shortened
-from ragsweep.models.language.response import CAUSE_NAMES
-from ragsweep.models.language.unusable import HELP
+from ragsweep.models.language.response import CAUSE_NAMES, HELP
 from ragsweep.report.sentences import Claim
 from ragsweep.statistics import LEVEL, holm
 from ragsweep.tasks.task import Measure, Score

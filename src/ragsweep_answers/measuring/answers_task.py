@@ -15,16 +15,15 @@ from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.ingest.ingest import dataset_of
-from ragsweep.retrieval.method import Method, method_of
-from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep.retrieval.stages import check_search
+from ragsweep.retrieval.kinds import Expander, Method, Retriever
+from ragsweep.store.component import expect_kind
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.false_finds import NONE_MARKED
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep_answers.measuring import answer_charts as charts
@@ -88,7 +87,7 @@ class AnswersTask:
 
     dataset: DatasetFormat
     chunker: Chunker
-    retriever: Ranker
+    retriever: Retriever
     answerer: Answerer
     evaluation: AnswerSettings
     k: Cutoff
@@ -97,17 +96,17 @@ class AnswersTask:
     evidence: Source = "retrieved"
     tokenizer: TokenizerName = BY_WORDS
     ingest: Ingest | None = None
-    query: Rewriter | None = None
+    query: Rewriter | Expander | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
     repeats: Repeats = 1
     confidence_threshold: Probability | None = None
 
     def __post_init__(self) -> None:
-        self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        stages = (self.query, self.reranker, self.dynamic_k)
-        check_stages(self.retriever, self.ingest, *stages, self.dataset, self.chunker, self.answerer)
-        expect_method(self.answerer, "answer", "answerer")
+        if self._retrieves:
+            self._ranker  # noqa: B018 - fails here if a stage is of another kind
+        check_ingest(self.retriever, self.ingest)
+        expect_kind(self.answerer, Answerer, "answerer")
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -153,7 +152,7 @@ class AnswersTask:
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
-                check_search(self._ranker, search_of(items, as_indexed=False))
+                self._ranker.check(search_of(items, as_indexed=False))
 
     @property
     def retrieval(self) -> Retrieval:
@@ -285,5 +284,5 @@ class AnswersTask:
 
     @property
     def _method(self) -> Method:
-        own = Method() if self._recorded else method_of(self.retriever)
+        own = Method() if self._recorded else self.retriever.method
         return replace(own, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.models.language.language_model import Completion, Message, OptionScores
+from ragsweep.models.language.language_model import Completion, Exchange, Message, OptionScores
+from ragsweep.models.language.response import Cause
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
@@ -43,6 +44,9 @@ class TellingModel:
         counts_tokens: Whether it says how many tokens there were.
     """
 
+    asked_again: ClassVar[Sequence[Exchange]] = ()
+    causes: ClassVar[Sequence[Cause]] = ()
+
     tell: Callable[[str], str]
     structured: bool = False
     counts_tokens: bool = True
@@ -56,6 +60,10 @@ class TellingModel:
         self.calls.append((prompt, text))
         tokens_in, tokens_out = (len(each.split()) if self.counts_tokens else None for each in (prompt, text))
         return Completion(text, tokens_in, tokens_out, time_ms=2.0)
+
+    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
+        """None: it does not tell."""
+        return None
 
 
 @dataclass

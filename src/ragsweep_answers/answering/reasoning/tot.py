@@ -9,9 +9,9 @@ from typing import Annotated, NamedTuple
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
-from ragsweep.models.language.language_model import LanguageModel
-from ragsweep.models.language.prompt_text import as_data, prompt_beside
-from ragsweep_answers.answering.question import Answer, Question
+from ragsweep.models.language.language_model import Conversation
+from ragsweep.models.language.writing import as_data, prompt_beside
+from ragsweep_answers.answering.question import Answer, Question, Reasoning
 from ragsweep_answers.answering.reasoning.dialogue import Dialogue
 
 FIRST, CONTINUE, RATE, ANSWER = (prompt_beside(__file__, part) for part in ("", "_continue", "_rate", "_answer"))
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TreeOfThoughts:
+class TreeOfThoughts(Reasoning):
     """Thinks along several lines, drops those that the model rates lowest, and answers from the best.
 
     A breadth-first search of Yao et al. 2023 (https://arxiv.org/abs/2305.10601) for models that always return the same
@@ -46,7 +46,7 @@ class TreeOfThoughts:
         if self.keep > self.branches:
             raise ConfigError(f"reasoning.keep: found {self.keep}, expected at most reasoning.branches={self.branches}")
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The answer from the line with the highest rating, the first of equals.
 
         Its confidence is what the model states, or else the rating.
