@@ -11,10 +11,10 @@ from ragsweep.models.language import smollm2
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question
+from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question, Reasoning
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
-from ragsweep_answers.answering.reasoning.prompt import described
+from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
 from ragsweep_generate.drafts import Request
 from ragsweep_generate.language_model_generator import LanguageModelGenerator
@@ -263,7 +263,7 @@ def test_a_missing_package_is_named(monkeypatch):
         SmolLM2Model()
 
 
-class Echo:
+class Echo(Reasoning):
     """Answers with what the model was shown."""
 
     def answer(self, question, model):
