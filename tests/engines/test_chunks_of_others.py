@@ -135,3 +135,21 @@ def assert_as_the_notebook(rows):
 
 def test_a_function_is_measured_as_the_notebook_measures_its_chunks(dataset):
     assert_as_the_notebook(measured(dataset, "retriever=callable", f"retriever.call={__name__}:search"))
+
+
+@pytest.mark.extra("qdrant")
+def test_a_collection_of_qdrant_is_measured_as_the_notebook_measures_its_chunks(dataset, monkeypatch):
+    from qdrant_server import qdrant_server
+
+    payloads = [{"file_path": path, "content": text} for path, text in chunks()]
+    texts = [text for _, text in chunks()]
+    with qdrant_server("a-key-that-nobody-may-see") as server:
+        server.fill("papers", payloads, texts, WordLlamaEncoder().encode(texts, "passage"))
+        monkeypatch.setenv("QDRANT_URL", server.url)
+        monkeypatch.setenv("QDRANT_API_KEY", "a-key-that-nobody-may-see")
+        settings = ["retriever.collection=papers", f"retriever.score_threshold={LEAST_SCORE}", "encoder=wordllama"]
+        rows = measured(dataset, "retriever=qdrant", *settings, f"retriever.depth={K}")
+        assert server.writes == []
+    assert_as_the_notebook(rows)
+    function = ["retriever=callable", f"retriever.call={__name__}:search", f"retriever.depth={K}"]
+    assert rows == measured(dataset, *function)
