@@ -15,7 +15,8 @@ from ragsweep.core.terminal import some_of
 from ragsweep.retrieval.results import Result
 
 # The names that are read without a setting (docs/your_retriever.md): the first that a result has, in the first place.
-PLACES = ("", "node", "metadata", "meta", "node.metadata", "payload", "payload.metadata", "_source", "_source.metadata")
+PLACES = ("", "node", "metadata", "meta", "node.metadata", "payload", "payload.metadata")
+PLACES += ("_source", "_source.metadata", "entity")
 NAMES: Mapping[str, Sequence[str]] = {
     "id": ("doc_id", "docno", "document_id", "id", "_id", "chunk_id", "node_id", "id_"),
     "source": ("source", "file_path", "file_name", "filename", "path", "url"),
