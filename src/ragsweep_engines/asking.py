@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -21,8 +21,8 @@ from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import counted, duration, quoted, some_of
 from ragsweep.core.timing import sample
 from ragsweep.models.language.kept import KeptResponses
-from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.results import Answers, MatchBy, Matching, Result
+from ragsweep.retrieval.kinds import Method
+from ragsweep.retrieval.results import Answers, ExternalRetriever, MatchBy, Matching, Result
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_engines.reading import Fields, Read, listing, results_of
 
@@ -59,7 +59,7 @@ class PassingError(RetrieverError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadsResults:
+class ReadsResults(ExternalRetriever):
     """Results are measured as they come: the passages of a retriever, in its order.
 
     Attributes:
@@ -111,7 +111,7 @@ class ReadsResults:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningRetriever(ReadsResults, ABC):
+class RunningRetriever(ReadsResults):
     """A retriever that runs already, and returns results for a query.
 
     Attributes:

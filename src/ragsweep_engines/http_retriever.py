@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from http.cookiejar import DefaultCookiePolicy
+from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import jmespath
@@ -17,10 +20,18 @@ from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.limits import Address, Header, KeyName, Text
 from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
 from ragsweep.core.terminal import one_line, shortened, some_of
-from ragsweep.models.language.endpoint_access import Access, access_of, check_access, check_headers, hidden
+from ragsweep.models.language.endpoint_access import (
+    ABOUT_KEYS,
+    LONGEST_MESSAGE,
+    Access,
+    about_keys,
+    access_of,
+    check_access,
+    check_headers,
+    hidden,
+    words_of,
+)
 from ragsweep.models.language.likely_keys import likely_key, texts_in
-from ragsweep.models.language.refusals import ABOUT_KEYS, about_keys, read_refusal
-from ragsweep.models.language.sending import LONGEST_MESSAGE, retry_after_s
 from ragsweep_engines.asking import PassingError, RunningRetriever, passes
 from ragsweep_engines.reading import check_path, listing
 
@@ -190,12 +201,15 @@ def _refused(reply: _Reply, access: Access) -> RetrieverError:
     """What a status of 300 or above means."""
     status = reply.status
     if status in ABOUT_KEYS:
-        return RetrieverError(f"status {status}: {about_keys(status, access.settings, GROUP)}")
+        return RetrieverError(f"status {status}: {about_keys(status, access, GROUP)}")
     if status < 400:
         return RetrieverError(f"status {status}, a redirect, which is not followed; set {GROUP}.url to its end")
     try:
-        content = _unzipped(reply)
-        shown = _shown(read_refusal(content).message or content.decode(errors="replace"), access)
+        text = _unzipped(reply).decode("utf-8-sig", errors="replace")
+        try:
+            shown = words_of(from_json(text), access)
+        except MalformedError:
+            shown = _shown(text, access)
     except RetrieverError:  # too large, and so cut off, maybe within a key
         shown = ""
     reason = f"status {status}{f': {shown}' if shown else ''}"
@@ -213,10 +227,22 @@ def _error_in(answer: object, access: Access) -> str:
     shards = answer.get("_shards")
     if answer.get("timed_out") is True or (isinstance(shards, dict) and shards.get("failed")):
         raise PassingError("only a part of the index answered (timed_out, _shards.failed)")
+    error = answer.get("error") or answer.get("errors")
     failed = answer.get("success") is False or answer.get("status") == "error"
-    if not (failed or answer.get("error") or answer.get("errors")):
-        return ""
-    return f": {_shown(read_refusal(json.dumps(answer).encode()).message, access)}"
+    return f": {words_of(error or answer, access)}" if error or failed else ""
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks to wait: a number or a date to come (RFC 9110, 10.2.3); None if it does not."""
+    text = headers.get("retry-after", "")
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if isfinite(seconds) and seconds > 0 else None
 
 
 def _shown(text: str, access: Access) -> str:

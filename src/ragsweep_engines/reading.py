@@ -15,8 +15,10 @@ from ragsweep.core.terminal import some_of
 from ragsweep.retrieval.results import Result
 
 # The names that are read without a setting (docs/your_retriever.md): the first that a result has, in the first place.
-PLACES = ("", "node", "metadata", "meta", "node.metadata", "payload", "payload.metadata")
-PLACES += ("_source", "_source.metadata", "entity")
+PLACES: Sequence[str] = (
+    *("", "node", "metadata", "meta", "node.metadata", "payload", "payload.metadata"),
+    *("_source", "_source.metadata", "entity"),
+)
 NAMES: Mapping[str, Sequence[str]] = {
     "id": ("doc_id", "docno", "document_id", "id", "_id", "chunk_id", "node_id", "id_"),
     "source": ("source", "file_path", "file_name", "filename", "path", "url"),
@@ -89,16 +91,18 @@ def listing(answer: object) -> list[object]:
     import pandas as pd
 
     if isinstance(answer, pd.DataFrame):
-        rows: list[Any] = answer.to_dict("records")
-        return sorted(rows, key=lambda row: float(row["rank"])) if "rank" in answer.columns else [*rows]
+        found: list[Any] = answer.to_dict("records")
+        return sorted(found, key=lambda row: float(row["rank"])) if "rank" in answer.columns else found
     if answer is None or isinstance(answer, str | bytes | set | frozenset):
         raise RetrieverError(f"returned {_kind(answer)}, expected a list of results, the best first; it may be empty")
     if isinstance(answer, Iterable) and not isinstance(answer, Mapping):
         return [*answer]
     named: Any = answer if isinstance(answer, Mapping) else getattr(answer, "__dict__", {})
-    if isinstance(named.get("ids"), list) and [*map(type, named["ids"])] == [list]:
+    ids = named.get("ids")
+    if isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list):
         columns = {new: named[old][0] for old, new in CHROMA.items() if named.get(old)}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [*rows]
     for name in LISTS:
         if isinstance(named.get(name), list | tuple):
             return [*named[name]]

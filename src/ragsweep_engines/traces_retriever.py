@@ -19,7 +19,7 @@ from ragsweep.core.errors import RetrieverError
 from ragsweep.core.limits import Address, Text
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import counted, some_of
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method
 from ragsweep.retrieval.results import Answers
 from ragsweep.text.normalisation import folded
 from ragsweep.tracking.address import check_address

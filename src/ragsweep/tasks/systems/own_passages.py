@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,12 @@ from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.other_passages import only_asked, with_passages
-from ragsweep.retrieval import Ranking, Rewriter, Search
-from ragsweep.retrieval.method import Method, method_of
-from ragsweep.retrieval.ranking import Expander
+from ragsweep.retrieval import Ranker, Ranking, Rewriter, Search
+from ragsweep.retrieval.kinds import Expander, Method, Trace
 from ragsweep.retrieval.ranking_checks import checked_answers
-from ragsweep.retrieval.results import Answers, BringsPassages, KeepsAnswers, Result
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Result
 from ragsweep.retrieval.returned import FILE, lines_of
 from ragsweep.retrieval.stages import rewrite
-from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import measured_queries
 from ragsweep.tasks.systems.matching import NAMED, Place, Places
@@ -57,22 +55,28 @@ class Returned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ReturnedRanking:
+class ReturnedRanking(Ranker):
     """Ranks the passages of a dataset as the system had returned them, for the queries of this dataset.
 
     Attributes:
         ranking: What it had returned.
         sentences: What is unusual about it.
-        method: What the system says of its method.
+        of_system: What the system says of its method.
         files: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
         never: Positions of the queries that it was never asked.
     """
 
     ranking: Ranking
     sentences: tuple[str, ...]
-    method: Method
+    of_system: Method
     files: Mapping[str, Sequence[str]]
     never: Sequence[int] = ()
+    is_record: ClassVar[bool] = True
+
+    @property
+    def method(self) -> Method:
+        """That of the system."""
+        return self.of_system
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages that it had returned for each query."""
@@ -92,8 +96,8 @@ class ReturnedRanking:
 
 
 def returned(
-    retriever: BringsPassages,
-    rewriter: Rewriter | None,
+    retriever: ExternalRetriever,
+    rewriter: Rewriter | Expander | None,
     items: Dataset,
     *,
     depth: int,
@@ -130,7 +134,7 @@ def returned(
     places = Places(items, retriever.matching, (result for results in asked.values() for result in results))
     found = _Passages(items, places)
     rows = {row: found.rows(results) for row, results in asked.items()}
-    name = method_of(retriever).name or "The system"
+    name = retriever.method.name or "The system"
     about = found.about(name, len(asked))
     say_once(about)
     judged = [asked[row] for row in np.unique(items.qrels.query).tolist() if row in asked]
@@ -152,15 +156,15 @@ def returned(
     unknown = "What it could find at all is not known (no coverage), because its passages are its own."
     return Returned(
         with_passages(items, found.passages, found.units, fuzzy_threshold),
-        ReturnedRanking(ranking, tuple(sentences), method_of(retriever), {**files, FILE: lines}, never),
+        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never),
         (about, *([kept] if answers.kept else []), unknown),
     )
 
 
-def needs_nothing(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset) -> bool:
+def needs_nothing(retriever: ExternalRetriever, rewriter: Rewriter | Expander | None, items: Dataset) -> bool:
     """Whether the answers to what is measured are all kept; not known of queries that something rewrites first."""
     texts = [items.queries[row].text for row in measured_queries(items).tolist()]
-    return rewriter is None and isinstance(retriever, KeepsAnswers) and retriever.has_kept(texts)
+    return rewriter is None and retriever.has_kept(texts)
 
 
 class _Passages:
