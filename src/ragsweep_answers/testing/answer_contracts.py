@@ -57,6 +57,10 @@ class TellingModel:
         tokens_in, tokens_out = (len(each.split()) if self.counts_tokens else None for each in (prompt, text))
         return Completion(text, tokens_in, tokens_out, time_ms=2.0)
 
+    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
+        """None: it does not tell."""
+        return None
+
 
 @dataclass
 class ScoringModel(TellingModel):
