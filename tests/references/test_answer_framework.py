@@ -482,7 +482,13 @@ def test_the_answerer_that_needs_no_model_states_a_confidence(shared_application
     (tmp_path / "small/cases.json").write_text(json.dumps(small.cases(copies=4)))
     columns = [f"dataset.columns.{name}={column}" for name, column in (COLUMNS | {"relevant": "relevant_docs"}).items()]
     arguments = [each for each in arguments if not each.startswith("dataset.name")]
-    scales = ["dataset=cases", "dataset.name=scales", "evaluation.controls=[]", "answerer.scale=0.1,0.4"]
+    scales = [
+        "dataset=cases",
+        "dataset.name=scales",
+        "evaluation.controls=[]",
+        "answerer.scale=0.1,0.4",
+        "encoder=wordllama",
+    ]
     process = shared_application.run("-m", *arguments, *columns, *scales, "evaluation.resamples=200")
     assert process.returncode == 0, process.stderr
     runs = {run.data.params.get("answerer.scale"): run for run in shared_application.children()}

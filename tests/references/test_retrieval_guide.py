@@ -227,7 +227,13 @@ def test_a_ranking_of_all_configurations_names_the_best(sweep, summary):
 
 
 def test_a_routed_query_says_which_type_was_predicted_how_surely_and_what_ranked_it(sweep, questions):
-    routed = ["retriever=routed", "retriever.folds=2", "retriever.least=1", "tracking.experiment=routed"]
+    routed = [
+        "retriever=routed",
+        "retriever.folds=2",
+        "retriever.least=1",
+        "tracking.experiment=routed",
+        "encoder=wordllama",
+    ]
     process = sweep.run(*routed, *questions)
     assert process.returncode == 0, process.stderr
     [*_, run] = sweep.runs()
