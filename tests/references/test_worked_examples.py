@@ -7,6 +7,7 @@ for answers (average precision). Where one contradicts its own definition, the r
 import math
 
 import pytest
+from application import PROJECT
 
 import ragsweep
 
@@ -81,3 +82,8 @@ def test_several_passages_of_a_page_earn_credit_once():
     found = measured([34, 34, 34, 34, 34], [34, 35])
     once = 1 / (1 + 1 / math.log2(3))
     assert (found["precision"], found["recall"], found["ndcg"]) == pytest.approx((0.2, 0.5, once))
+
+
+@pytest.mark.parametrize("left_out", ["semantic accuracy", "overall score", "translation", "notebook"])
+def test_what_is_not_computed_or_differs_is_named_with_the_reason_on_one_page(left_out):
+    assert left_out in (PROJECT / "docs/metrics.md").read_text()
