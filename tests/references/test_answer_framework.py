@@ -31,22 +31,13 @@ INVENTED = "Moonlight trumpets heal glaciers overnight. Purple otters juggle mag
 SYMPTOMS = "A girl with fever, cough and headache."
 # Names of conditions that are alike, two of each of the framework's sixteen groups.
 SIMILAR = [
-    ("Pneumonia", "Bronchitis"),
-    ("Asthma", "COPD"),
-    ("Angina", "MI"),
-    ("Heart Failure", "Cardiogenic shock"),
-    ("Atrial Fibrillation", "SVT"),
-    ("Ischemic stroke", "TIA"),
-    ("DVT", "Pulmonary Embolism"),
-    ("Sepsis", "Bacteremia"),
-    ("UTI", "Pyelonephritis"),
-    ("Upper GI bleed", "Lower GI bleed"),
-    ("Pancreatitis", "Gastritis"),
-    ("AKI", "CKD"),
-    ("Type 1 DM", "DKA"),
-    ("Cirrhosis", "Hepatitis"),
-    ("SLE", "Gout"),
-    ("Hypertension", "Hypertensive emergency"),
+    tuple(pair.split(" / "))
+    for pair in (
+        "Pneumonia / Bronchitis; Asthma / COPD; Angina / MI; Heart Failure / Cardiogenic shock; "
+        "Atrial Fibrillation / SVT; Ischemic stroke / TIA; DVT / Pulmonary Embolism; Sepsis / Bacteremia; "
+        "UTI / Pyelonephritis; Upper GI bleed / Lower GI bleed; Pancreatitis / Gastritis; AKI / CKD; Type 1 DM / DKA; "
+        "Cirrhosis / Hepatitis; SLE / Gout; Hypertension / Hypertensive emergency"
+    ).split("; ")
 ]
 # A profile: whether the answer is right (None: there is none), confidences, reasoning ({page} is the text of the
 # relevant page), case, kind of error, completeness, coherence, pitfalls.
@@ -251,6 +242,13 @@ def test_retrieval_is_measured_by_the_bare_pages_that_a_system_recorded(report):
     assert found["mrr"] == found["map"] == pytest.approx(mean(reciprocal))  # the same where one page is relevant
     assert found["avg_documents_retrieved"] == 5
     assert found["judged_questions"] == len(judged) == 36  # a case without judgments is left out, not 0
+
+
+def test_recorded_evidence_that_no_document_has_is_refused(systems, settings, files):
+    written(files / "unknown.jsonl", [row | {"evidence": ["99"]} for row in CASES], ANSWERED)
+    refused = systems.script_here("run", *settings, f"answerer.path={files}/unknown.jsonl")
+    assert refused.returncode == 2
+    assert "99" in refused.stderr
 
 
 def test_relevance_of_the_context_has_three_levels(report):

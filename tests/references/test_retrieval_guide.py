@@ -91,6 +91,7 @@ def measured_by_hand(retrieved, relevant, k):
 
 
 def test_the_line_of_the_card_makes_a_run_of_each_alpha_and_k(runs):
+    assert f"python run.py {' '.join(LINE)}" in (PROJECT / "README.md").read_text()
     assert sorted(runs) == sorted(product(ALPHAS, CUTOFFS))
 
 
