@@ -46,13 +46,13 @@ DOCUMENTS = {
 QUESTIONS = [
     ("What do hyperspectral sensors measure?", "papers/land.pdf", ["measure hundreds of narrow bands"]),
     ("How is the height of glaciers measured?", "papers/ice.pdf", ["Altimeters measure the height of glaciers"]),
-    ("What weighs whole ice sheets?", "papers/ice.pdf", ["Gravity missions weigh whole ice sheets."]),
+    ("What weighs whole ice sheets?", "papers/ice.pdf", ["The signal is coarse but complete.\nDry"]),  # 6 of 7 words
     (
         "How does radar show ships and oil slicks at sea?",
         "papers/sea.pdf",
         ["Radar images show oil slicks as dark stains.", "Radar finds the ships by bright echoes."],
     ),
-    ("What does a drone carry?", "papers/land.pdf", ["Stressed maize is seen early."]),  # is found by luck, if at all
+    ("What does a drone carry?", "papers/land.pdf", ["It flies below the clouds.\nFarmers map nitrogen"]),  # 5 of 8
     ("Who won the chess tournament?", "papers/sea.pdf", ["Plankton colours the sea green."]),  # nothing is alike
 ]
 CHUNKS = [(file_path, text) for file_path, texts in DOCUMENTS.items() for text in texts]
