@@ -350,10 +350,8 @@ class Sayer(EndpointServer):
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.xfail(**NOT_YET, reason="the variable is not read")
 def test_the_address_of_an_endpoint_may_be_in_the_environment_and_is_logged(application, tmp_path):
     model = ["answerer=llm", "language_model=openai", "language_model.model=model", "evaluation.controls=[]"]
-    model += ["language_model.retries=0", "language_model.timeout_s=5"]
     with Sayer() as running:
         environment = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": running.url}
         asked = [*case_arguments(tmp_path / "cases"), *model, "retriever=sparse", f"store.path={tmp_path / 'store'}"]
