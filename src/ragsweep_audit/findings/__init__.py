@@ -1,1 +1,6 @@
-"""What is wrong with a dataset: each kind of problem is found by one module."""
+"""What is wrong with a dataset: each kind of problem is found by one class."""
+
+from ragsweep_audit.findings.finder import Audited, Finder
+from ragsweep_audit.findings.finding import Finding
+
+__all__ = ["Audited", "Finder", "Finding"]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets.model.dataset import Dataset
+from ragsweep_audit.findings.finder import Audited, ByRanks
 from ragsweep_audit.findings.finding import Finding
 from ragsweep_audit.findings.unit_ranks import UnitRanks
 
@@ -101,3 +102,13 @@ def _exchanged(count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     one, other = drawn[: count // 2], drawn[count // 2 : 2 * (count // 2)]
     place[one], place[other] = other, one
     return place
+
+
+class SwappedJudgments(ByRanks):
+    """Queries whose judgments look swapped."""
+
+    kind = "swapped_judgments"
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding as of `swapped_judgments`."""
+        return swapped_judgments(audited.items, audited.ranks, audited.relevance_level, audited.level)

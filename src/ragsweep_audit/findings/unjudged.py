@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices
-from ragsweep.datasets.model.dataset import Dataset
+from ragsweep.datasets import Dataset, Qrels
+from ragsweep.store.identity import identity
+from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep_audit.findings.finder import Audited, Finder
 from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.unit_ranks import evenly_spread, only_some
+from ragsweep_audit.unlike_rankings import MOST_PASSAGES, unlike_rankings
 
 DEEPEST_RANK = 10  # ranks that are compared
 # What is listed. At least half of what all retrievers rank there is judged relevant in SciFact and the manual.
@@ -132,3 +137,47 @@ def _first_units(units: Indices) -> Indices:
     np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
     kept = np.argsort(repeated | (units < 0), axis=1, kind="stable")[:, :DEEPEST_RANK]
     return np.where(np.take_along_axis(repeated, kept, axis=1), -1, np.take_along_axis(units, kept, axis=1))
+
+
+class Unjudged(Finder):
+    """Relevant units that nobody judged. The embeddings are those that the retriever uses."""
+
+    kind = "unjudged"
+
+    def lacks(self, audited: Audited) -> str:
+        """Three unlike rankings are needed."""
+        if audited.encoder is None:
+            return "that needs a retriever with an encoder"
+        if (count := len(audited.items.passages)) > MOST_PASSAGES:
+            return f"there are {count:,} passages, more than {MOST_PASSAGES:,}"
+        return audited.without_ranks
+
+    def limits(self, audited: Audited) -> str:
+        """Of many queries, some are ranked."""
+        return only_some(len(np.unique(audited.items.qrels.query)))
+
+    def depends_on(self, audited: Audited) -> Sequence[object]:
+        """On the encoder, too."""
+        return [*audited.key, identity(audited.encoder)]
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding as of `find_unjudged`."""
+        assert audited.encoder is not None  # or it is not looked for
+        items = _some_queries(audited.items)
+        rankings = unlike_rankings(items, audited.encoder, audited.store)
+        units = {name: units_of_ranking(passages, items) for name, passages in rankings.items()}
+        if finding := find_unjudged(items, units, audited.relevance_level):
+            yield finding
+
+
+def _some_queries(items: Dataset) -> Dataset:
+    """The dataset, or of many queries some judged ones, with their judgments."""
+    if not only_some(len(items.queries)):
+        return items
+    queries = evenly_spread(np.unique(items.qrels.query))
+    qrels, kept = items.qrels, np.isin(items.qrels.query, queries)
+    return replace(
+        items,
+        queries=tuple(items.queries[row] for row in queries),
+        qrels=Qrels(np.searchsorted(queries, qrels.query[kept]), qrels.unit[kept], qrels.grade[kept]),
+    )

@@ -1,0 +1,115 @@
+"""What looks for problems of a dataset: a class for each kind of finding, and what it is given to look at."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.retrieval import Encoder, Ranker
+from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.tasks.ranking.coverage import relevant
+from ragsweep.tasks.search import components_within
+from ragsweep.text.tokens import Tokenizer
+from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.unit_ranks import ENGLISH, UnitRanks, only_some, unit_ranks
+
+LEVEL = 0.01
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What is audited.
+
+    Attributes:
+        items: The dataset.
+        relevance_level: The lowest grade that counts as relevant.
+        level: The probability that a finding of a statistical test is a false alarm.
+        store: Keeps what is found.
+        retriever: Its encoders' windows are compared with the passages; None if nothing is retrieved.
+        ranker: The retriever with the stages around it, whose encoders must know the language, too.
+        dataset: Has read the documents.
+    """
+
+    items: Dataset
+    relevance_level: int = 1
+    level: float = LEVEL
+    store: Store = NO_STORE
+    retriever: Ranker | None = None
+    ranker: Ranker | None = None
+    dataset: DatasetFormat | None = None
+
+    @cached_property
+    def ranks(self) -> UnitRanks:
+        """The ranks of the relevant units, and of the pages beside them; only where `without_ranks` is empty."""
+        return unit_ranks(self.items, self.relevance_level, self.store)
+
+    @cached_property
+    def without_ranks(self) -> str:
+        """Why there are no ranks to check judgments with; empty if there are."""
+        if not len(relevant(self.items, self.relevance_level)[0]):
+            return "nothing is judged relevant"
+        has_words = any(map(Tokenizer(ENGLISH, ENGLISH), self.items.texts))
+        return "" if has_words else "no passage has a word that is not a stop word"
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The first encoder of the retriever; None if it has none."""
+        return next((part for part in components_within(self.retriever) if isinstance(part, Encoder)), None)
+
+    @property
+    def key(self) -> list[object]:
+        """What a finding about passages, queries and judgments depends on."""
+        return [self.items.digest_of_all, self.relevance_level, self.level]
+
+
+class Finder(ABC):
+    """Looks for one kind of problem. A subclass has `kind` and `find`; all else has a default.
+
+    A package brings one by an entry point in the group `ragsweep_audit.findings`, which names a class that is made
+    without arguments.
+
+    Attributes:
+        kind: Its name in `audit.fail_on` and in files, such as `shifted_pages`.
+        of_rankings: Whether the problem only matters where rankings are measured.
+    """
+
+    kind: ClassVar[str]
+    of_rankings: ClassVar[bool] = False
+
+    def lacks(self, audited: Audited) -> str:
+        """Why it cannot be looked for, as the end of a sentence; empty if it can."""
+        return ""
+
+    def limits(self, audited: Audited) -> str:
+        """In which part of the dataset alone it is looked for, as the end of a sentence; empty if in all of it."""
+        return ""
+
+    def depends_on(self, audited: Audited) -> Sequence[object] | None:
+        """What the findings depend on besides the code, by which they are kept; None looks for them each time."""
+        return None
+
+    @abstractmethod
+    def find(self, audited: Audited) -> Iterable[Finding]:
+        """The findings of this kind; none if nothing is wrong."""
+
+
+class ByRanks(Finder):
+    """Looks for a problem of judgments in the ranks of the judged units."""
+
+    def lacks(self, audited: Audited) -> str:
+        """There may be no ranks."""
+        return audited.without_ranks
+
+    def limits(self, audited: Audited) -> str:
+        """Of many queries, some are ranked."""
+        return only_some(len(np.unique(relevant(audited.items, audited.relevance_level)[0])))
+
+    def depends_on(self, audited: Audited) -> Sequence[object]:
+        """On passages, queries and judgments."""
+        return audited.key
