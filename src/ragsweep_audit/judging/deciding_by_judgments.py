@@ -21,13 +21,13 @@ from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
 from ragsweep_audit.judging.journal import Journal
+from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, JournalHead
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.judging_table import hand_out, take_back
 from ragsweep_audit.judging.keeping_decisions import JOURNAL, Keeping
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
 from ragsweep_audit.judging.pooling import RACE
-from ragsweep_audit.judging.recorded_pool import LARGEST_HEAD_MB, RecordedPool
 from ragsweep_audit.judging.state import decision, is_decided, state_line
 
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
@@ -147,7 +147,7 @@ def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
     """The pool with the guesses of its journal, or with new ones where a journal is begun with some."""
     if request.guess and request.strategy != RACE:
         raise ConfigError(f"--guess: steers a race; expected no --strategy {request.strategy} with it")
-    head = RecordedPool.begun(request.journal)
+    head = JournalHead.read(request.journal)
     if head is not None:
         if request.guess and head.guessed is None:
             raise ConfigError(f"--guess: {request.journal} was begun without guesses; name a new file with --journal")
@@ -180,7 +180,9 @@ def verify_alone(path: Path, name: str = "") -> bool:
     Raises:
         ConfigError: It is not a journal, or it was changed.
     """
-    head = RecordedPool.read(path)
+    head = JournalHead.read(path)
+    if head is None:
+        raise ConfigError(f"{path}: is no journal of judgments")
     journal = Journal(
         path, head.as_pool(path), head.margin, head.level, head.seed, head.highest, "", head.strategy, only_read=True
     )

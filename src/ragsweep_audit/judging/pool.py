@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +78,8 @@ class Pool:
     Attributes:
         labels: The configurations.
         pairs: The pairs, queries in their order, those of the best ranks first.
-        weights: What a fully relevant unit adds to the metric, the mean over queries, shape [configurations, pairs].
+        ranks: The rank of each pair's unit, from 0; -1 where a configuration does not rank it among its first k, shape
+            [configurations, pairs].
         judged: The grade that the dataset has, divided by the highest grade, shape [pairs]; NaN where it has none.
         queries: How many queries the metric is the mean of.
         metric: Name of the metric.
@@ -90,7 +91,7 @@ class Pool:
 
     labels: Sequence[str]
     pairs: Sequence[Pair]
-    weights: Array
+    ranks: Indices
     judged: Array
     queries: int
     metric: str
@@ -105,7 +106,6 @@ class Pool:
         Raises:
             ConfigError: Fewer than two configurations, other queries or units, or a grade above the highest.
         """
-        discounts = DISCOUNTS[metric](k)
         found: dict[tuple[int, str], tuple[int, Pair]] = {}  # with the best rank so far
         entries: list[tuple[int, tuple[int, str], int]] = []  # configuration, pair, rank
         labels: list[str] = []
@@ -125,23 +125,30 @@ class Pool:
             raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
         order = sorted(found, key=lambda key: (key[0], found[key][0]))
         place = {key: position for position, key in enumerate(order)}
-        weights = np.zeros((len(labels), len(order)))
+        ranks = np.full((len(labels), len(order)), -1)
         for configuration, key, rank in entries:
-            weights[configuration, place[key]] = discounts[rank] / len(first.queries)
+            ranks[configuration, place[key]] = rank
         judged = np.full(len(order), np.nan)
         qrels = first.qrels
         for query, unit, grade in zip(qrels.query.tolist(), qrels.unit.tolist(), qrels.grade.tolist(), strict=True):
             if (key := (query, first.units[unit])) in place:
                 judged[place[key]] = min(max(grade, 0), highest) / highest
         pairs = [found[key][1] for key in order]
-        return cls(labels, pairs, weights, judged, len(first.queries), metric, k)
+        return cls(labels, pairs, ranks, judged, len(first.queries), metric, k)
+
+    @cached_property
+    def weights(self) -> Array:
+        """What a fully relevant unit adds to the metric, the mean over queries, shape [configurations, pairs]."""
+        discounts = np.append(DISCOUNTS[self.metric](self.k) / self.queries, 0.0)  # the last one is that of rank -1
+        weights: Array = discounts[self.ranks]
+        return weights
 
     @property
     def digest(self) -> str:
         """Digest of all that the order of the questions depends on, besides the judgments."""
         rows = [[pair.query_id, pair.unit] for pair in self.pairs]
         grades = [np.nan_to_num(each, nan=-1).tolist() for each in (self.judged, self.guessed) if each is not None]
-        return digest([self.metric, self.k, self.queries, rows, self.weights.tolist(), *grades])
+        return digest([self.metric, self.k, self.queries, rows, self.ranks.tolist(), *grades])
 
     @property
     def query_of_pairs(self) -> Indices:

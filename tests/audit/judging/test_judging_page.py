@@ -34,8 +34,8 @@ def pool():
         for query in range(QUERIES)
         for document in range(2)
     ]
-    weights = np.tile(np.eye(2), QUERIES) / QUERIES
-    return Pool(["a", "b"], pairs, weights, np.full(len(pairs), np.nan), QUERIES, "dcg", 1)
+    ranks = np.tile(np.eye(2, dtype=int) - 1, QUERIES)
+    return Pool(["a", "b"], pairs, ranks, np.full(len(pairs), np.nan), QUERIES, "dcg", 1)
 
 
 class Judging:
