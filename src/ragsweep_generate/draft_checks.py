@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.core.terminal import one_line, shortened
+from ragsweep.datasets.readers.fields import flaw_of_text
 from ragsweep.models.encoders.encoder import Embeddings
-from ragsweep.text.content_words import content_stems, is_near_copy, numbers_and_negations
+from ragsweep.text.content_words import content_stems, content_words, is_near_copy, numbers_and_negations
 from ragsweep.text.dependent_questions import flaw_of_context
 from ragsweep.text.tokens import Span, words
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
-from ragsweep_generate.question_wording import flaw_of_form
 from ragsweep_generate.references import locate
 from ragsweep_generate.searching import CorpusSearch, Found, share_within
 
@@ -23,7 +23,7 @@ CHECKS = {
     "response": "the model returned a question in the form that was asked for",
     "form": "the question is a short text with words of content",
     "context": "the question can be understood without its passage",
-    "reference": "every reference is in the passage",
+    "reference": "a reference is in the passage; others are removed",
     "subject": "the question has a word of content in common with its passage",
     "copy": "the question is not a near copy of an earlier one",
     "elsewhere": "no other passage answers the question; one that is out of scope is answered by none",
@@ -32,6 +32,8 @@ NEAR_COPY_WORDS = 0.9  # Jaccard similarity of the content words of two near cop
 NEAR_COPY_COSINE = 0.95  # cosine of two near copies
 SHOWN_CHARACTERS_OF_DRAFT = 80  # characters of a text in a reason
 EASY_RANK = 1
+LONGEST_QUESTION = 300  # characters
+LEAST_CONTENT = 2  # words of a question that are not function words
 
 
 class Accepted(NamedTuple):
@@ -83,19 +85,23 @@ class Checker:
         questions: What was accepted so far.
         stems: The content stems of each.
         embeddings: Their embeddings, each of shape [dimensions]; none without an encoder.
+        references: How many references the drafts had.
+        removed: How many of them are not in their passage.
     """
 
     search: CorpusSearch
     questions: list[str] = field(default_factory=list)
     stems: list[Sequence[str]] = field(default_factory=list)
     embeddings: list[Embeddings] = field(default_factory=list)
+    references: int = 0
+    removed: int = 0
 
     def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Accepted | Rejected]:
         """The outcome of each draft, in their order."""
         outcomes: dict[int, Accepted | Rejected] = {}
         candidates = []
         for at, (request, draft) in enumerate(zip(requests, drafts, strict=True)):
-            checked = _alone(at, request, draft)
+            checked = self._alone(at, request, draft)
             if isinstance(checked, Rejected):
                 outcomes[at] = checked
             else:
@@ -116,6 +122,29 @@ class Checker:
                 self.embeddings.append(vector)
             outcomes[each.at] = _accepted(each, request, found)
         return [outcomes[at] for at in range(len(drafts))]
+
+    def _alone(self, at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
+        """The outcome of the checks that need nothing but the draft and its passage."""
+        question, source = one_line(draft.question), request.source
+        spans = [locate(reference, source.text) for reference in draft.references]
+        self.references += len(spans)
+        self.removed += spans.count(None)
+        if draft.flaw:
+            return Rejected(request, draft, "response", draft.flaw)
+        if flaw := flaw_of_form(question):
+            return Rejected(request, draft, "form", flaw)
+        if flaw := flaw_of_context(question):
+            return Rejected(request, draft, "context", flaw)
+        out_of_scope = request.query_type == UNANSWERABLE
+        if out_of_scope == bool(draft.references):
+            return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
+        if spans and not any(spans):
+            missing = shortened(one_line(draft.references[0]), SHOWN_CHARACTERS_OF_DRAFT)
+            return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
+        places = sorted({(source.start + start, source.start + end) for start, end in filter(None, spans)})
+        if not {*content_stems(question)} & {*content_stems(source.text)}:
+            return Rejected(request, draft, "subject", "it has no word of the passage")
+        return _Candidate(at, question, tuple(places))
 
     def _among_others(
         self, each: _Candidate, request: Request, vector: Embeddings | None, found: Found
@@ -151,26 +180,17 @@ class Checker:
         return np.flatnonzero(np.array(self.embeddings) @ vector >= NEAR_COPY_COSINE).tolist()
 
 
-def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
-    """The outcome of the checks that need nothing but the draft and its passage."""
-    question = one_line(draft.question)
-    if draft.flaw:
-        return Rejected(request, draft, "response", draft.flaw)
-    if flaw := flaw_of_form(question):
-        return Rejected(request, draft, "form", flaw)
-    if flaw := flaw_of_context(question):
-        return Rejected(request, draft, "context", flaw)
-    spans = [locate(reference, request.source.text) for reference in draft.references]
-    out_of_scope = request.query_type == UNANSWERABLE
-    if out_of_scope == bool(spans):
-        return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
-    if None in spans:
-        missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN_CHARACTERS_OF_DRAFT)
-        return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
-    places = sorted({(request.source.start + start, request.source.start + end) for start, end in filter(None, spans)})
-    if not {*content_stems(question)} & {*content_stems(request.source.text)}:
-        return Rejected(request, draft, "subject", "it has no word of the passage")
-    return _Candidate(at, question, tuple(places))
+def flaw_of_form(question: str) -> str | None:
+    """Why a text cannot be a question; None if it can."""
+    if flaw := flaw_of_text(question):
+        return f"it {flaw}"
+    if not question.strip():
+        return "it is empty"
+    if len(question) > LONGEST_QUESTION:
+        return f"it has {len(question)} characters, more than {LONGEST_QUESTION}"
+    if len(content_words(question)) < LEAST_CONTENT:
+        return f"it has fewer than {LEAST_CONTENT} words of content"
+    return None
 
 
 def _accepted(each: _Candidate, request: Request, found: Found) -> Accepted:

@@ -5,86 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import ClassVar
 
-from ragsweep.config.run_settings import Seed
 from ragsweep.models.language.language_model import (
     Asking,
     LanguageModel,
-    LocalModel,
     MaxTokens,
     Message,
     Model,
     NotesFailures,
-    PaidModel,
     most_tokens,
 )
 from ragsweep.models.language.unusable import CAUSE_PHRASES, Unusable
 from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep_generate.draft_prompts import (
-    PROMPTS,
-    REFUSED,
-    TYPES,
-    chat_about,
-    draft_of_json,
-    draft_of_text,
-    prompt_of,
-    question_in,
-)
-from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
-from ragsweep_generate.extractive import NO_SENTENCE
-from ragsweep_generate.telling_sentences import chosen_sentence
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-DRAFT_TOKENS = {"passage": 1024, "sentence": 48}  # of a response
+from ragsweep_generate.draft_prompts import PROMPTS, TYPES, QuestionFields, draft_of, prompt_of
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, Request
 
 
 @dataclass(frozen=True)
-class LanguageModelGenerator:
-    """Asks a language model for questions.
+class LanguageModelGenerator(Generator):
+    """Asks a language model for a question of a type about a passage, and for the sentences that answer it, copied.
 
-    About a passage, it asks for a question of a type and for the sentences that answer it, copied. A `structured` model
-    that returns something else than the JSON that was asked for is told once what is wrong with it. A small model
-    cannot copy. It is asked about one sentence instead, which is chosen at random and is the reference. Many of these
-    questions are poor, and some are not answered by their sentence, which no check finds.
+    A `structured` model that returns something else than the JSON that was asked for is told once what is wrong with
+    it.
 
     Attributes:
         language_model: The model.
-        about: What it is asked about; None takes a sentence for a model on this machine, and else a passage.
-        max_tokens: The most tokens of one response; None takes 1024 about a passage, 48 about a sentence.
-        seed: Of the choice of sentences.
+        max_tokens: The most tokens of one response.
     """
 
+    types: ClassVar[tuple[str, ...]] = (*TYPES, UNANSWERABLE)
+
     language_model: Model
-    about: Literal["passage", "sentence"] | None = None
-    max_tokens: MaxTokens | None = None
-    seed: Seed = 0
+    max_tokens: MaxTokens = 1024
 
     def __post_init__(self) -> None:
         expect_method(self.language_model, "ask_each", "generator.language_model")
-        about = self.about or ("sentence" if isinstance(self.language_model, LocalModel) else "passage")
-        object.__setattr__(self, "about", about)
-        most = most_tokens(self.language_model, self.max_tokens, DRAFT_TOKENS[about], "generator")
-        object.__setattr__(self, "max_tokens", most)
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The types of questions that it makes."""
-        return (*TYPES, UNANSWERABLE) if self.about == "passage" else ("sentence",)
-
-    @property
-    def repeats(self) -> int:
-        """How many drafts it makes of one passage and type."""
-        return 1 if self.about == "passage" else 5
+        most_tokens(self.language_model, self.max_tokens, self.max_tokens, "generator")
 
     @property
     def prompts(self) -> Mapping[str, str]:
         """The prompts by their names."""
-        form = "json" if self.language_model.structured else "text"
-        names = ("question", *self.types, form) if self.about == "passage" else self.types
-        return {name: PROMPTS[name] for name in names}
+        return PROMPTS
 
     def draft(self, requests: Sequence[Request]) -> list[Draft]:
         """A draft for each request.
@@ -94,41 +56,17 @@ class LanguageModelGenerator:
         """
         return self.language_model.ask_each(requests, self._draft, self._asking)
 
-    @property
-    def paid_model(self) -> PaidModel | None:
-        """The model if it costs money."""
-        return self.language_model if isinstance(self.language_model, PaidModel) else None
-
     @cached_property
     def _asking(self) -> Asking:
-        assert self.max_tokens is not None  # since __post_init__
         unusable = Unusable("generator.max_tokens", self.max_tokens)  # of all batches, which may be small
-        return Asking("generator", self.max_tokens, "question", _fields, unusable=unusable)
+        return Asking("generator", self.max_tokens, "question", lambda request: QuestionFields, unusable=unusable)
 
     def _draft(self, request: Request, model: LanguageModel) -> Draft:
-        if self.about == "sentence":
-            return self._about_sentence(request, model)
-        prompt = prompt_of(request, as_json=model.structured)
-        said = model.complete([Message("user", prompt)], as_json=model.structured)
-        draft = draft_of_json(said.text) if model.structured else draft_of_text(said.text)
+        said = model.complete([Message("user", prompt_of(request))], as_json=model.structured)
+        draft = draft_of(said.text)
         if draft.flaw and isinstance(model, NotesFailures) and model.causes:
             cause = CAUSE_PHRASES[model.causes[-1]].format(limit="generator.max_tokens", max_tokens=self.max_tokens)
             draft = replace(draft, flaw=f"the response was {cause}")
         elif draft.flaw and isinstance(model, NotesFailures) and model.asked_again:
             draft = replace(draft, flaw=f"{draft.flaw} (asked twice)")
         return replace(draft, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
-
-    def _about_sentence(self, request: Request, model: LanguageModel) -> Draft:
-        sentence = chosen_sentence(request, self.seed)
-        if sentence is None:
-            return Draft("", flaw=NO_SENTENCE)
-        said = model.complete(chat_about(sentence))
-        question = question_in(said.text)
-        flaw = "" if question.endswith("?") else "it is no question" if question else REFUSED
-        return Draft(question, (sentence,), flaw, said.tokens_in, said.tokens_out)
-
-
-def _fields(request: Request) -> type[BaseModel]:
-    from ragsweep_generate.draft_fields import QuestionFields
-
-    return QuestionFields
