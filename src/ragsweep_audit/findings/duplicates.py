@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
@@ -54,20 +54,25 @@ class DuplicateQueries(Finder):
         texts = [dataset.queries[one].text for one, _ in pairs]
         copies = {other for _, other in pairs}
         is_copy = "is a copy" if len(copies) == 1 else "are copies"
-        yield Finding(
-            self.kind,
+        problem = (
             f"{len(copies)} of {len(dataset.queries)} queries {is_copy} of another one{named([*map(quoted, texts)])}; "
-            f"{differing} of {len(pairs)} pairs {verb(differing, 'have')} different judgments.",
-            "Copies make the intervals too narrow"
-            + (", and where judgments differ, one of the two is counted wrong." if differing else "."),
-            "Give both queries of a pair the same judgments, or remove one of them."
-            if differing
-            else "Remove the copies.",
+            f"{differing} of {len(pairs)} pairs {verb(differing, 'have')} different judgments."
+        )
+        finding = Finding(
+            self.kind,
+            problem,
+            "Copies make the intervals too narrow.",
+            "Remove the copies.",
             len(copies),
             len(dataset.queries),
             tuple(" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs),
             {"pairs": len(pairs), "pairs_with_different_judgments": differing},
         )
+        if differing:
+            cost = f"{finding.cost[:-1]}, and where judgments differ, one of the two is counted wrong."
+            advice = "Give both queries of a pair the same judgments, or remove one of them."
+            finding = replace(finding, cost=cost, advice=advice)
+        yield finding
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,17 +69,21 @@ class Audited:
 
 
 class Finder(ABC):
-    """Looks for one kind of problem. A subclass has `kind` and `find`; all else has a default.
+    """Looks for one kind of problem. A subclass has `kind`, `cost`, `advice` and `find`; all else has a default.
 
     A package brings one by an entry point in the group `ragsweep_audit.findings`, which names a class that is made
     without arguments.
 
     Attributes:
         kind: Its name in `audit.fail_on` and in files, such as `shifted_pages`.
+        cost: What it does to the measured numbers, in one sentence.
+        advice: What to do about it, in one sentence.
         of_rankings: Whether the problem only matters where rankings are measured.
     """
 
     kind: ClassVar[str]
+    cost: ClassVar[str] = ""
+    advice: ClassVar[str] = ""
     of_rankings: ClassVar[bool] = False
 
     def lacks(self, audited: Audited) -> str:
@@ -97,6 +101,10 @@ class Finder(ABC):
     @abstractmethod
     def find(self, audited: Audited) -> Iterable[Finding]:
         """The findings of this kind; none if nothing is wrong."""
+
+    def finding(self, problem: str, names: Sequence[str], out_of: int, **details: Any) -> Finding:
+        """A finding about things with these names, of so many that were checked."""
+        return Finding(self.kind, problem, self.cost, self.advice, len(names), out_of, tuple(names), details)
 
 
 class ByRanks(Finder):

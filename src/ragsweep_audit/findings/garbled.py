@@ -80,6 +80,8 @@ class GarbledText(Finder):
     share: float = 0.05
 
     kind = "garbled_text"
+    cost = "Words that are damaged cannot be found, and the encoder reads them as something else."
+    advice = "Extract the text with another tool or OCR, or repair its encoding."
 
     def depends_on(self, audited: Audited) -> Sequence[object]:
         """On the passages."""
@@ -103,13 +105,5 @@ class GarbledText(Finder):
             return
         total = len({(passage.source, passage.page) for passage in dataset.passages})
         shown = "; ".join(f"{cause}: {len(names)}{named(names)}" for cause, names in by_cause.items())
-        yield Finding(
-            self.kind,
-            f"{counted(len(damaged), 'page')} of {total} with damaged text: {shown}.",
-            "Words that are damaged cannot be found, and the encoder reads them as something else.",
-            "Extract the text with another tool or OCR, or repair its encoding.",
-            len(damaged),
-            total,
-            damaged,
-            {"pages": by_cause},
-        )
+        problem = f"{counted(len(damaged), 'page')} of {total} with damaged text: {shown}."
+        yield self.finding(problem, damaged, total, pages=by_cause)

@@ -31,6 +31,8 @@ class CopiedQueries(Finder):
     share: float = 0.8
 
     kind = "copied_queries"
+    cost = "BM25 finds these easily. Users choose other words, so BM25 looks better than it is."
+    advice = "Ask in words that a user would choose, or break the results down by such queries."
 
     def depends_on(self, audited: Audited) -> Sequence[object]:
         """On passages, queries and judgments."""
@@ -53,16 +55,9 @@ class CopiedQueries(Finder):
             if self._is_copied(dataset.queries[row].text, [text for unit in units for text in texts.get(unit, ())])
         ]
         if copied:
-            yield Finding(
-                self.kind,
-                f"{len(copied)} of {len(units_of)} queries {verb(len(copied), 'are')} copied from the text "
-                f"that answers them{named([quoted(query.text) for query in copied])}.",
-                "BM25 finds these easily. Users choose other words, so BM25 looks better than it is.",
-                "Ask in words that a user would choose, or break the results down by such queries.",
-                len(copied),
-                len(units_of),
-                tuple(query.query_id for query in copied),
-            )
+            which = f"{len(copied)} of {len(units_of)} queries {verb(len(copied), 'are')} copied"
+            problem = f"{which} from the text that answers them{named([quoted(query.text) for query in copied])}."
+            yield self.finding(problem, [query.query_id for query in copied], len(units_of))
 
     def _is_copied(self, query: str, texts: Sequence[str]) -> bool:
         """Whether a text has enough words of the query in a row; the words of a text stand between single spaces."""
@@ -77,18 +72,13 @@ class DependentQueries(Finder):
     """English queries that nobody can understand on their own, like "What does it say about this?"."""
 
     kind = "dependent_queries"
+    cost = "No retriever can know what they ask, so they lower every metric."
+    advice = "Name what they are about."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that names them."""
         queries = audited.items.queries
         if dependent := [query for query in queries if flaw_of_context(query.text)]:
-            yield Finding(
-                self.kind,
-                f"{len(dependent)} of {len(queries)} queries cannot be understood on their own"
-                f"{named([quoted(query.text) for query in dependent])}.",
-                "No retriever can know what they ask, so they lower every metric.",
-                "Name what they are about.",
-                len(dependent),
-                len(queries),
-                tuple(query.query_id for query in dependent),
-            )
+            texts = named([quoted(query.text) for query in dependent])
+            problem = f"{len(dependent)} of {len(queries)} queries cannot be understood on their own{texts}."
+            yield self.finding(problem, [query.query_id for query in dependent], len(queries))

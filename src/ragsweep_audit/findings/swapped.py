@@ -57,17 +57,15 @@ def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, 
         [dataset.queries[ranks.queries[lost[each]]] for each in (first[at], second[at])] for at in strongest.tolist()
     ]
     examples = [f"{quoted(one.text)} and {quoted(other.text)}" for one, other in found]
-    yield Finding(
-        kind="swapped_judgments",
-        problem=f"Judgments look swapped: in {len(found)} pairs of queries, each one finds the relevant {dataset.unit} "
-        f"of the other near the top, and not its own{named(examples, '; ')}.",
-        cost="Every metric counts the right answers of these queries as wrong.",
-        advice="Compare the judgments of both queries with the documents. More may be swapped than are named.",
-        count=2 * len(found),
-        out_of=len(ranks.queries),
-        examples=tuple(f"{one.query_id} and {other.query_id}" for one, other in found),
-        details={"pairs": len(found), "p": p},
+    problem = (
+        f"Judgments look swapped: in {len(found)} pairs of queries, each one finds the relevant {dataset.unit} "
+        f"of the other near the top, and not its own{named(examples, '; ')}."
     )
+    cost = "Every metric counts the right answers of these queries as wrong."
+    advice = "Compare the judgments of both queries with the documents. More may be swapped than are named."
+    ids = tuple(f"{one.query_id} and {other.query_id}" for one, other in found)
+    details = {"pairs": len(found), "p": p}
+    yield Finding("swapped_judgments", problem, cost, advice, 2 * len(found), len(ranks.queries), ids, details)
 
 
 def mutual_p(pulls: Pulls) -> float:

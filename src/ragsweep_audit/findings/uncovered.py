@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,96 +24,71 @@ class AbsentUnits(Finder):
     """What is relevant and has no passage."""
 
     kind = "absent_units"
+    advice = "Add the documents, run OCR on scanned pages, or remove the judgments."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that says which recall can be reached."""
         dataset, level = audited.items, audited.relevance_level
-        absent = absent_units(dataset, level)
-        if not absent:
-            return
-        _, shares = findable(dataset, level)
-        unanswerable = int((shares == 0).sum())
-        ceiling = f"Recall can reach at most {_below_1(shares.mean())}"
-        if unanswerable:
-            ceiling += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
-        units, they = counted(len(absent), f"relevant {dataset.unit}"), "it is" if len(absent) == 1 else "they are"
-        yield Finding(
-            self.kind,
-            f"{units} {verb(len(absent), 'have')} no passage{named(absent)}, so {they} never found.",
-            f"{ceiling}.",
-            "Add the documents, run OCR on scanned pages, or remove the judgments.",
-            len(absent),
-            len(np.unique(relevant(dataset, level)[1])),
-            tuple(absent),
-            {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable},
-        )
+        if absent := absent_units(dataset, level):
+            _, shares = findable(dataset, level)
+            judged, unanswerable = len(np.unique(relevant(dataset, level)[1])), int((shares == 0).sum())
+            cost = f"Recall can reach at most {_below_1(shares.mean())}"
+            if unanswerable:
+                cost += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
+            units, they = counted(len(absent), f"relevant {dataset.unit}"), "it is" if len(absent) == 1 else "they are"
+            problem = f"{units} {verb(len(absent), 'have')} no passage{named(absent)}, so {they} never found."
+            details = {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable}
+            yield replace(self.finding(problem, absent, judged, **details), cost=f"{cost}.")
 
 
 class PagesWithoutText(Finder):
     """Pages without text."""
 
     kind = "pages_without_text"
+    cost = "They are never retrieved."
+    advice = "Run OCR on those that are scanned; blank pages are harmless."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that says which of them have a picture, if the dataset can tell."""
         if empty := audited.items.empty_pages:
             dataset = audited.dataset
             pictures: Sequence[str] = dataset.pictures(empty) if isinstance(dataset, KnowsPictures) else ()
+            shown = f"; {len(pictures)} with a picture{named(pictures)}" if pictures else ""
             pages = {(passage.source, passage.page_number) for passage in audited.items.passages}
-            yield Finding(
-                self.kind,
-                f"{counted(len(empty), 'page')} without text{named(empty)}"
-                + (f"; {len(pictures)} with a picture{named(pictures)}." if pictures else "."),
-                "They are never retrieved.",
-                "Run OCR on those that are scanned; blank pages are harmless.",
-                len(empty),
-                len(empty) + len(pages),
-                tuple(empty),
-                {"with_picture": list(pictures)},
-            )
+            problem = f"{counted(len(empty), 'page')} without text{named(empty)}{shown}."
+            yield self.finding(problem, empty, len(empty) + len(pages), with_picture=[*pictures])
 
 
 class QueriesWithoutJudgments(Finder):
     """Queries without a judgment that need one."""
 
     kind, of_rankings = "queries_without_judgments", True
+    cost = "They are left out of every mean."
+    advice = "Judge them, mark them with answerable: false if the documents do not answer them, or remove them."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that names them."""
         judged = {*audited.items.qrels.query.tolist()}
         asked = [(row, query) for row, query in enumerate(audited.items.queries) if query.answerable]
         if unjudged := [query for row, query in asked if row not in judged]:
-            yield Finding(
-                self.kind,
-                f"{counted(len(unjudged), 'query')} without a judgment{_texts(unjudged)}.",
-                "They are left out of every mean.",
-                "Judge them, mark them with answerable: false if the documents do not answer them, or remove them.",
-                len(unjudged),
-                len(asked),
-                _ids(unjudged),
-            )
+            problem = f"{counted(len(unjudged), 'query')} without a judgment{_texts(unjudged)}."
+            yield self.finding(problem, _ids(unjudged), len(asked))
 
 
 class QueriesWithoutRelevant(Finder):
     """Judged queries without anything relevant."""
 
     kind, of_rankings = "queries_without_relevant", True
+    advice = "Judge what answers them, lower evaluation.relevance_level, or remove them."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that names them."""
         dataset = audited.items
-        of_relevant = relevant(dataset, audited.relevance_level)[0]
-        if rows := np.setdiff1d(dataset.qrels.query, of_relevant).tolist():
+        if rows := np.setdiff1d(dataset.qrels.query, relevant(dataset, audited.relevance_level)[0]).tolist():
             queries = [dataset.queries[row] for row in rows]
-            yield Finding(
-                self.kind,
-                f"{counted(len(rows), 'query')} without a relevant {dataset.unit}{_texts(queries)}.",
-                f"They score 0{but_graded(dataset, rows)}.",
-                "Judge what answers them, lower evaluation.relevance_level, or remove them.",
-                len(rows),
-                len(dataset.queries),
-                _ids(queries),
-            )
+            problem = f"{counted(len(rows), 'query')} without a relevant {dataset.unit}{_texts(queries)}."
+            cost = f"They score 0{but_graded(dataset, rows)}."
+            yield replace(self.finding(problem, _ids(queries), len(dataset.queries)), cost=cost)
 
 
 class NothingFound(Finder):
@@ -129,42 +105,30 @@ class NothingFound(Finder):
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding for each reason."""
-        dataset, retriever = audited.items, audited.retriever
-        if not isinstance(retriever, ExplainsSilence):
-            return
-        asked = np.unique(dataset.qrels.query)
-        for silent in silent_queries(retriever, search_of(dataset), asked):
-            yield Finding(
-                self.kind,
-                silent.problem(dataset, len(asked)),
-                "They score 0." if silent.silence.whole else "Only the other parts rank passages for them.",
-                silent.advice,
-                len(silent.rows),
-                len(asked),
-                _ids([dataset.queries[row] for row in silent.rows]),
-                {"part": silent.silence.part, "reason": silent.silence.reason},
-            )
+        dataset, retriever, asked = audited.items, audited.retriever, np.unique(audited.items.qrels.query)
+        if isinstance(retriever, ExplainsSilence):
+            for silent in silent_queries(retriever, search_of(dataset), asked):
+                cost = "They score 0." if silent.silence.whole else "Only the other parts rank passages for them."
+                ids, details = _ids([dataset.queries[row] for row in silent.rows]), silent.silence
+                problem = silent.problem(dataset, len(asked))
+                finding = self.finding(problem, ids, len(asked), part=details.part, reason=details.reason)
+                yield replace(finding, cost=cost, advice=silent.advice)
 
 
 class ReferencesWithoutOffsets(Finder):
     """References that are not at exactly one place."""
 
     kind = "references_without_offsets"
+    cost = "They can only be compared by their words, not by characters."
+    advice = "Copy them exactly from the document, or give start_index and end_index."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that names their queries."""
         references = audited.items.references
-        if unplaced := [each for each in references if not each.has_offsets]:
-            yield Finding(
-                self.kind,
-                f"{counted(len(unplaced), 'reference')} not at exactly one place of the document"
-                f"{named([quoted(each.text) for each in unplaced])}.",
-                "They can only be compared by their words, not by characters.",
-                "Copy them exactly from the document, or give start_index and end_index.",
-                len(unplaced),
-                len(references),
-                tuple(each.query_id for each in unplaced),
-            )
+        if unplaced := [reference for reference in references if not reference.has_offsets]:
+            texts = named([quoted(reference.text) for reference in unplaced])
+            problem = f"{counted(len(unplaced), 'reference')} not at exactly one place of the document{texts}."
+            yield self.finding(problem, [reference.query_id for reference in unplaced], len(references))
 
 
 class QuestionsLeftOut(Finder):
@@ -184,27 +148,23 @@ class SkippedDocuments(Finder):
     """Documents that were left out."""
 
     kind = "skipped_documents"
+    cost = "What they contain cannot be retrieved."
+    advice = "Repair the files if they matter."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that names them."""
         if skipped := audited.items.skipped:
-            yield Finding(
-                self.kind,
-                f"{counted(len(skipped), 'document')} left out by dataset.skip{named(skipped)}.",
-                "What they contain cannot be retrieved.",
-                "Repair the files if they matter.",
-                len(skipped),
-                len(skipped) + len({passage.source for passage in audited.items.passages}),
-                tuple(skipped),
-            )
+            documents = {passage.source for passage in audited.items.passages}
+            problem = f"{counted(len(skipped), 'document')} left out by dataset.skip{named(skipped)}."
+            yield self.finding(problem, skipped, len(skipped) + len(documents))
 
 
 def _texts(queries: Sequence[Query]) -> str:
     return named([quoted(query.text) for query in queries])
 
 
-def _ids(queries: Sequence[Query]) -> tuple[str, ...]:
-    return tuple(query.query_id for query in queries)
+def _ids(queries: Sequence[Query]) -> list[str]:
+    return [query.query_id for query in queries]
 
 
 def _below_1(mean: float) -> str:

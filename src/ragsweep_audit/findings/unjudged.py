@@ -49,10 +49,9 @@ class Agreed:
         worst: Indices = self.ranks.max(axis=1)
         return worst
 
-    def unjudged(self, depth: int = TOP_RANKS) -> Agreed:
-        """The units without a judgment that all retrievers rank among the first `depth`, at most 10."""
-        rows = ~self.judged & (self.worst <= depth)
-        return Agreed(self.query[rows], self.unit[rows], self.ranks[rows], self.judged[rows], self.relevant[rows])
+    def unjudged(self, depth: int = TOP_RANKS) -> Indices:
+        """Positions of the units without a judgment that all retrievers rank among the first `depth`, at most 10."""
+        return np.flatnonzero(~self.judged & (self.worst <= depth))
 
 
 def agreed(dataset: Dataset, units: Mapping[str, Indices], relevance_level: int = 1) -> Agreed:
@@ -104,28 +103,25 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
 
     if bdtrc(missing - 1, all_first, USUAL) > UNJUDGED_LEVEL:
         return None
-    listed = found.unjudged()
     names = list(units)
     pairs = [
         {
-            "query_id": dataset.queries[query].query_id,
-            "unit": dataset.units[unit],
-            "ranks": dict(zip(names, ranks, strict=True)),
+            "query_id": dataset.queries[found.query[row]].query_id,
+            "unit": dataset.units[found.unit[row]],
+            "ranks": dict(zip(names, found.ranks[row].tolist(), strict=True)),
         }
-        for query, unit, ranks in zip(
-            *(column.tolist() for column in (listed.query, listed.unit, listed.ranks)), strict=True
-        )
+        for row in found.unjudged().tolist()
     ]
     return Finding(
-        kind="unjudged",
-        problem=f"{len(names)} unlike retrievers agree on the best {dataset.unit} for {all_first} queries, and "
+        "unjudged",
+        f"{len(names)} unlike retrievers agree on the best {dataset.unit} for {all_first} queries, and "
         f"{missing} of these {dataset.unit}s have no judgment.",
-        cost="A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
-        advice="Judge them: ragsweep judge --strategy pooling asks for what configurations rank and nobody judged.",
-        count=len(pairs),
-        out_of=int((found.worst <= TOP_RANKS).sum()),
-        examples=tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES_NAMED]),
-        details={"depth": TOP_RANKS, "first": all_first, "first_unjudged": missing, "pairs": pairs},
+        "A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
+        "Judge them: ragsweep judge --strategy pooling asks for what configurations rank and nobody judged.",
+        len(pairs),
+        int((found.worst <= TOP_RANKS).sum()),
+        tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES_NAMED]),
+        {"depth": TOP_RANKS, "first": all_first, "first_unjudged": missing, "pairs": pairs},
     )
 
 

@@ -61,7 +61,7 @@ def _ranked(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iter
     for configuration, label in zip(configurations, labels, strict=True):
         task = _expect_ranking(Walk(configuration).build("task"), label)
         items = dataset_of(task.dataset, task.chunker, task.ingest, task.store, may_lack_judgments=True)
-        yield Ranked(label, task.dataset, items, task.rank(items).passages[:, : task.k])
+        yield Ranked(label, items, task.rank(items).passages[:, : task.k])
 
 
 def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
@@ -91,9 +91,7 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
                 if items.digest != outcome.facts.digest:
                     what = f"{outcome.name}: {outcome.facts.dataset} is not the dataset that was measured"
                     raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
-                yield Ranked(
-                    sweep.label(outcome), task.dataset, items, task.rank(items).passages[:, :cutoff], run.run_id
-                )
+                yield Ranked(sweep.label(outcome), items, task.rank(items).passages[:, :cutoff], run.run_id)
 
     return cutoff, ranked()
 

@@ -12,7 +12,7 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.datasets import Dataset
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_audit.judging.shown_text import Shown, shown_unit
@@ -28,14 +28,12 @@ class Ranked(NamedTuple):
 
     Attributes:
         label: Its name.
-        dataset: Reads the data.
         items: What is searched, with the judgments that there are.
         passages: Position of the passage at each rank, shape [queries, k]; `NOTHING` after the last one.
         run_id: Its run in the tracking store; empty if it has none.
     """
 
     label: str
-    dataset: DatasetFormat
     items: Dataset
     passages: Indices
     run_id: str = ""
@@ -110,7 +108,7 @@ class Pool:
         entries: list[tuple[int, tuple[int, str], int]] = []  # configuration, pair, rank
         labels: list[str] = []
         first: Dataset | None = None
-        for label, _, items, passages, _ in configurations:
+        for label, items, passages, _ in configurations:
             first = first or items
             _expect_alike(first, items, label)
             units = units_of_ranking(passages, items)
