@@ -13,8 +13,7 @@ from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieves
 from ragsweep.tasks.task import Items, Task
 from ragsweep_audit.dataset_audit import as_json, audit, finders
-from ragsweep_audit.findings.finder import LEVEL, Audited
-from ragsweep_audit.findings.finding import Audit
+from ragsweep_audit.findings.finding import LEVEL, Audit, Audited
 from ragsweep_audit.findings.unread_text import UnknownTokens
 
 

@@ -8,16 +8,18 @@ from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import entry_points
 
+import numpy as np
+
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.progress import progress
+from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
+from ragsweep.statistics.groups import Groups
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, packed, unpacked
 from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
-from ragsweep_audit.findings.finder import Audited, Finder
-from ragsweep_audit.findings.finding import Audit, Finding
+from ragsweep_audit.findings.finding import Audit, Audited, Finder, Finding
 from ragsweep_audit.findings.garbled import GarbledText
-from ragsweep_audit.findings.query_groups import query_groups
 from ragsweep_audit.findings.query_wording import CopiedQueries, DependentQueries
 from ragsweep_audit.findings.shifted import ShiftedPages
 from ragsweep_audit.findings.swapped import SwappedJudgments
@@ -32,6 +34,7 @@ from ragsweep_audit.findings.uncovered import (
     SkippedDocuments,
 )
 from ragsweep_audit.findings.undetectable import undetectable
+from ragsweep_audit.findings.unit_ranks import UnitRanks, best_per_query
 from ragsweep_audit.findings.unjudged import Unjudged
 from ragsweep_audit.findings.unread_text import UnknownTokens, UnreadTexts
 
@@ -117,3 +120,26 @@ def _undetectable(audited: Audited) -> Sequence[str]:
 def _groups(audited: Audited) -> Iterator[str]:
     if any(query.group for query in audited.items.queries) and not audited.without_ranks:
         yield from query_groups(audited.items, audited.ranks, audited.relevance_level)
+
+
+def query_groups(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> Iterator[str]:
+    """How many groups the queries have, and how many queries without groups would tell as much; nothing without groups.
+
+    Args:
+        dataset: The dataset.
+        ranks: Those of its queries.
+        relevance_level: The lowest grade that counts as relevant.
+    """
+    groups = Groups.named([query.group for query in dataset.queries])
+    if not groups.in_use:
+        return
+    query, unit = ranks.relevant(dataset, relevance_level)
+    row = np.searchsorted(ranks.queries, query)
+    best = best_per_query(ranks.of(query, unit), row, len(ranks.queries), len(dataset.units))
+    effect = float(groups.only(np.isin(np.arange(groups.queries), ranks.queries)).design_effect(1 / (1.0 + best)))
+    yield (
+        f"{groups.queries} queries in {counted(groups.number, 'group')}, the largest of {groups.sizes.max()}: "
+        f"the design effect of BM25's reciprocal ranks is {effect:.1f}, so that they tell as much as about "
+        f"{groups.queries / max(1.0, effect):,.0f} independent queries. That of a difference between configurations is "
+        "usually smaller."
+    )

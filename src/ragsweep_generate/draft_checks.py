@@ -68,14 +68,6 @@ class Rejected(NamedTuple):
     reason: str
 
 
-class _Candidate(NamedTuple):
-    """A draft that passed the checks for which nothing has to be searched."""
-
-    at: int
-    question: str
-    references: tuple[Span, ...]
-
-
 @dataclass
 class Checker:
     """Checks drafts one batch after another, and remembers the questions that it has accepted.
@@ -98,32 +90,17 @@ class Checker:
 
     def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Accepted | Rejected]:
         """The outcome of each draft, in their order."""
-        outcomes: dict[int, Accepted | Rejected] = {}
-        candidates = []
-        for at, (request, draft) in enumerate(zip(requests, drafts, strict=True)):
-            checked = self._alone(at, request, draft)
-            if isinstance(checked, Rejected):
-                outcomes[at] = checked
-            else:
-                candidates.append(checked)
-        questions = [each.question for each in candidates]
-        origins = [requests[each.at].source for each in candidates]
+        outcomes = [self._alone(request, draft) for request, draft in zip(requests, drafts, strict=True)]
+        candidates = [(at, outcome) for at, outcome in enumerate(outcomes) if isinstance(outcome, Accepted)]
+        questions = [candidate.question for _, candidate in candidates]
+        hits = self.search.find(questions, [candidate.request.source for _, candidate in candidates])
         embeddings = self.search.embeddings_of(questions)
-        for row, (each, found) in enumerate(zip(candidates, self.search.find(questions, origins), strict=True)):
-            request, draft = requests[each.at], drafts[each.at]
+        for row, (at, candidate) in enumerate(candidates):
             vector = None if embeddings is None else embeddings[row]
-            failed = self._among_others(each, request, vector, found)
-            if failed:
-                outcomes[each.at] = Rejected(request, draft, *failed)
-                continue
-            self.questions.append(each.question)
-            self.stems.append(content_stems(each.question))
-            if vector is not None:
-                self.embeddings.append(vector)
-            outcomes[each.at] = _accepted(each, request, found)
-        return [outcomes[at] for at in range(len(drafts))]
+            outcomes[at] = self._among_others(candidate, drafts[at], vector, hits[row])
+        return outcomes
 
-    def _alone(self, at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
+    def _alone(self, request: Request, draft: Draft) -> Accepted | Rejected:
         """The outcome of the checks that need nothing but the draft and its passage."""
         question, source = one_line(draft.question), request.source
         spans = [locate(reference, source.text) for reference in draft.references]
@@ -144,21 +121,33 @@ class Checker:
         places = sorted({(source.start + start, source.start + end) for start, end in filter(None, spans)})
         if not {*content_stems(question)} & {*content_stems(source.text)}:
             return Rejected(request, draft, "subject", "it has no word of the passage")
-        return _Candidate(at, question, tuple(places))
+        return Accepted(request, question, tuple(places), None, None)
 
     def _among_others(
-        self, each: _Candidate, request: Request, vector: Embeddings | None, found: Found
-    ) -> tuple[str, str] | None:
-        """The check that a candidate fails, and why; None if it passes."""
-        if earlier := self._copy_of(each.question, vector):
-            return "copy", f"it is a near copy of {shortened(earlier, SHOWN_CHARACTERS_OF_DRAFT)!r}"
-        if request.query_type == UNANSWERABLE:
-            elsewhere = self.search.maybe_answered(each.question, request.source, found)
+        self, candidate: Accepted, draft: Draft, vector: Embeddings | None, hits: Found
+    ) -> Accepted | Rejected:
+        """The outcome of the checks that compare a draft with accepted questions and with other passages."""
+        request, question, references, *_ = candidate
+        source, out_of_scope = request.source, request.query_type == UNANSWERABLE
+        answer = " ".join(source.text[start - source.start : end - source.start] for start, end in references)
+        if earlier := self._copy_of(question, vector):
+            copy = shortened(earlier, SHOWN_CHARACTERS_OF_DRAFT)
+            return Rejected(request, draft, "copy", f"it is a near copy of {copy!r}")
+        if out_of_scope:
+            elsewhere = self.search.maybe_answered(question, source, hits)
         else:
-            elsewhere = self.search.answered_elsewhere(each.question, _answer(request, each.references), found)
+            elsewhere = self.search.answered_elsewhere(question, answer, hits)
         if elsewhere:
-            return "elsewhere", f"{elsewhere.document}, page {elsewhere.page_number} may answer it"
-        return None
+            where = f"{elsewhere.document}, page {elsewhere.page_number}"
+            return Rejected(request, draft, "elsewhere", f"{where} may answer it")
+        self.questions.append(question)
+        self.stems.append(content_stems(question))
+        if vector is not None:
+            self.embeddings.append(vector)
+        if out_of_scope:
+            return candidate
+        copied = share_within({*content_stems(question)}, {*content_stems(answer)})
+        return candidate._replace(copied=copied, rank=hits.rank)
 
     def _copy_of(self, question: str, vector: Embeddings | None) -> str | None:
         """An earlier question that asks the same: with nearly the same words, or by its embedding.
@@ -166,18 +155,16 @@ class Checker:
         Questions with other numbers or negations are not the same: "at 5 kg", "at 10 kg".
         """
         asked, stems = words(question), content_stems(question)
-        for earlier, its in zip(self.questions, self.stems, strict=True):
-            if is_near_copy(its, stems, NEAR_COPY_WORDS) or (its == stems and words(earlier) == asked):
+        for earlier, earlier_stems in zip(self.questions, self.stems, strict=True):
+            if is_near_copy(earlier_stems, stems, NEAR_COPY_WORDS) or (
+                earlier_stems == stems and words(earlier) == asked
+            ):
                 return earlier
         same = numbers_and_negations(question)
-        close = [self.questions[at] for at in self._close_to(vector)]
-        return next((earlier for earlier in close if numbers_and_negations(earlier) == same), None)
-
-    def _close_to(self, vector: Embeddings | None) -> Sequence[int]:
-        """Positions of the accepted questions whose embeddings are nearly this one."""
         if vector is None or not self.embeddings:
-            return ()
-        return np.flatnonzero(np.array(self.embeddings) @ vector >= NEAR_COPY_COSINE).tolist()
+            return None
+        close = np.flatnonzero(np.array(self.embeddings) @ vector >= NEAR_COPY_COSINE).tolist()
+        return next((self.questions[at] for at in close if numbers_and_negations(self.questions[at]) == same), None)
 
 
 def flaw_of_form(question: str) -> str | None:
@@ -191,16 +178,3 @@ def flaw_of_form(question: str) -> str | None:
     if len(content_words(question)) < LEAST_CONTENT:
         return f"it has fewer than {LEAST_CONTENT} words of content"
     return None
-
-
-def _accepted(each: _Candidate, request: Request, found: Found) -> Accepted:
-    if request.query_type == UNANSWERABLE:
-        return Accepted(request, each.question, (), None, None)
-    copied = share_within({*content_stems(each.question)}, {*content_stems(_answer(request, each.references))})
-    return Accepted(request, each.question, each.references, copied, found.rank)
-
-
-def _answer(request: Request, spans: Sequence[Span]) -> str:
-    """The text of the references."""
-    source = request.source
-    return " ".join(source.text[start - source.start : end - source.start] for start, end in spans)

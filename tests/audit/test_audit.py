@@ -26,7 +26,7 @@ from ragsweep.text.near_copies import similar
 from ragsweep_audit.dataset_audit import audit
 from ragsweep_audit.findings import uncovered
 from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
-from ragsweep_audit.findings.finder import Audited
+from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.garbled import GarbledText
 from ragsweep_audit.findings.query_wording import CopiedQueries, DependentQueries
 from ragsweep_audit.findings.shifted import ShiftedPages, sign_flip_p

@@ -21,7 +21,7 @@ from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_audit.dataset_audit import audit
 from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
-from ragsweep_audit.findings.finder import LEVEL, Audited
+from ragsweep_audit.findings.finding import LEVEL, Audited
 from ragsweep_audit.findings.shifted import shifted_pages
 from ragsweep_audit.findings.swapped import swapped_judgments
 from ragsweep_audit.findings.uncovered import AbsentUnits

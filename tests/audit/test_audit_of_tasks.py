@@ -43,7 +43,7 @@ from ragsweep.text.tokens import Tokenizer
 from ragsweep_audit.check import DatasetAudit
 from ragsweep_audit.dataset_audit import as_json, audit
 from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
-from ragsweep_audit.findings.finder import Audited
+from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.garbled import GarbledText
 from ragsweep_audit.findings.query_wording import CopiedQueries
 from ragsweep_audit.findings.unit_ranks import unit_ranks
@@ -252,7 +252,7 @@ def test_questions_that_a_setting_leaves_out_are_found(tmp_path):
 
 def test_what_is_kept_is_what_was_found(faulty, store, monkeypatch):
     found = complete(faulty, store)
-    monkeypatch.setattr("ragsweep_audit.findings.finder.unit_ranks", None)  # nothing may be computed again
+    monkeypatch.setattr("ragsweep_audit.findings.finding.unit_ranks", None)  # nothing may be computed again
     assert as_json(faulty, complete(faulty, store)) == as_json(faulty, found)
     with pytest.raises(TypeError):
         audited(faulty, store, level=0.2)  # another level finds something else

@@ -14,7 +14,7 @@ from ragsweep.retrieval import (
 )
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_audit.dataset_audit import audit
-from ragsweep_audit.findings.finder import Audited
+from ragsweep_audit.findings.finding import Audited
 
 SPARSE = SparseRetriever(NO_STORE)
 TEXTS = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them

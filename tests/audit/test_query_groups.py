@@ -6,9 +6,8 @@ import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_audit.dataset_audit import audit
-from ragsweep_audit.findings.finder import Audited
-from ragsweep_audit.findings.query_groups import query_groups
+from ragsweep_audit.dataset_audit import audit, query_groups
+from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.unit_ranks import unit_ranks
 
 

@@ -8,7 +8,7 @@ import pytest
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_audit.dataset_audit import audit
-from ragsweep_audit.findings.finder import Audited
+from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
 from ragsweep_audit.findings.undetectable import undetectable
 from ragsweep_audit.findings.unit_ranks import unit_ranks

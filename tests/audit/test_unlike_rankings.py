@@ -12,8 +12,7 @@ from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep_audit.findings.unjudged import agreed, find_unjudged
-from ragsweep_audit.unlike_rankings import LetterRetriever, unlike_rankings
+from ragsweep_audit.findings.unjudged import LetterRetriever, agreed, find_unjudged, unlike_rankings
 
 TEXTS = ("Oxytocin after birth", "oxytocic drugs", "Iron and folic acid", "!")
 

@@ -1,6 +1,5 @@
 """What is wrong with a dataset: each kind of problem is found by one class."""
 
-from ragsweep_audit.findings.finder import Audited, Finder
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
 __all__ = ["Audited", "Finder", "Finding"]

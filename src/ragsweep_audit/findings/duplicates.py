@@ -14,8 +14,7 @@ from ragsweep.datasets.model.dataset import Dataset, Passage
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.text.near_copies import LEAST_ALIKE, near_copies, similar
 from ragsweep.text.tokens import words
-from ragsweep_audit.findings.finder import Audited, Finder
-from ragsweep_audit.findings.finding import Finding, page_name
+from ragsweep_audit.findings.finding import Audited, Finder, Finding, page_name
 
 SHINGLE = 3  # words
 FEWEST_WORDS = 8  # of a passage that is compared

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from ragsweep.core.terminal import counted, named
-from ragsweep_audit.findings.finder import Audited, Finder
-from ragsweep_audit.findings.finding import Finding, page_name
+from ragsweep_audit.findings.finding import Audited, Finder, Finding, page_name
 
 UNKNOWN = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0e-\x1f]|\(cid:\d+\)")
 BULLET = re.compile(r"[\ue000-\uf8ff]")  # a letter of a symbol font that stands alone

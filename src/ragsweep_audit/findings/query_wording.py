@@ -10,8 +10,7 @@ from ragsweep.core.terminal import named, quoted, verb
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.text.dependent_questions import flaw_of_context
 from ragsweep.text.tokens import has_spaceless, words
-from ragsweep_audit.findings.finder import Audited, Finder
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
 FEWEST_COPIED = 6  # words in a row
 BIGRAMS_A_WORD = 2  # about so many has a word in a script without spaces

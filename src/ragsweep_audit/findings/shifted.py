@@ -17,8 +17,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets.model.dataset import Dataset
-from ragsweep_audit.findings.finder import Audited, ByRanks
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, ByRanks, Finding
 from ragsweep_audit.findings.unit_ranks import OFFSETS, UnitRanks, best_per_query, printed_offsets
 
 CLEARLY = np.log(3)  # a gain beyond this counts as pointing to an offset: the rank is three times better

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets.model.dataset import Dataset
-from ragsweep_audit.findings.finder import Audited, ByRanks
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, ByRanks, Finding
 from ragsweep_audit.findings.unit_ranks import UnitRanks
 
 LOST = 5  # a query whose best relevant unit has this rank or a worse one, from 0, has lost it

@@ -16,8 +16,7 @@ from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
 from ragsweep.tasks.ranking.nothing_found import silent_queries
 from ragsweep.tasks.search import search_of
-from ragsweep_audit.findings.finder import Audited, Finder
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
 
 class AbsentUnits(Finder):

@@ -14,8 +14,7 @@ from ragsweep.models.encoders.prompt_tokens import Lengths, lengths_read
 from ragsweep.models.encoders.unknown_tokens import Counted, HasTokenizer, unknown_tokens
 from ragsweep.tasks.search import components_within
 from ragsweep.tasks.unread_text import UnreadText
-from ragsweep_audit.findings.finder import Audited, Finder
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
 
 @dataclass(frozen=True)

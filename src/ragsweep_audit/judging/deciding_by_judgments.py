@@ -20,15 +20,14 @@ from ragsweep.replay.trusted_record import composed_today
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
-from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, JournalHead
+from ragsweep_audit.judging.journal import LARGEST_HEAD_MB, Journal, JournalHead
 from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.judging_table import hand_out, take_back
 from ragsweep_audit.judging.keeping_decisions import JOURNAL, Keeping
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
-from ragsweep_audit.judging.pooling import RACE
+from ragsweep_audit.judging.race import RACE
 from ragsweep_audit.judging.state import decision, is_decided, state_line
 
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
@@ -88,8 +87,7 @@ def _judged_until_decided(
         raise
     sentences = [*decision(journal), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n", flush=True)
-    if isinstance(judge, PageJudge):
-        judge.end(sentences)
+    judge.end(sentences)
     if request.strategy == RACE and not request.verify:
         print(keeping.keep())
     if request.out is not None:
@@ -172,7 +170,7 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
             continue
         out = journal.answer(asked, None if answer is None else int(answer))
         state = state_line(journal, out)
-        if out and not isinstance(judge, TerminalJudge):
+        if out and not judge.shows_state:
             print(state, flush=True)
 
 

@@ -19,7 +19,7 @@ from jinja2 import Environment
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.judges import Answer, answers
+from ragsweep_audit.judging.judges import Answer, Judge, answers
 from ragsweep_audit.judging.pool import Asked
 from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
 
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @dataclass(eq=False)
-class PageJudge:
+class PageJudge(Judge):
     """Asks on a page, from when it is made.
 
     Attributes:
