@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep.models.language.prompt_text import MARK, prompt_beside
-from ragsweep.models.language.written_json import json_in
+from ragsweep.models.language.response import json_in
+from ragsweep.models.language.writing import MARK, prompt_beside
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
 
 TYPES = ("factual", "procedural", "reason", "comparison")

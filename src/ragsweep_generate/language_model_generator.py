@@ -9,14 +9,13 @@ from typing import ClassVar
 
 from ragsweep.models.language.language_model import (
     Asking,
+    Conversation,
     LanguageModel,
     MaxTokens,
     Message,
-    Model,
-    NotesFailures,
     most_tokens,
 )
-from ragsweep.models.language.unusable import CAUSE_PHRASES, Unusable
+from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep_generate.draft_prompts import PROMPTS, TYPES, QuestionFields, draft_of, prompt_of
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, Request
@@ -36,7 +35,7 @@ class LanguageModelGenerator(Generator):
 
     types: ClassVar[tuple[str, ...]] = (*TYPES, UNANSWERABLE)
 
-    language_model: Model
+    language_model: LanguageModel
     max_tokens: MaxTokens = 1024
 
     def __post_init__(self) -> None:
@@ -58,15 +57,15 @@ class LanguageModelGenerator(Generator):
 
     @cached_property
     def _asking(self) -> Asking:
-        unusable = Unusable("generator.max_tokens", self.max_tokens)  # of all batches, which may be small
-        return Asking("generator", self.max_tokens, "question", lambda request: QuestionFields, unusable=unusable)
+        return Asking(
+            "generator", self.max_tokens, lambda request: QuestionFields
+        )  # of all batches, which may be small
 
-    def _draft(self, request: Request, model: LanguageModel) -> Draft:
+    def _draft(self, request: Request, model: Conversation) -> Draft:
         said = model.complete([Message("user", prompt_of(request))], as_json=model.structured)
         draft = draft_of(said.text)
-        if draft.flaw and isinstance(model, NotesFailures) and model.causes:
-            cause = CAUSE_PHRASES[model.causes[-1]].format(limit="generator.max_tokens", max_tokens=self.max_tokens)
-            draft = replace(draft, flaw=f"the response was {cause}")
-        elif draft.flaw and isinstance(model, NotesFailures) and model.asked_again:
+        if draft.flaw and said.cause:
+            draft = replace(draft, flaw=f"the response has no usable text ({CAUSE_NAMES[said.cause]})")
+        elif draft.flaw and model.asked_again:
             draft = replace(draft, flaw=f"{draft.flaw} (asked twice)")
         return replace(draft, tokens_in=said.tokens_in, tokens_out=said.tokens_out)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.model.dataset import Passage
-from ragsweep.retrieval import Encoder, Ranker
+from ragsweep.retrieval import Encoder, Retriever
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.tasks.search import components_within
@@ -101,8 +101,8 @@ class Audited:
     relevance_level: int = 1
     level: float = LEVEL
     store: Store = NO_STORE
-    retriever: Ranker | None = None
-    ranker: Ranker | None = None
+    retriever: Retriever | None = None
+    ranker: Retriever | None = None
     dataset: DatasetFormat | None = None
 
     @cached_property

@@ -11,7 +11,7 @@ from ragsweep.core.digest import digest_texts
 from ragsweep.core.terminal import counted, named, quoted, verb
 from ragsweep.datasets import Query
 from ragsweep.datasets.model.dataset_capabilities import KnowsPictures
-from ragsweep.retrieval import ExplainsSilence
+from ragsweep.retrieval import Ranker
 from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
 from ragsweep.tasks.ranking.nothing_found import silent_queries
@@ -105,7 +105,7 @@ class NothingFound(Finder):
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding for each reason."""
         dataset, retriever, asked = audited.items, audited.retriever, np.unique(audited.items.qrels.query)
-        if isinstance(retriever, ExplainsSilence):
+        if isinstance(retriever, Ranker):
             for silent in silent_queries(retriever, search_of(dataset), asked):
                 cost = "They score 0." if silent.silence.whole else "Only the other parts rank passages for them."
                 ids, details = _ids([dataset.queries[row] for row in silent.rows]), silent.silence
