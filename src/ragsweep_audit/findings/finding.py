@@ -13,6 +13,7 @@ import numpy as np
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Encoder, Retriever
+from ragsweep.store.component import Component
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.tasks.search import components_within
@@ -129,7 +130,7 @@ class Audited:
         return [self.items.digest_of_all, self.relevance_level, self.level]
 
 
-class Finder(ABC):
+class Finder(Component, ABC):
     """Looks for one kind of problem. A subclass has `kind`, `cost`, `advice` and `find`; all else has a default.
 
     A package brings one by an entry point in the group `ragsweep_audit.findings`, which names a class that is made

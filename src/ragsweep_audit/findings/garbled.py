@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 from ragsweep.core.terminal import counted, named
 from ragsweep_audit.findings.finding import Audited, Finder, Finding, page_name
@@ -20,18 +20,6 @@ MISREAD = re.compile(f"[\u00c2-\u00df]{CONTINUED}|[\u00e0-\u00ef]{CONTINUED}{{2}
 LETTERS = re.compile(r"[^\W\d_]{5,}")
 SURELY_APART = 8  # letters; fewer can be an abbreviation whose full stops are gone
 APART = re.compile(r"(?<!\S)(?:[^\W\d_] ){4,}[^\W\d_](?!\S)")  # five or more letters, each on its own
-
-
-def _unknown(text: str) -> int:
-    if not UNKNOWN.search(text):
-        return 0
-    return sum(1 for word in text.split() if UNKNOWN.search(word) and not BULLET.fullmatch(word))
-
-
-def _misread(text: str) -> int:
-    if not MISREAD.search(text):
-        return 0
-    return sum(1 for word in text.split() if any(map(_was_utf8, MISREAD.findall(word))))
 
 
 def _was_utf8(letters: str) -> bool:
@@ -50,20 +38,16 @@ def _byte(letter: str) -> bytes:
         return letter.encode("latin-1")
 
 
-def _ligatures(text: str) -> int:
-    return sum(1 for word in text.split() if LIGATURE.search(word)) if LIGATURE.search(text) else 0
-
-
 def _apart(text: str, vocabulary: Callable[[], Set[str]]) -> int:
     """The letters that stand apart, where they are many or spell a word of the corpus; "u s s r a" is no damage."""
     runs = [found.split() for found in APART.findall(text)]
     return sum(len(run) for run in runs if len(run) >= SURELY_APART or "".join(run).lower() in vocabulary())
 
 
-CAUSES: dict[str, Callable[[str], int]] = {  # how many words of a text have the damage
-    "characters that the file does not explain": _unknown,
-    "a wrong encoding": _misread,
-    "ligatures, which no query has": _ligatures,
+CAUSES: dict[str, tuple[re.Pattern[str], Callable[[str], bool]]] = {  # what damaged words have, and which have it
+    "characters that the file does not explain": (UNKNOWN, lambda word: not BULLET.fullmatch(word)),
+    "a wrong encoding": (MISREAD, lambda word: any(map(_was_utf8, MISREAD.findall(word)))),
+    "ligatures, which no query has": (LIGATURE, lambda word: True),
 }
 LETTERS_APART = "letters apart"
 
@@ -90,13 +74,17 @@ class GarbledText(Finder):
         """A finding that names the pages by cause."""
         dataset = audited.items
         vocabulary = cache(lambda: {word.lower() for text in dataset.texts for word in LETTERS.findall(text)})
-        causes: dict[str, Callable[[str], int]] = {**CAUSES, LETTERS_APART: partial(_apart, vocabulary=vocabulary)}
-        pages: dict[str, dict[str, None]] = {cause: {} for cause in causes}
+        pages: dict[str, dict[str, None]] = {cause: {} for cause in (*CAUSES, LETTERS_APART)}
         for passage in dataset.passages:
-            words = len(passage.text.split())
-            for cause, damaged_words in causes.items():
-                count = damaged_words(passage.text)
-                if count and count >= self.share * words:
+            text = passage.text
+            words = text.split()
+            counts = {
+                cause: sum(1 for word in words if pattern.search(word) and is_damaged(word))
+                for cause, (pattern, is_damaged) in CAUSES.items()
+                if pattern.search(text)
+            }
+            for cause, count in {**counts, LETTERS_APART: _apart(text, vocabulary)}.items():
+                if count and count >= self.share * len(words):
                     pages[cause].setdefault(page_name(dataset, passage))
         by_cause = {cause: [*names] for cause, names in pages.items() if names}
         damaged = tuple(dict.fromkeys(page for names in by_cause.values() for page in names))
