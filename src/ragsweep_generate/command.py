@@ -46,9 +46,8 @@ def main() -> int:
     from ragsweep_generate.data_sheet import Recipe, cost_of, share, warning
     from ragsweep_generate.draft_checks import Checker
     from ragsweep_generate.folder import QUESTIONS, check_folder, write
-    from ragsweep_generate.making import make, types_of
+    from ragsweep_generate.making import make, sources_of, spread, types_of
     from ragsweep_generate.searching import CorpusSearch
-    from ragsweep_generate.sources import sources_of, spread
 
     overrides = [*given.overrides, *([] if any(map(CORPUS.match, given.overrides)) else BUNDLED)]
     if named := [override for override in overrides if override.lstrip("+").startswith("dataset")]:

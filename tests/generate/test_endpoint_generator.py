@@ -25,9 +25,8 @@ from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_generate import PLUGIN
-from ragsweep_generate.draft_prompts import TYPES, draft_of, prompt_of
 from ragsweep_generate.drafts import UNANSWERABLE, Request, Source
-from ragsweep_generate.language_model_generator import LanguageModelGenerator
+from ragsweep_generate.language_model_generator import TYPES, LanguageModelGenerator, draft_of, prompt_of
 
 pytestmark = pytest.mark.extra("openai")
 TEXT = "Iron tablets are taken daily with lemon water. Tea stops the body from taking up iron."
@@ -262,8 +261,10 @@ def test_prompts_differ_by_type_and_say_what_the_passage_is():
 
 
 def test_every_prompt_is_a_text_file_of_the_package():
-    files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("draft_prompts_*.txt")}
-    assert files == {f"draft_prompts_{name}" for name in LanguageModelGenerator(OpenAIModel(model="model")).prompts}
+    files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("language_model_generator_*.txt")}
+    assert files == {
+        f"language_model_generator_{name}" for name in LanguageModelGenerator(OpenAIModel(model="model")).prompts
+    }
 
 
 def test_the_configuration_has_every_setting():

@@ -17,9 +17,8 @@ from ragsweep_generate.draft_checks import Checker
 from ragsweep_generate.drafts import GeneratorError
 from ragsweep_generate.extractive import ExtractiveGenerator
 from ragsweep_generate.folder import write
-from ragsweep_generate.making import Plan, make
+from ragsweep_generate.making import Plan, make, sources_of
 from ragsweep_generate.searching import CorpusSearch
-from ragsweep_generate.sources import sources_of
 
 QUICK = ["~encoder", "shortest_passage=5"]
 

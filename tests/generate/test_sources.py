@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
-from ragsweep_generate.sources import sources_of, spread
+from ragsweep_generate.making import sources_of, spread
 
 
 def document(name, *pages):

@@ -27,10 +27,9 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.locks import locked
 from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep.statistics.intervals import Array
-from ragsweep_audit.judging.pool import Asked, Pair, Pool
+from ragsweep_audit.judging.pool import Asked, Pair, Pool, Shown
 from ragsweep_audit.judging.proposal import Draw
 from ragsweep_audit.judging.race import RACE, STRATEGIES, Race
-from ragsweep_audit.judging.shown_text import Shown
 
 SCHEMA: Literal[1] = 1
 BEGINS = b'{"schema": '  # a journal

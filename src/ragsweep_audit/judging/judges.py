@@ -14,8 +14,7 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.pool import Asked
-from ragsweep_audit.judging.shown_text import LONGEST_SHOWN, Shown
+from ragsweep_audit.judging.pool import LONGEST_SHOWN, Asked, Shown
 
 UNDO: Literal["u"] = "u"
 QUIT: Literal["q"] = "q"

@@ -14,8 +14,7 @@ from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of
 from ragsweep.datasets.readers.tables import lines_of, rows_of
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import UNSURE
-from ragsweep_audit.judging.pool import Asked, Pair
-from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
+from ragsweep_audit.judging.pool import LONGEST_SHOWN, Asked, Pair
 
 KEPT = ("query_id", "query", "unit")  # columns that must come back as they were
 COLUMNS = ("number", *KEPT, "where", "text", "grade")

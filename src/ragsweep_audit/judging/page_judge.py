@@ -20,8 +20,7 @@ from jinja2 import Environment
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import printable
 from ragsweep_audit.judging.judges import Answer, Judge, answers
-from ragsweep_audit.judging.pool import Asked
-from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
+from ragsweep_audit.judging.pool import LONGEST_SHOWN, Asked
 
 PAGE = Path(__file__).with_name("judging_page.html")
 HOST = "127.0.0.1"

@@ -7,8 +7,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep_audit.judging.journal import ASKED_AGAIN, Journal
-from ragsweep_audit.judging.pool import Pair, Pool
-from ragsweep_audit.judging.shown_text import Shown
+from ragsweep_audit.judging.pool import Pair, Pool, Shown
 
 QUERIES, DOCUMENTS = 20, 12
 

@@ -14,8 +14,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep_audit.judging.deciding_by_judgments import _ask
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.page_judge import PageJudge
-from ragsweep_audit.judging.pool import Pair, Pool
-from ragsweep_audit.judging.shown_text import Shown
+from ragsweep_audit.judging.pool import Pair, Pool, Shown
 from ragsweep_audit.judging.state import decision
 
 QUERIES = 12

@@ -10,8 +10,7 @@ import pytest
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judging_table import COLUMNS, hand_out, take_back
-from ragsweep_audit.judging.pool import Pair, Pool
-from ragsweep_audit.judging.shown_text import Shown
+from ragsweep_audit.judging.pool import Pair, Pool, Shown
 
 HOSTILE = '=HYPERLINK("http://x")'
 
