@@ -28,8 +28,6 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import STAGE_SETTINGS
 from ragsweep_audit.judging.pool import Ranked
 
-RANKS = "expected task=ranking"
-
 
 def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     """The cutoff, and what each configuration that the overrides list ranks.
@@ -98,21 +96,18 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
 def _expect_ranking(task: object, label: str) -> RankingTask:
     """The task of a run that ranks passages of ours, without learning from judgments."""
     if not isinstance(task, RankingTask):
-        raise ConfigError(f"{label}: {RANKS}")
-    if task.budget is not None:
-        raise ConfigError(
-            f"{label}: returns what fits into budget={task.budget}; judging decides at one k, such as k=10"
-        )
-    if task.returns is not None:
-        raise ConfigError(
-            f"{label}: returns more than it finds, and judging decides about what is found; choose returns=passage"
-        )
-    if task.retriever.brings_passages:
-        raise ConfigError(
-            f"{label}: brings passages of its own, and judging needs those of our documents; write what it ranks in a "
-            "file, by the names of pages or documents, and take retriever=run_file with chunker=page"
-        )
+        raise ConfigError(f"{label}: expected task=ranking")
     stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}
-    if any(learners_in(part, name) for name, part in stages.items()):
-        raise ConfigError(f"{label}: learns from judgments, which are what is asked for here")
+    refusals = {
+        f"returns what fits into budget={task.budget}; judging decides at one k, such as k=10": task.budget is not None,
+        "returns more than it finds, and judging decides about what is found; choose returns=passage": task.returns
+        is not None,
+        "brings passages of its own, and judging needs those of our documents; write what it ranks in a file, by the "
+        "names of pages or documents, and take retriever=run_file with chunker=page": task.retriever.brings_passages,
+        "learns from judgments, which are what is asked for here": any(
+            learners_in(part, name) for name, part in stages.items()
+        ),
+    }
+    if refused := [why for why, is_so in refusals.items() if is_so]:
+        raise ConfigError(f"{label}: {refused[0]}")
     return task

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Condition, Thread
+from typing import Any
 from urllib.parse import parse_qs
 
 from jinja2 import Environment
@@ -97,10 +99,9 @@ class PageJudge(Judge):
 
     def __post_init__(self) -> None:
         self._changed = Condition()
-        self._asked: Asked | None = None  # None while an answer is taken in
-        self._state, self._end = "", [""]
-        self._given: list[Answer] = []
-        self._is_over = self._said_goodbye = False
+        self._shown: dict[str, Any] | None = None  # what the page shows; None while an answer is taken in
+        self._given: SimpleQueue[Answer] = SimpleQueue()
+        self._said_goodbye = False
         self._template = Environment(autoescape=True).from_string(PAGE.read_text(encoding="utf-8"))
         try:
             self._server = _Server((HOST, self.port), _Handler)
@@ -116,17 +117,17 @@ class PageJudge(Judge):
 
     def answer(self, asked: Asked, state: str) -> Answer:
         """Show a question, and wait for its answer."""
-        with self._changed:
-            self._asked, self._state = asked, state
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._given)
-            return self._given.pop()
+        query, text = printable(asked.pair.query), asked.pair.read().cut(LONGEST_SHOWN)
+        where = text.where + " (asked a second time)" * asked.again
+        parts = [[*_marked(part, query)] for part in (text.before, text.match, text.after)]
+        grades, name = range(self.highest, -1, -1), f"{asked.number}{' again' * asked.again}"
+        self._show(state=state, query=query, where=where, parts=parts, asked=name, grades=grades)
+        return self._given.get()
 
     def end(self, sentences: Sequence[str]) -> None:
         """Show what is decided, and stop serving."""
+        self._show(sentences=sentences)
         with self._changed:
-            self._end, self._is_over = [*sentences], True
-            self._changed.notify_all()
             self._changed.wait_for(lambda: self._said_goodbye, FAREWELL_S)
         self._server.shutdown()
         self._server.server_close()
@@ -134,36 +135,23 @@ class PageJudge(Judge):
     def page(self) -> str:
         """The page with the question that is asked, once there is one, or with the decision."""
         with self._changed:
-            self._changed.wait_for(lambda: self._asked or self._is_over, LONGEST_WAIT_S)
-            asked, state, sentences = self._asked, self._state, self._end
-            self._said_goodbye |= self._is_over
+            self._changed.wait_for(lambda: self._shown, LONGEST_WAIT_S)
+            shown = self._shown or {"sentences": ["The next question is being drawn: load this page again."]}
+            self._said_goodbye |= self._shown is not None and "sentences" in shown
             self._changed.notify_all()
-        nonce = secrets.token_urlsafe(16)
-        if asked is None:
-            return self._template.render(nonce=nonce, sentences=sentences)
-        query, shown = printable(asked.pair.query), asked.pair.read().cut(LONGEST_SHOWN)
-        return self._template.render(
-            nonce=nonce,
-            state=state,
-            query=query,
-            where=shown.where + " (asked a second time)" * asked.again,
-            parts=[[*_marked(text, query)] for text in (shown.before, shown.match, shown.after)],
-            asked=_name(asked),
-            grades=range(self.highest, -1, -1),
-        )
+        return self._template.render(nonce=secrets.token_urlsafe(16), **shown)
 
     def take(self, asked: str, answer: str) -> None:
         """Take an answer in, unless it is for another question than the one that is asked, or is none."""
         with self._changed:
-            if self._asked is not None and asked == _name(self._asked) and answer in answers(self.highest):
-                self._asked = None
-                self._given.append(answers(self.highest)[answer])
-                self._changed.notify_all()
+            if self._shown and asked == self._shown.get("asked") and answer in answers(self.highest):
+                self._shown = None
+                self._given.put(answers(self.highest)[answer])
 
-
-def _name(asked: Asked) -> str:
-    """Tells a question from all others."""
-    return f"{asked.number}{' again' if asked.again else ''}"
+    def _show(self, **shown: Any) -> None:
+        with self._changed:
+            self._shown = shown
+            self._changed.notify_all()
 
 
 def _marked(text: str, query: str) -> Iterator[tuple[str, bool]]:
