@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.search import Retrieves
+from ragsweep.tasks.search import Retrieval
 from ragsweep.tasks.task import Items, Task
 from ragsweep_audit.audit_settings import AuditSettings
 from ragsweep_audit.dataset_audit import as_json, audit, fonts_of, refuse, scanned_pages
@@ -22,16 +22,16 @@ class DatasetAudit(AuditSettings):
 
     def accept(self, task: Task, items: Items) -> None:
         """Raise `NotAcceptedError` for findings that `fail_on` does not accept."""
-        if not isinstance(task, Retrieves) or not isinstance(items, Dataset):
+        if task.retrieval is None or not isinstance(items, Dataset):
             return
         if self.fail_on:
-            refuse(items.name, self.of(task, items).findings, self.fail_on)
+            refuse(items.name, self.of(task.retrieval, items).findings, self.fail_on)
 
     def examine(self, task: Task, items: Items) -> Checked:
         """The findings, and warnings about an encoder that does not know the language."""
-        if not isinstance(task, Retrieves) or not isinstance(items, Dataset):
+        if task.retrieval is None or not isinstance(items, Dataset):
             return Checked()
-        audited = self.of(task, items)
+        audited = self.of(task.retrieval, items)
         files = {"audit.json": [as_json(items, audited)]}
         if not task.retrieval.is_measured:
             return Checked([each.text for each in audited.findings], files=files)
@@ -39,9 +39,8 @@ class DatasetAudit(AuditSettings):
         sections = {"Tokens that the encoder does not know": unknown} if unknown else {}
         return Checked(audited.sentences, unknown, " ".join(unknown), sections, files)
 
-    def of(self, task: Retrieves, items: Dataset) -> Audit:
+    def of(self, retrieval: Retrieval, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
-        retrieval = task.retrieval
         if not retrieval.is_measured and not items.passages:
             return Audit(not_checked=("Nothing was looked for: there are no documents.",))
         found = audit(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from ragsweep.core.arrays import Indices
-from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
@@ -38,17 +37,6 @@ class Retrieval(NamedTuple):
     relevance_level: int
     store: Store
     is_measured: bool
-
-
-@offered_with("measure")
-@runtime_checkable
-class Retrieves(Capability, Protocol):
-    """A task that retrieves passages of a dataset."""
-
-    @property
-    def retrieval(self) -> Retrieval:
-        """What it retrieves with."""
-        ...
 
 
 STAGE_SETTINGS = ("ingest", "query", "reranker", "dynamic_k")  # settings of a task, besides its retriever

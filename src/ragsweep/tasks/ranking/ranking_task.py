@@ -40,11 +40,11 @@ from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
-from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 
 
 @dataclass(frozen=True)
-class RankingTask:
+class RankingTask(Task):
     """Ranks the passages of a corpus for its queries, and judges the ranking.
 
     Attributes:
