@@ -223,11 +223,11 @@ class QdrantRetriever(Ranker):
     def _rank(self, search: Search, depth: int) -> tuple[Ranking, str]:
         if search.names is None:
             raise RetrieverError("retriever=qdrant: what is searched has no names, so that no hit can be found in it")
-        names = search.names()
+        names = search.names
         if names.several_units and self.payload.get("page"):
             raise RetrieverError("retriever=qdrant: passages have several pages; expected chunker.across_pages=false")
-        key = (search.digest, search.names_digest, depth)
-        if key not in self._kept or search.names_digest is None:
+        key = (search.digest, names, depth)
+        if key not in self._kept:
             matcher = Matcher(names, search.passages, self.payload)
             queries = self._queries(search.queries)
             self._check_layout(queries)

@@ -6,7 +6,6 @@ import shutil
 import tarfile
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,7 +50,7 @@ def searched(units=None, documents=None, texts=TEXTS):
     documents = documents or tuple(f"{number}.pdf" for number in range(len(texts)))
     passages = tuple(f"chunk {number}" for number in range(len(texts)))
     names = Names(tuple(f"q{number}" for number in range(len(QUERIES))), passages, units or documents, documents)
-    return Search(texts, QUERIES, lambda: names, "names")
+    return Search(texts, QUERIES, names)
 
 
 def fill(place, payloads, texts=TEXTS, name="manuals", **more):
@@ -110,7 +109,7 @@ class TestQdrantCollection(RankerContract):
         fill(tmp_path / "there", [{"file_path": f"d{number}"} for number in range(len(texts))], texts)
         queries, documents = (tuple(f"{kind}{row}" for row in range(12)) for kind in "qd")
         names = Names(queries[: len(RankerContract.search.queries)], documents, documents, documents)
-        type(self).search = replace(RankerContract.search, names=partial(Names, *names))
+        type(self).search = replace(RankerContract.search, names=names)
         payload = {"source": "file_path"}
         settings = {"collection": "manuals", "path": str(tmp_path / "there"), "payload": payload}
         type(self).settings = {**settings, "encoder": LetterEncoder()}

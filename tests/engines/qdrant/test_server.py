@@ -21,7 +21,7 @@ with suppress(ImportError):  # where they are not installed, the mark skips the 
 
 pytestmark = pytest.mark.extra("qdrant")
 KEY = "a-key-that-nobody-may-see"
-SEARCH = Search(("iron",), ("zinc",), lambda: Names(("q",), ("chunk",), ("1.pdf",), ("1.pdf",)), "names")
+SEARCH = Search(("iron",), ("zinc",), Names(("q",), ("chunk",), ("1.pdf",), ("1.pdf",)))
 
 
 def collection(**settings):
