@@ -222,7 +222,7 @@ def test_a_model_that_reasons_is_told_the_option_that_gives_it_more_tokens(judge
     with EndpointServer(lambda prompt, times: completion("<think>Let me", finish="length")) as server:
         model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
         model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store", "--guess-tokens", "9"]
-        with pytest.raises(RagsweepError, match=r"were cut off at --guess-tokens=9.*a larger --guess-tokens lets"):
+        with pytest.raises(RagsweepError, match=r"10 cut off.*a larger --guess-tokens lets"):
             judge("--from", str(corpus / "judgments.qrels"), "--guess", *model)
         assert {request["max_completion_tokens"] for request in server.requests} == {9}
 

@@ -74,7 +74,7 @@ def read_choice(choice: Any) -> tuple[str, Cause | None]:
     Raises:
         MalformedError: The server failed within it, or it has no message.
     """
-    message, finish, content = getattr(choice, "message", None), getattr(choice, "finish_reason", None), ""
+    message, finish, content = getattr(choice, "message", None), str(getattr(choice, "finish_reason", None)), ""
     if message is None or finish == "error":
         raise MalformedError(f"broke off at the server (finish_reason {finish})")
     if isinstance(message.content, list):  # parts, of which some servers make thoughts
