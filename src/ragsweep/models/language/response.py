@@ -116,3 +116,13 @@ def json_in(text: str) -> Any:
         except MalformedError:
             continue
     raise MalformedError("not JSON")
+
+
+def grade_in(text: str, highest: int) -> int | None:
+    """The field `grade` of the JSON in a text, a whole number from 0 to `highest`; None if it is not there."""
+    try:
+        value = json_in(text)
+    except MalformedError:
+        return None
+    grade = value.get("grade") if isinstance(value, dict) else None
+    return grade if type(grade) is int and 0 <= grade <= highest else None

@@ -11,7 +11,6 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Scores
 from ragsweep.core.limits import Between
-from ragsweep.core.parsing import MalformedError
 from ragsweep.core.timing import sample
 from ragsweep.models.language.language_model import (
     Asking,
@@ -22,7 +21,7 @@ from ragsweep.models.language.language_model import (
     Message,
     most_tokens,
 )
-from ragsweep.models.language.response import json_in
+from ragsweep.models.language.response import grade_in
 from ragsweep.models.language.writing import as_data
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
@@ -109,17 +108,8 @@ class LanguageModelReranker(Reranker):
 
     def _grades(self, replies: Sequence[Completion]) -> Scores:
         """The grade in each reply, shape [replies]; -1 where it is none from 0 to the highest."""
-        return np.array([grade_in(reply.text, self.highest) for reply in replies], np.float64)
-
-
-def grade_in(text: str, highest: int) -> int:
-    """The field `grade` of the JSON in a reply, a whole number from 0 to `highest`; -1 if it is not there."""
-    try:
-        value = json_in(text)
-    except MalformedError:
-        return -1
-    grade = value.get("grade") if isinstance(value, dict) else None
-    return grade if type(grade) is int and 0 <= grade <= highest else -1
+        grades = [grade_in(reply.text, self.highest) for reply in replies]
+        return np.array([-1 if grade is None else grade for grade in grades], np.float64)
 
 
 def grade_form(highest: int) -> Any:
