@@ -12,7 +12,6 @@ from ragsweep.app.commands import composed
 from ragsweep.config.walk import Walk
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.parsing import MalformedError
 from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.language_model import (
     Asking,
@@ -22,7 +21,7 @@ from ragsweep.models.language.language_model import (
     TooLongError,
     most_tokens,
 )
-from ragsweep.models.language.response import CAUSE_NAMES, json_in
+from ragsweep.models.language.response import CAUSE_NAMES, grade_in
 from ragsweep.models.language.writing import as_data
 from ragsweep.replay.trusted_record import keys_of
 from ragsweep_audit.judging.pool import Pair, Pool
@@ -49,16 +48,6 @@ def model_of(overrides: Sequence[str]) -> tuple[LanguageModel, str]:
     walk = Walk(config)
     model: LanguageModel = walk.build(GROUP)
     return model, digest(walk.settings_of(GROUP))
-
-
-def grade_in(text: str, highest: int) -> int | None:
-    """The field `grade` of the JSON in a reply, a whole number from 0 to `highest`; None if it is not there."""
-    try:
-        value = json_in(text)
-    except MalformedError:
-        return None
-    grade = value.get("grade") if isinstance(value, dict) else None
-    return grade if type(grade) is int and 0 <= grade <= highest else None
 
 
 def with_guesses(pool: Pool, model: LanguageModel, highest: int, tokens: int) -> Pool:
