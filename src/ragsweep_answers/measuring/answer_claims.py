@@ -18,6 +18,7 @@ from ragsweep_answers.answering.recorded_answers import PATTERN
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors
 from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, AgainstChance, at_most, difference
+from ragsweep_answers.measuring.measures.confidence import AUROC, KNOWN_BRIER, KNOWN_ECE, SKILL
 from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS
 
 HEADING = "Answers"  # the heading of what a single run prints
@@ -158,14 +159,15 @@ def _confidence(evaluation: Evaluation, named: Mapping[str, float]) -> Iterator[
             yield AnswerClaim(
                 "without_confidence", {"missing": missing, "cases": cases, "answers": known.answers, **scores}
             )
+        found = known.estimates
         means = {"confidence": known.confidence, "accuracy": known.accuracy}
-        yield AnswerClaim("calibration", {**means, "gap": known.confidence - known.accuracy, "ece": known.ece})
-        if known.skill:
+        yield AnswerClaim("calibration", {**means, "gap": known.confidence - known.accuracy, "ece": found[KNOWN_ECE]})
+        if SKILL in found:
             parts = known.parts._asdict()
-            yield AnswerClaim("skill", {"brier": known.brier.value, "skill": known.skill, "parts": parts})
-        if known.auroc:
+            yield AnswerClaim("skill", {"brier": found[KNOWN_BRIER].value, "skill": found[SKILL], "parts": parts})
+        if AUROC in found:
             numbers = {"of_correct": known.of_correct, "of_wrong": known.of_wrong, "aurc": known.aurc}
-            yield AnswerClaim("discrimination", {**numbers, "auroc": known.auroc})
+            yield AnswerClaim("discrimination", {**numbers, "auroc": found[AUROC]})
     if number := len(evaluation.confident_errors):
         yield AnswerClaim("confident", {"number": number})
 
