@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from ragsweep.statistics.intervals import resample_weights
-from ragsweep_answers.measuring.measures.calibration import brier_skill_of
+from ragsweep_answers.measuring.measures.calibration import auroc_of, brier_skill_of
 from ragsweep_answers.measuring.measures.confidence import (
     AUROC,
     KNOWN_BRIER,
@@ -14,7 +14,6 @@ from ragsweep_answers.measuring.measures.confidence import (
     SKILL,
     confidence_summary,
 )
-from ragsweep_answers.measuring.measures.discrimination import auroc_of
 
 NAN = np.nan
 

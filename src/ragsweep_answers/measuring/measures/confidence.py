@@ -16,7 +16,6 @@ from ragsweep.tasks.metric import Metric, Unread
 from ragsweep.tasks.task import Measure, Score, mean_scores
 from ragsweep_answers.measuring.measures import calibration
 from ragsweep_answers.measuring.measures.calibration import BrierParts, ReliabilityCurve, gaps_by_bin
-from ragsweep_answers.measuring.measures.discrimination import accuracy_over_coverage, auroc_of
 
 BRIER = Metric("brier", "Brier score", higher_is_better=False, low=0, high=1)
 ECE = Metric("ece", "Calibration error", higher_is_better=False, low=0, high=1)
@@ -133,7 +132,7 @@ def confidence_summary(
     known = confidence[stated], correct[stated]
     answers, equal = len(known[0]), np.full(stated.sum(), 1 / stated.sum())
     squared, gaps = calibration.brier(*known), gaps_by_bin(*known, bins=bins)
-    statistics = {SKILL: calibration.brier_skill_of(*known), AUROC: auroc_of(*known)}
+    statistics = {SKILL: calibration.brier_skill_of(*known), AUROC: calibration.auroc_of(*known)}
     defined = {metric: statistic for metric, statistic in statistics.items() if statistic}
     weights = _weights(stated, resample_weights(len(correct), resamples, seed, groups))
     with threadpool_limits(1, user_api="blas"):  # threads that wait for each other take longer, if others work, too
@@ -156,7 +155,7 @@ def confidence_summary(
         accuracy=float(known[1].mean()),
         estimates=estimates,
         parts=calibration.brier_parts(*known, bins=bins),
-        aurc=accuracy_over_coverage(*known, np.ones(answers, bool)).aurc,
+        aurc=calibration.accuracy_over_coverage(*known, np.ones(answers, bool)).aurc,
         of_correct=float(right.mean()) if len(right) else None,
         of_wrong=float(wrong.mean()) if len(wrong) else None,
         curve=calibration.reliability_curve(*known, bins=bins),
