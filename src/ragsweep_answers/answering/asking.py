@@ -5,18 +5,26 @@ It is asked about one kind of evidence so that it cannot join it with what it is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import copy
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property
 from math import isclose, isfinite
+from typing import Any, TypeVar
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import Terminated
 from ragsweep.models.language.response import Cause
-from ragsweep.retrieval.copies import fresh
 from ragsweep.store.code import kind_of
+from ragsweep.store.stage_store import Store
 from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question
 
+Component = TypeVar("Component")
+
 ID_LENGTH = 16
+SHARED_METHODS = ("rank", "encode")  # of parts that see neither judgments nor evidence, and may hold a large model
 SUM_ERROR = 1e-6  # by how much probabilities may miss a sum of 1
 
 
@@ -104,3 +112,33 @@ def _problem(question: Question, given: object) -> str:
 
 def _is_one(total: float) -> bool:
     return isclose(total, 1, abs_tol=SUM_ERROR)
+
+
+def fresh(component: Component) -> Component:
+    """A component with the same settings that has not noted anything: what one copy keeps, another one cannot see.
+
+    Rankers, encoders and stores within it are shared, and so is what cannot be copied, such as an open connection. What
+    a class keeps outside of its objects, such as in its module or in a file, is shared, too.
+    """
+    made = copy.copy(component)
+    settings = vars(made)
+    memo = {id(part): part for part in _shared(component)}
+    for name, value in [*settings.items()]:
+        if isinstance(inspect.getattr_static(type(component), name, None), cached_property):
+            del settings[name]
+            continue
+        with suppress(Exception):  # copying a user's object can raise anything
+            settings[name] = copy.deepcopy(value, {**memo})
+    return made
+
+
+def _shared(component: object) -> Iterator[Any]:
+    """The parts of a component that its copies share."""
+    for field in fields(component) if is_dataclass(component) else ():
+        value = getattr(component, field.name, None)
+        parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [value]
+        for part in parts:
+            if isinstance(part, Store) or any(callable(getattr(part, name, None)) for name in SHARED_METHODS):
+                yield part
+            else:
+                yield from _shared(part)
