@@ -18,10 +18,9 @@ from ragsweep.core.timing import sample
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
 from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
 from ragsweep.datasets.model.dataset_capabilities import KnowsPictures
-from ragsweep.models.encoders.encoder import Role
-from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
-from ragsweep.models.encoders.prompt_tokens import lengths_read
-from ragsweep.models.encoders.unknown_tokens import HasTokenizer, unknown_tokens
+from ragsweep.models.encoders.encoder import Role, TextModel
+from ragsweep.models.encoders.text_read import lengths_read
+from ragsweep.models.encoders.token_counts import unknown_tokens
 from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store, packed, unpacked
@@ -251,27 +250,30 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
 
 def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
     """A finding for each model of an encoder that does not read all queries, or all passages, to their end."""
-    encoders = {each.model: each for each in components_within(retriever) if isinstance(each, KnowsWindow)}
     queries = [query.query_id for query in items.queries], [query.text for query in items.queries]
     passages = [passage.chunk_id for passage in items.passages], items.indexed_texts
     roles: tuple[tuple[Role, str, Sequence[str], Sequence[str]], ...] = (
         ("query", "queries", *queries),
         ("passage", "passages", *passages),
     )
-    for model, encoder in encoders.items():
+    for model, encoder in _text_models(retriever).items():
         for role, kind, names, texts in roles:
             if (lengths := lengths_read(encoder, texts, role, store)) is not None:
                 yield from unread_text(kind, names, lengths, model, settings.unread)
 
 
+def _text_models(ranker: Ranker | None) -> dict[str, TextModel]:
+    """The models of a retriever that read texts, by name."""
+    return {part.model_name: part for part in components_within(ranker) if isinstance(part, TextModel)}
+
+
 def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Ranker | None) -> Iterator[Finding]:
     """A finding for each model that does not know the tokens of the texts."""
-    models = {each.model: each.tokenizer_file for each in components_within(ranker) if isinstance(each, HasTokenizer)}
     queries = [query.text for query in items.queries]
-    for model, file in models.items():
-        if file is not None:
+    for name, model in _text_models(ranker).items():
+        if (file := model.tokenizer_file) is not None:
             passages, asked = (unknown_tokens(texts, file, store) for texts in (items.indexed_texts, queries))
-            yield from unknown_text(passages, asked, len(items.texts) + len(queries), model, settings.unknown)
+            yield from unknown_text(passages, asked, len(items.texts) + len(queries), name, settings.unknown)
 
 
 def _unjudged(items: Dataset, relevance_level: int, store: Store, encoder: Encoder) -> Iterator[Finding]:

@@ -60,7 +60,6 @@ def method(self, *others): ...
         ("rank", "chek", "check"),
         ("rank", "silence", "silences"),
         ("rank", "learn_from_judgement", "learn_from_judgments"),
-        ("encode", "pieces", "piece"),
         ("rerank", "candidate", "candidates"),
         ("fuse", "normalization", "normalisation"),
         ("split", "accross_pages", "across_pages"),

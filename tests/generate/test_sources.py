@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
+from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_generate.sources import sources_of, spread
 
@@ -17,7 +18,7 @@ def document(name, *pages):
     return Document.from_pages(name, [(str(page), f"{name}#{page}", text) for page, text in enumerate(pages, 1)])
 
 
-class TopicEncoder:
+class TopicEncoder(Encoder):
     """Embeds a text by its first word, and a little by its length."""
 
     fingerprint = "topics"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ragsweep.core.terminal import named
-from ragsweep.models.encoders.prompt_tokens import Lengths
+from ragsweep.models.encoders.text_read import Lengths
 from ragsweep.tasks.unread_text import UnreadText
 from ragsweep_audit.findings.finding import Finding
 

@@ -17,9 +17,8 @@ from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted, one_line, say_once, shortened
 from ragsweep.models.encoders.embedding_rows import read_rows
 from ragsweep.models.encoders.embeddings import has_kept
-from ragsweep.models.encoders.encoder import Embeddings, Role
+from ragsweep.models.encoders.encoder import Embeddings, Role, Similarity
 from ragsweep.models.encoders.prompts import Prompted
-from ragsweep.models.encoders.similarity import Similarity, by_dot
 from ragsweep.models.language.endpoint_access import hidden
 from ragsweep.models.language.endpoint_user import EndpointUser
 from ragsweep.models.language.sending import Endpoint, Kind, tokens_of
@@ -47,7 +46,7 @@ class OpenAIEncoder(EndpointUser, Prompted):
     """
 
     group: ClassVar[str] = "encoder"
-    window_unit: ClassVar[str] = "characters"
+    window_unit = "characters"
 
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64
@@ -137,7 +136,7 @@ class OpenAIEncoder(EndpointUser, Prompted):
             found = f"has embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
             raise MalformedError(f"{found} (encoder.dimensions)")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if not by_dot(self):
+            if self.similarity != "dot":
                 embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
             embeddings = embeddings.astype(np.float32)
             lengths = np.linalg.norm(embeddings, axis=1)

@@ -15,7 +15,6 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.timing import UNTIMED, sample, timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings
-from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval.folds import numbered
 from ragsweep.retrieval.judgments import rows_of, taken
 from ragsweep.retrieval.lessons import Lesson
@@ -95,7 +94,7 @@ class RoutedRetriever:
         values = np.full((len(rankings), queries), np.nan)
         values[:, lesson.learn_from] = [lesson.values(ranking, self.metric) for ranking in rankings]
         encoder = self.classifier.encoder
-        embeddings = of_length_1(embed(encoder, self.classifier.store, lesson.search.queries, "query"), encoder)
+        embeddings = encoder.of_length_1(embed(encoder, self.classifier.store, lesson.search.queries, "query"))
         predicted = predict(self.classifier, embeddings, types, lesson.rank_for)
         choice = choose(values, types, len(names), self.least)
         route = np.full(queries, choice.single)
