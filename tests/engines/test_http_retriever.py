@@ -26,7 +26,7 @@ from ragsweep.config.walk import as_recorded
 from ragsweep.core.errors import ConfigError, ModelError, RetrieverError, UnansweredError
 from ragsweep.core.parsing import MB
 from ragsweep.core.project import CONF, portable, register_resolvers
-from ragsweep.models.language.sending import LONGEST_MESSAGE
+from ragsweep.models.language.endpoint_access import LONGEST_MESSAGE
 from ragsweep.replay.trusted_record import trusted
 from ragsweep.retrieval.results import BringsPassages, Matching
 from ragsweep_engines.systems import HttpRetriever, asking

@@ -14,7 +14,7 @@ from ragsweep.datasets import PageChunker
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.collection import Collection, Judgment, Query
 from ragsweep.datasets.model.dataset import Dataset, Qrels
-from ragsweep.models.language.language_model import Completion
+from ragsweep.models.language.language_model import Completion, LanguageModel
 from ragsweep.retrieval import (
     DenseRetriever,
     EncoderReranker,
@@ -63,16 +63,12 @@ class LowerCase:
 
 
 @dataclass(frozen=True)
-class Telling:
+class Telling(LanguageModel):
     """A language model that always says the same."""
 
     store: object = NO_STORE
-    structured = False
 
-    def ask_each(self, items, work, asking):
-        return [work(each, self) for each in items]
-
-    def complete(self, messages, *, as_json=False):
+    def complete(self, messages, max_tokens, form=None):
         return Completion("Answer: B", None, None, 1.0)
 
 

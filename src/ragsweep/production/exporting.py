@@ -26,7 +26,7 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import BeirDataset, Dataset, PdfDataset, PdfDocuments, TableCorpus
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.experiment import Experiment
-from ragsweep.models.language.language_model import Model
+from ragsweep.models.language.language_model import LanguageModel
 from ragsweep.production import export_folder
 from ragsweep.production.export_folder import DECISION, INDEX, PARTS, Origin, Question, RetrieverSettings
 from ragsweep.production.loading import differences, load_with, refuse_if_not_alone
@@ -180,7 +180,7 @@ def _exportable(experiment: Experiment, run_id: str, *, with_index: bool) -> tup
             "only runs of task=ranking with a k can be exported"
         )
     refuse_if_not_alone(task.retrieval.ranker, run_id)
-    if not with_index and any(isinstance(part, Model) for part in components_within(task.ingest)):
+    if not with_index and any(isinstance(part, LanguageModel) for part in components_within(task.ingest)):
         raise ConfigError(f"{run_id}: a language model has written what is indexed; --with-index exports that, too")
     return task, items
 

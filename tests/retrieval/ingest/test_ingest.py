@@ -12,7 +12,7 @@ from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import ConfigError, ModelError, RetrieverError
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PdfDocuments, Query, RecursiveChunker
-from ragsweep.models.language import smollm2_files
+from ragsweep.models.language import smollm2
 from ragsweep.retrieval import (
     ContextualIngest,
     OpenAIModel,
@@ -481,7 +481,7 @@ def test_the_shipped_configuration_has_every_setting_and_its_default(file, compo
 
 @pytest.mark.extra("local")
 def test_smollm2_writes_questions(tmp_path):
-    smollm2_files.load(NO_STORE)  # once per process
+    smollm2.load(NO_STORE)  # once per process
     model = SmolLM2Model(Store(str(tmp_path / "s")))
     held = Held({"4711": FILES["4711"]}, ("tablet",))
     made = QuestionsIngest(language_model=model, max_tokens=12)

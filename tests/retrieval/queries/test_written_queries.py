@@ -13,7 +13,7 @@ from question_server import KEY
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.timing import TIMED_QUERIES
-from ragsweep.models.language import smollm2_files
+from ragsweep.models.language import smollm2
 from ragsweep.retrieval import (
     HypotheticalPassage,
     OpenAIModel,
@@ -199,7 +199,7 @@ def test_what_changes_a_text_changes_the_identity(model):
         SeveralPhrasings(model, fusion=WeightedSum(), phrasings=2),
     ]
     assert len({digest(identity(each)) for each in variants}) == len(variants)
-    same = [replace(made, model=replace(model, concurrency=1, timeout_s=1, price_in=1.0)), made]
+    same = [replace(made, model=replace(model, concurrency=1, timeout_s=1)), made]
     assert len({digest(identity(each)) for each in same}) == 1
 
 
@@ -236,7 +236,7 @@ def test_the_shipped_configuration_has_every_setting_and_its_default(file, compo
 
 @pytest.mark.extra("local")
 def test_smollm2_writes_passages_and_phrasings(tmp_path):
-    smollm2_files.load(NO_STORE)  # once per process
+    smollm2.load(NO_STORE)  # once per process
     model = SmolLM2Model(Store(str(tmp_path / "s")))
     search = replace(TABLETS, queries=("When are iron tablets taken?", "???"))
     made = HypotheticalPassage(model, max_tokens=6)

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.limits import Between
-from ragsweep.core.parsing import MalformedError
-from ragsweep.core.progress import progress
-from ragsweep.core.terminal import counted, one_line, say_once, shortened
-from ragsweep.models.encoders.embedding_rows import read_rows
+from ragsweep.core.progress import in_threads, progress
+from ragsweep.core.terminal import counted, say_once
 from ragsweep.models.encoders.embeddings import has_kept
 from ragsweep.models.encoders.encoder import Embeddings, Role, Similarity
 from ragsweep.models.encoders.prompts import Prompted
-from ragsweep.models.language.endpoint_access import hidden
-from ragsweep.models.language.endpoint_user import EndpointUser
-from ragsweep.models.language.sending import Endpoint, Kind, tokens_of
+from ragsweep.models.language.endpoint import Endpoint
 from ragsweep.store.stage_store import Store
 
 AFTER_FAILURE = "what the store has is kept; start again to ask for no more than the rest"
-TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
+CHARACTERS_PER_TOKEN = 4  # of English text, roughly
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAIEncoder(EndpointUser, Prompted):
+class OpenAIEncoder(Endpoint, Prompted):
     """Embeddings of a model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
 
     Endpoints do not know of roles: prompts are put before the texts here. What arrives is normalised, unless
@@ -64,6 +61,11 @@ class OpenAIEncoder(EndpointUser, Prompted):
                     f"encoder.truncate: found {self.truncate}, expected more than the {len(prompt)} characters of "
                     f"encoder.prompts.{role} ({prompt!r}), which precedes each text and is cut with it"
                 )
+
+    @property
+    def model_name(self) -> str:
+        """Its name at the endpoint."""
+        return self.model
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -105,47 +107,55 @@ class OpenAIEncoder(EndpointUser, Prompted):
         texts = [self.prompt(role) + text for text in texts]
         if self.truncate is not None and max(map(len, texts), default=0) > self.truncate:
             say_once(f"encoder.truncate={self.truncate}: only the beginning of longer texts is sent to {self.model}")
-        starts = range(0, len(texts), self.batch_size)
-        batches = {start: texts[start : start + self.batch_size] for start in starts}
-        kind = Kind("embeddings", _most_tokens, self._read, largest_mb=1 + self.batch_size // TEXTS_PER_MB)
+            texts = [text[: self.truncate] for text in texts]
+        batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         shown = progress(f"asking {self.model} for {counted(len(texts), 'embedding')}", len(batches))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
-            found = self._send_each(batches, self._batch, kind, AFTER_FAILURE)
-        dimensions = sorted({each.shape[1] for each in found.values()})
+            embeddings = in_threads(
+                lambda batch, _: self._batch(batch), batches, self.concurrency, noun="request", go_on=AFTER_FAILURE
+            )
+        dimensions = sorted({rows.shape[1] for rows in embeddings})
         if len(dimensions) > 1:
             raise EncoderError(f"{self.url}: embeds texts in {dimensions} dimensions, expected the same")
-        return np.vstack([found[start] for start in starts])
+        return np.vstack(embeddings)
 
-    def _batch(self, texts: Sequence[str], endpoint: Endpoint) -> Embeddings:
-        sent = [text[: self.truncate] for text in texts]
-        request = {**self.extra_body, "model": self.model, "input": sent, "encoding_format": "float"}
-        shortened = {} if self.dimensions is None else {"dimensions": self.dimensions}
-        embeddings: Embeddings = endpoint.send({**request, **shortened})["embeddings"]
-        return embeddings
-
-    def _read(self, body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
-        """The embeddings of a response in the order of the texts; keys are not in numbers."""
-        numbers, tokens_in = read_rows(body, len(request["input"]))
+    def _batch(self, texts: list[str]) -> Embeddings:
+        shorter: Any = {} if self.dimensions is None else {"dimensions": self.dimensions}
+        request: Any = {"model": self.model, "input": texts, "encoding_format": "float", **shorter}
+        response = self.call(
+            lambda client: client.embeddings.create(**request, extra_body=dict(self.extra_body)),
+            sum(map(len, texts)) // CHARACTERS_PER_TOKEN,
+        )
         try:
-            embeddings = np.array(numbers, dtype=np.float64)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise MalformedError("has embeddings that are not numbers, or not of the same dimensions") from error
-        if embeddings.ndim != 2 or not embeddings.shape[1]:
-            raise MalformedError("has embeddings that are not lists of numbers")
-        if self.dimensions is not None and embeddings.shape[1] != self.dimensions:
-            found = f"has embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
-            raise MalformedError(f"{found} (encoder.dimensions)")
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if self.similarity != "dot":
-                embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-            embeddings = embeddings.astype(np.float32)
-            lengths = np.linalg.norm(embeddings, axis=1)
-        if not (usable := np.isfinite(lengths) & (lengths > 0)).all():
-            text = shortened(one_line(request["input"][int(np.argmin(usable))]))
-            flaw = "with a number that is not finite in 32 bits, or of zeros only"
-            raise MalformedError(f"has an embedding {flaw}, for {hidden(text, *secrets)!r}")
-        return {"embeddings": embeddings, "tokens_in": tokens_in, "tokens_out": 0}
+            embeddings = _rows_of(response.data, len(texts))
+            if self.dimensions not in (None, embeddings.shape[1]):
+                flaw = f"embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
+                raise ValueError(f"{flaw} (encoder.dimensions)")
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                if self.similarity != "dot":
+                    embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+                embeddings = embeddings.astype(np.float32)
+                lengths = np.linalg.norm(embeddings, axis=1)
+            if not (np.isfinite(lengths) & (lengths > 0)).all():
+                raise ValueError("an embedding with a number that is not finite in 32 bits, or of zeros only")
+        except ValueError as error:
+            raise ModelError(f"{self.url}: the response has {error}") from None
+        return np.asarray(embeddings)
 
 
-def _most_tokens(request: Mapping[str, Any]) -> tuple[int, int]:
-    return sum(map(tokens_of, request["input"])), 0
+def _rows_of(data: Any, texts: int) -> npt.NDArray[np.float64]:
+    """The embeddings of a response in the order of the texts, also where it leaves out indices, or the index 0.
+
+    Raises:
+        ValueError: They are not as many lists of as many numbers as there are texts.
+    """
+    try:
+        places = [int(getattr(row, "index", None) or 0) for row in data]
+        embeddings = np.array([data[row].embedding for row in np.argsort(places, kind="stable")], dtype=np.float64)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError("no list of embeddings of the same dimensions") from error
+    if embeddings.ndim != 2 or len(embeddings) != texts or not embeddings.shape[1]:
+        raise ValueError(f"embeddings of shape {[*embeddings.shape]}, expected [{texts} texts, dimensions]")
+    if any(places) and sorted(places) != [*range(texts)]:
+        raise ValueError(f"embeddings with other indices than 0 to {texts - 1}, each once")
+    return embeddings

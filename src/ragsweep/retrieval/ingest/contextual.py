@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ragsweep.core.limits import Between
 from ragsweep.datasets import Document, Passage
-from ragsweep.models.language.language_model import MaxTokens, Model
+from ragsweep.models.language.language_model import LanguageModel, MaxTokens
 from ragsweep.models.language.writing import prose
 from ragsweep.retrieval.ingest.heading_paths import heading_paths
 from ragsweep.retrieval.ingest.written import most_written, written
@@ -45,7 +45,7 @@ class ContextualIngest:
     """
 
     title: bool | None = None
-    language_model: Model | None = None
+    language_model: LanguageModel | None = None
     around: Annotated[int, Between(1)] | None = 8000
     max_tokens: MaxTokens | None = None
     store: Store = NO_STORE

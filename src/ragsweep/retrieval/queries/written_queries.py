@@ -13,7 +13,7 @@ from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.core.timing import sample
-from ragsweep.models.language.language_model import Asking, Completion, MaxTokens, Model, most_tokens
+from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, MaxTokens, most_tokens
 from ragsweep.models.language.writing import listed, prose, write_each
 from ragsweep.retrieval.ranking import Expansion, Fusion, Ranker, Search
 from ragsweep.retrieval.ranking_checks import expect_method
@@ -36,7 +36,7 @@ class WritingExpander:
         max_tokens: The most tokens of a text; None takes 256, or what a smaller model usually writes.
     """
 
-    model: Model
+    model: LanguageModel
     with_query: bool = True
     max_tokens: MaxTokens | None = None
 
