@@ -21,7 +21,6 @@ KINDS = {
     "expand": "A rewriter that searches several times",
     "fuse": "A fusion",
     "rerank": "A reranker",
-    "encode": "An encoder",
     "load": "A dataset",
     "read": "A corpus or questions",
     "split": "A chunker",

@@ -264,7 +264,7 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
 
 def _text_models(ranker: Ranker | None) -> dict[str, TextModel]:
     """The models of a retriever that read texts, by name."""
-    return {part.model_name: part for part in components_within(ranker) if isinstance(part, TextModel)}
+    return {part.model: part for part in components_within(ranker) if isinstance(part, TextModel)}
 
 
 def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Ranker | None) -> Iterator[Finding]:

@@ -1,7 +1,6 @@
 """Sentence encoders, held against transformers itself."""
 
 import json
-from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
-from ragsweep.models.encoders import torch_model
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import SentenceTransformerEncoder
 
@@ -242,20 +240,6 @@ def test_the_batch_size_has_no_effect_on_the_cpu():
     assert one.fingerprint == other.fingerprint
     assert "batch_size" in one.without_effect
     assert "batch_size" not in SentenceTransformerEncoder(device="meta").without_effect
-
-
-def test_batches_are_counted_as_they_are_done(monkeypatch):
-    """As on an accelerator, where sentence-transformers makes the batches."""
-    done = []
-    monkeypatch.setattr(torch_model, "advance", done.append)
-    model = torch_model.loaded(
-        "SentenceTransformer", SentenceTransformerEncoder().folder, "cpu", "encoder", unused="pooler"
-    )
-    texts = [f"word {number}" for number in range(10)]
-    found = torch_model.in_batches(model, partial(model.encode_document, batch_size=4), texts)
-    assert done == [4, 4, 2]
-    np.testing.assert_array_equal(found, model.encode_document(texts, batch_size=4))
-    assert not model[-1]._forward_hooks
 
 
 def test_a_model_that_is_nowhere_is_refused_with_a_way_to_get_it(monkeypatch):

@@ -26,25 +26,19 @@ class TextModel(Component):
     """Base of components whose model may read no more than the beginning of a text.
 
     Attributes:
+        model: Its name, for reports.
+        window_unit: Of `window`: tokens, or characters.
         reads_pairs: Whether the model reads a query and a passage together.
     """
 
+    model: str = ""
+    window_unit = "tokens"
     reads_pairs = False
-
-    @property
-    def model_name(self) -> str:
-        """For reports."""
-        return type(self).__name__
 
     @property
     def window(self) -> int | None:
         """How much of a text is read, with the prompt and special tokens; None if all of it, or if not known."""
         return None
-
-    @property
-    def window_unit(self) -> str:
-        """Of `window`: tokens, or characters."""
-        return "tokens"
 
     @property
     def tokenizer_file(self) -> Path | None:
@@ -62,16 +56,16 @@ class Encoder(TextModel, ABC):
     The embedding of a text must not depend on the texts beside it: when a corpus grows, only what is new is encoded.
     The `fingerprint` is a text that changes whenever the embeddings would: stored embeddings are found by it, and by
     the code of the class.
+
+    Attributes:
+        similarity: By which embeddings are compared: `dot` if they are not of length 1.
     """
+
+    similarity: Similarity | None = None
 
     @abstractmethod
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings, shape [texts, dimensions], of length 1 unless the `similarity` is `dot`; `role` says of what."""
-
-    @property
-    def similarity(self) -> Similarity | None:
-        """By which embeddings are compared: `dot` if they are not of length 1."""
-        return None
 
     @property
     def piece(self) -> int:

@@ -63,11 +63,6 @@ class OpenAIEncoder(Endpoint, Prompted):
                 )
 
     @property
-    def model_name(self) -> str:
-        """Its name at the endpoint."""
-        return self.model
-
-    @property
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect on the embeddings."""
         return (*super().without_effect, "batch_size")

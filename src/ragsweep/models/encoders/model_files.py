@@ -204,13 +204,10 @@ def similarity_of(folder: Path) -> Similarity:
     Raises:
         EncoderError: By something that cannot be measured here.
     """
-    named = _settings(folder).get("similarity_fn_name") or "cosine"
-    for similarity in get_args(Similarity):
-        if named == similarity:
-            return similarity  # type: ignore[no-any-return]
-    raise EncoderError(
-        f"encoder.similarity: {folder} compares by {named!r}; expected {' or '.join(get_args(Similarity))}"
-    )
+    similarity: Similarity = _settings(folder).get("similarity_fn_name") or "cosine"
+    if similarity not in (expected := get_args(Similarity)):
+        raise EncoderError(f"encoder.similarity: {folder} compares by {similarity!r}; expected {' or '.join(expected)}")
+    return similarity
 
 
 def tokenizer_in(folder: Path) -> Path | None:

@@ -60,7 +60,7 @@ def lengths_read(
     if window is None:
         return None
     if file is None:
-        say_once(f"{model.model_name}: nobody knows whether it reads texts to their end (it has no tokenizer.json)")
+        say_once(f"{model.model}: nobody knows whether it reads texts to their end (it has no tokenizer.json)")
         return None
 
     def build() -> Arrays:

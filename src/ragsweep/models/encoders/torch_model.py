@@ -43,7 +43,7 @@ class TorchModel(TextModel):
     model_class: ClassVar[str] = "SentenceTransformer"
     group: ClassVar[str] = "encoder"
 
-    model: ModelName
+    model: ModelName = field()  # without a default
     device: Text | None = field(default=None, kw_only=True)
     batch_size: Annotated[int, Between(1)] = field(default=32, kw_only=True)
 
@@ -52,11 +52,6 @@ class TorchModel(TextModel):
             object.__setattr__(self, "device", fastest_device())
         elif self._kind not in ("cpu", fastest_device()):  # else torch will say, when the model is loaded
             check_device(str(self.device), self.group)
-
-    @property
-    def model_name(self) -> str:
-        """As it is set."""
-        return self.model
 
     @property
     def _kind(self) -> str:
@@ -107,7 +102,7 @@ class TorchModel(TextModel):
             grouped: Whether a thread computes several inputs of one width at once, else each alone.
         """
         if not self._in_groups:
-            return in_batches(model, partial(compute, batch_size=self.batch_size), inputs)
+            return compute(list(inputs), batch_size=self.batch_size)
         if grouped:
             groups, options = _groups_of(model, inputs, prompt)
         else:  # longest first: threads that get a short text last are done at about the same time
@@ -179,15 +174,6 @@ def loaded(
     return prepared(model) if prepared else model
 
 
-def in_batches(model: Any, compute: Callable[[list[Input]], Any], inputs: Sequence[Input]) -> Any:
-    """Compute all inputs in one call, which makes batches of its own; the last module tells when one is done."""
-    counting = model[-1].register_forward_hook(lambda *call: advance(len(call[-1]["attention_mask"])))
-    try:
-        return compute(list(inputs))
-    finally:
-        counting.remove()
-
-
 def _groups_of(model: Any, inputs: Sequence[Any], prompt: str) -> tuple[list[list[int]], dict[str, Any]]:
     """Rows of inputs that share a width, `GROUP` at a time, and the options with which the model pads them to it.
 
@@ -212,22 +198,19 @@ def _by_threads(compute: Callable[[list[Input]], Any], inputs: Sequence[Input], 
 
     computed: list[Any] = [None] * len(inputs)
 
-    def keep(group: list[int], values: Sequence[Any]) -> None:
-        for row, value in zip(group, values, strict=True):
+    def compute_group(group: list[int]) -> int:
+        for row, value in zip(group, compute([inputs[row] for row in group]), strict=True):
             computed[row] = value
-        advance(len(set(group)))
-
-    def of_group(group: list[int]) -> Any:
-        return compute([inputs[row] for row in group])
+        return len(set(group))
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         # one before the others: the first call sets up the tokenizer, which threads must not do at once
-        keep(groups[-1], of_group(groups[-1]))
+        advance(compute_group(groups[-1]))
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            for group, values in zip(groups, pool.map(of_group, groups[:-1]), strict=False):
-                keep(group, values)
+            for done in pool.map(compute_group, groups[:-1]):
+                advance(done)
     finally:
         torch.set_num_threads(threads)
     return computed

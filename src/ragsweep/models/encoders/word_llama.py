@@ -38,11 +38,6 @@ class WordLlamaEncoder(Reducible):
         wordllama_file(STATIC_WEIGHTS)  # refuses a missing package now, before anything runs
 
     @property
-    def model_name(self) -> str:
-        """The package."""
-        return self.model
-
-    @property
     def tokenizer_file(self) -> Path:
         """The tokenizer of the package."""
         return file_of(self.model)

@@ -52,9 +52,9 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
     ranked = ranking.passages[queries]
     for part, asked in _models(ranker, _Texts(search, queries, np.arange(len(search.passages))), ranked):
         for texts, mask, of in _cut(part, asked, ranked, store):
-            key = part.model_name, texts, mask.size  # a query may be asked in several phrasings
+            key = part.model, texts, mask.size  # a query may be asked in several phrasings
             cut[key] = mask | cut.get(key, False)
-            counts[key] = UnreadText(part.model_name, texts, int(cut[key].sum()), mask.size, of.read, of.unit)
+            counts[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, of.read, of.unit)
     facts = [fact for fact in dict.fromkeys(counts.values()) if fact.cut]
     lines = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
     return Aspect(
