@@ -210,10 +210,10 @@ def _ranking_as_recorded(
             f"{'is another' if different == 1 else 'are others'} now, so that the export would not "
             f"retrieve what was measured; what has changed is said by: {reproducing}"
         )
-    search, ranker = search_of(items), task.retrieval.ranker
-    if not len(search.unranked) or ranker is None:
+    search = search_of(items)
+    if not len(search.unranked):
         return ranking
-    return rank(ranker, replace(search, unranked=np.empty((0, 2), dtype=np.int64)), task.depth)
+    return rank(task.ranker, replace(search, unranked=np.empty((0, 2), dtype=np.int64)), task.depth)
 
 
 def _nodes(experiment: Experiment, task: RankingTask, run_id: str) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, Literal, NamedTuple
 
 from ragsweep.core.arrays import Milliseconds
-from ragsweep.core.capability import Capability, offered_with
-from ragsweep.retrieval.stage_capabilities import RANKS
+from ragsweep.retrieval.kinds import Retriever
+
+MatchBy = Literal["id", "page", "text"]
 
 
 class Result(NamedTuple):
@@ -52,29 +54,31 @@ class Matching(NamedTuple):
     Attributes:
         first_page: The number of the first page, 0 or 1.
         fuzzy_threshold: How alike a text and a part of a document must be to count as the same, from 0 to 1.
+        by: What of a result is compared; None takes the first of them by which any result is known.
     """
 
     first_page: int = 1
     fuzzy_threshold: float = 0.9
+    by: MatchBy | None = None
 
 
-@offered_with(*RANKS)
-@runtime_checkable
-class BringsPassages(Capability, Protocol):
-    """A retriever that returns passages of its own instead of ranking those that a chunker has cut."""
+class ExternalRetriever(Retriever, ABC):
+    """Returns passages of its own instead of ranking those that a chunker has cut; let your own inherit from it."""
 
-    matching: Matching  # of its results
+    brings_passages: ClassVar[bool] = True
 
+    @property
+    def matching(self) -> Matching:
+        """How its results are matched to what is judged."""
+        return Matching()
+
+    @abstractmethod
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What it returns for the queries: at most `depth` results each."""
-        ...
 
-
-@offered_with("answers")
-@runtime_checkable
-class KeepsAnswers(Capability, Protocol):
-    """A retriever that asks no query twice, so that its system can be gone when all have been asked."""
+    def check(self) -> None:
+        """Raise an error if it cannot be used, before anything is recorded."""
 
     def has_kept(self, queries: Sequence[str]) -> bool:
-        """Whether the answers to all queries are kept, and nothing is asked."""
-        ...
+        """Whether the answers to all queries are kept, and nothing is asked: its system can be gone then."""
+        return False

@@ -6,7 +6,7 @@ Rankers time themselves; rewriters, fusions and rerankers are timed here, apart 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
@@ -18,25 +18,9 @@ from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.timing import UNTIMED, timed, with_note, without_note
-from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
-from ragsweep.retrieval.lessons import LearnsFromJudgments
-from ragsweep.retrieval.ranking import (
-    Expander,
-    Expansion,
-    Fusion,
-    Names,
-    Ranker,
-    Ranking,
-    Reranker,
-    Rewriter,
-    Search,
-    Thresholded,
-    reaching,
-    without_threshold,
-    without_unranked,
-)
+from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker, Reranker, Rewriter
+from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
-from ragsweep.retrieval.stage_capabilities import ChecksSearch, HasDetails, HasSections
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
@@ -51,48 +35,15 @@ class Rewritten(NamedTuple):
     latency_ms: Milliseconds
 
 
-def details_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Texts about each query, by column, from a ranker that has details; a text for each query of the search."""
-    if isinstance(ranker, LearnsFromJudgments):
-        learnt, empty = learnt_by(ranker, search), [""] * len(search.queries)
-        of_folds = [details_of(each, search) for each in learnt.rankers]
-        names = {name: None for each in of_folds for name in each}
-        return {name: [of_folds[at].get(name, empty)[row] for row, at in enumerate(learnt.fold)] for name in names}
-    return ranker.details(search) if isinstance(ranker, HasDetails) else {}
-
-
-def sections_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Sentences for the report, by heading, from a ranker that has sections."""
-    return ranker.sections(search) if isinstance(ranker, HasSections) else {}
-
-
-def check_search(ranker: Ranker, search: Search) -> None:
-    """Let a ranker that checks searches refuse what it cannot search, before anything is recorded."""
-    if isinstance(ranker, LearnsFromJudgments):
-        dealt_to(ranker).check(ranker, search, rank)
-    if isinstance(ranker, ChecksSearch):
-        ranker.check(search)
-
-
-def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
-    """What a component that learns from judgments has learnt for a search."""
-    return dealt_to(learner).of(learner, search, rank)
-
-
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     """Rank the passages for every query, without those that the search leaves out.
-
-    What is learnt from judgments is never kept in a store.
 
     Raises:
         RetrieverError: What the ranker returned is not a ranking of this search.
         RuntimeError: The ranker called `sys.exit`.
     """
-    if isinstance(ranker, LearnsFromJudgments):
-        learner = ranker
-        return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
-    if isinstance(ranker, Thresholded) and ranker.score_threshold is not None:  # all thresholds share what is kept
-        return reaching(rank(without_threshold(ranker), search, depth), ranker.score_threshold)
+    if ranker.score_threshold is not None:  # all thresholds share what is kept
+        return reaching(rank(ranker.without_threshold(), search, depth), ranker.score_threshold)
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build(search: Search) -> Arrays:
@@ -130,7 +81,7 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
 
 def expand(rewriter: Rewriter | Expander, search: Search, ranker: Ranker) -> Expansion:
     """What is searched for instead of the queries; raise `RetrieverError` if that is not the same corpus."""
-    if not isinstance(rewriter, Expander):
+    if isinstance(rewriter, Rewriter):
         queries, latency_ms = rewrite(rewriter, search.queries)
         return Expansion((replace(search, queries=queries),), latency_ms, ("",) * len(queries))
     expander = rewriter
@@ -239,7 +190,7 @@ def _kept_of_search(stage: object, search: Search, inputs: list[object], build: 
 
 
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
-    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
+    """What a stage makes of its inputs, from its store if that has it."""
     store, name = _store_of(stage)
     return without_note(store.get(name, [identity(stage), *inputs], build) if store.enabled else build())
 
@@ -254,7 +205,7 @@ def _kept_already(stage: object, inputs: list[object], build: Callable[[Search],
 def _store_of(stage: object) -> tuple[Store, str]:
     """Where a stage is kept, and under which name."""
     store = getattr(stage, "store", NO_STORE)
-    if not isinstance(store, Store) or (store.enabled and learners_in(stage, "")):
+    if not isinstance(store, Store):
         store = NO_STORE
     return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
 

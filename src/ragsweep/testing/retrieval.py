@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from ragsweep.models.encoders.embeddings import check_embeddings
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank, trace
-from ragsweep.retrieval.routing.classifiers import probabilities
-from ragsweep.retrieval.silence import silences_of
-from ragsweep.retrieval.stage_capabilities import ChoosesByDepth, FindsByName, NeedsPassages
-from ragsweep.retrieval.stages import check_search, details_of, fuse, rerank
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank
+from ragsweep.retrieval.stages import fuse, rerank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
@@ -74,7 +71,7 @@ class RankerContract(StageContract):
 
     def test_it_finds_nothing_where_it_says_why(self, made: Ranker) -> None:
         """One that says why nothing is found says it of each query, and only where its ranking is empty."""
-        silences = silences_of(made, self.search)
+        silences = made.silences(self.search)
         assert len(silences) == len(self.search.queries)
         empty = (made.rank(self.search, 5).passages == NOTHING).all(axis=1)
         assert all(empty[row] for row, silence in enumerate(silences) if silence is not None and silence.whole)
@@ -95,7 +92,7 @@ class RankerContract(StageContract):
 
     def test_a_lower_depth_is_the_beginning_of_a_higher_one(self, made: Ranker) -> None:
         """So a ranking can be cut at several cutoffs."""
-        if isinstance(made, ChoosesByDepth) and made.chooses_by_depth:
+        if made.chooses_by_depth:
             pytest.skip("chooses as many candidates as are asked for")
         low, high = made.rank(self.search, 3), made.rank(self.search, 10)
         assert [row[:3] for row in _rows(high)] == _rows(low)
@@ -103,7 +100,7 @@ class RankerContract(StageContract):
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Ranker) -> None:
         """The smallest corpus that there is."""
         self._needs_no_other_corpus(made)
-        if isinstance(made, NeedsPassages) and made.passages_needed > 1:
+        if made.passages_needed > 1:
             pytest.skip(f"needs {made.passages_needed} passages")
         rank(made, Search(self.search.passages[:1], self.search.queries), 5)
 
@@ -121,14 +118,14 @@ class RankerContract(StageContract):
         assert same(rank(self.make(store), other, 5), rank(self.make(NO_STORE), other, 5))
 
     def _needs_no_other_corpus(self, made: Ranker) -> None:
-        if isinstance(made, FindsByName) and made.finds_by_name:
+        if made.finds_by_name:
             pytest.skip("ranks for a corpus of its own")
 
     def test_it_says_something_of_each_query(self, made: Ranker) -> None:
         """As far as it says anything: details, how a query got its ranking."""
-        check_search(made, self.search)
-        assert {len(texts) for texts in details_of(made, self.search).values()} <= {len(self.search.queries)}
-        assert isinstance(trace(made, self.search, 0), Trace)
+        made.check(self.search)
+        assert {len(texts) for texts in made.details(self.search).values()} <= {len(self.search.queries)}
+        assert isinstance(made.trace(self.search, 0), Trace)
 
 
 class FusionContract(StageContract):
@@ -199,44 +196,6 @@ class RerankerContract(StageContract):
         """So a ranking can be cut at several cutoffs."""
         low, high = (made.rerank(self.search, given, depth) for depth in (2, 6))
         assert [row[:2] for row in _rows(high)] == _rows(low)
-
-
-class ClassifierContract(StageContract):
-    """What must hold of a classifier of queries. Build it with an encoder, whose embeddings of `search` it gets.
-
-    Attributes:
-        search: Has the texts.
-        types: The type of each passage, as a number from 0; the passages stand for queries to learn from.
-    """
-
-    search: ClassVar[Search] = SEARCH
-    types: ClassVar[tuple[int, ...]] = (0, 1, 2, 1, 0, 2, 1, 2, 1, 0, 2, 0)
-
-    def test_it_returns_the_probability_of_each_type(self, made: Any) -> None:
-        """Of at least 0, and together 1 for each query."""
-        self._learnt(made)
-
-    def test_it_learns_the_same_each_time(self) -> None:
-        """Two objects of the same settings give the same bits."""
-        first, second = (self._learnt(self.make(NO_STORE)) for _ in range(2))
-        assert np.array_equal(first, second)
-
-    def test_it_can_learn_a_single_type(self, made: Any) -> None:
-        """The other folds may have no other."""
-        embeddings = made.encoder.encode(self.search.queries, "query")
-        classify = made.learn(embeddings, np.zeros(len(embeddings), dtype=np.int64))
-        assert probabilities(classify, embeddings, 1, made).tolist() == [[1.0]] * len(embeddings)
-
-    def test_a_query_is_classified_the_same_beside_any_others(self, made: Any) -> None:
-        """The type depends on nothing but the query and what was learnt."""
-        together = self._learnt(made)
-        alone = [self._learnt(made, query) for query in range(len(self.search.queries))]
-        np.testing.assert_allclose(np.concatenate(alone), together, atol=1e-9)
-
-    def _learnt(self, made: Any, query: int | None = None) -> Any:
-        learn, asked = made.encoder.encode(self.search.passages, "query"), self.search.queries
-        queries = made.encoder.encode(asked if query is None else [asked[query]], "query")
-        return probabilities(made.learn(learn, np.array(self.types)), queries, len({*self.types}), made)
 
 
 class EncoderContract(StageContract):

@@ -15,9 +15,11 @@ from ragsweep.datasets import Collection, Dataset, Document, Judgment, PdfDocume
 from ragsweep.models.language import smollm2
 from ragsweep.retrieval import (
     ContextualIngest,
+    Ingest,
     OpenAIModel,
     PipelineRetriever,
     QuestionsIngest,
+    Reranker,
     RunFileRetriever,
     SmolLM2Model,
     SparseRetriever,
@@ -172,7 +174,7 @@ def test_what_is_indexed_as_it_is_has_no_measure_and_no_param_of_its_own():
     assert search_of(made.load()).own is None
 
 
-class Seen:
+class Seen(Reranker):
     """A reranker that notes what it is given."""
 
     def __init__(self):
@@ -216,7 +218,7 @@ def test_nothing_is_indexed_beside_rankings_from_a_file(tmp_path):
     task(ContextualIngest(), retriever=PipelineRetriever(SPARSE))
 
 
-class Broken:
+class Broken(Ingest):
     def __init__(self, texts):
         self.texts = texts
 
@@ -232,7 +234,7 @@ def test_what_is_not_a_text_for_each_passage_is_refused(texts):
 
 
 def test_what_is_no_ingest_is_refused_before_anything_is_searched():
-    with pytest.raises(ConfigError, match=r"ingest: .* has no method 'index_texts'"):
+    with pytest.raises(ConfigError, match=r"ingest: .* does not inherit from"):
         dataset_of(Held(), CUT, object(), NO_STORE)
 
 

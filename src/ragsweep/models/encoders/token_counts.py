@@ -25,7 +25,7 @@ MOST_COUNTED = 200_000  # texts of a corpus that are all counted, so that all ru
 TEXTS_SAMPLED = 10_000  # texts in which unknown tokens are counted; of more, so many that are evenly spread
 
 
-class UnknownTokens(NamedTuple):
+class Counted(NamedTuple):
     """Tokens of texts.
 
     Attributes:
@@ -62,14 +62,14 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
     return np.asarray(counts["tokens"] - counts["unknown"] + counts["letters"])
 
 
-def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> UnknownTokens:
+def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
     """The tokens of texts that a model does not know, by its tokenizer; of many texts, those of some are counted.
 
     A tokenizer that falls back to bytes knows every token.
     """
     some = [texts[row] for row in sample(len(texts), TEXTS_SAMPLED).tolist()]
     total = {name: int(counts.sum()) for name, counts in counts_of(some, file, store).items()}
-    return UnknownTokens(total["letters"], total["tokens"] - total["unknown"] + total["letters"], len(some))
+    return Counted(total["letters"], total["tokens"] - total["unknown"] + total["letters"], len(some))
 
 
 def counts_of(texts: Sequence[str], file: Path, store: Store, needed: Indices | None = None) -> Arrays:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError
@@ -13,23 +14,23 @@ from ragsweep.core.plugins import is_ours
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage, Selecting
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsHeadings
-from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.code import kind_of
+from ragsweep.store.component import Component, expect_kind
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 
 OWN = "…"  # stands for the passage's own text
 
 
-class Ingest(Protocol):
-    """Says what is indexed for each passage; write your own as one class with this method.
+class Ingest(Component, ABC):
+    """Says what is indexed for each passage; write your own as a class that inherits from this one.
 
     What is returned, judged, counted in tokens, reranked and read is the passage itself.
     """
 
+    @abstractmethod
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> Sequence[str]:
         """A text for every passage, in the same order."""
-        ...
 
 
 def dataset_of(
@@ -62,7 +63,7 @@ def dataset_of(
         items = replace(items, documents=collection.documents)
     if ingest is None:
         return items
-    expect_method(ingest, "index_texts", "ingest", "documents", "passages")
+    expect_kind(ingest, Ingest, "ingest")
     titled = with_headings(collection.documents, dataset.corpus if isinstance(dataset, HasCorpus) else dataset)
     texts = cache(partial(indexed, ingest, titled, items.passages))
     headings = _digest_of_headings(titled) if any(each.headings for each in titled) else ""

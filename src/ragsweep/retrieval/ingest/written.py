@@ -12,6 +12,7 @@ from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.collection import readable
 from ragsweep.models.language.language_model import Asking, LanguageModel, MaxTokens, most_tokens
 from ragsweep.models.language.writing import listed, prose, write_each
+from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.stage_store import NO_STORE, Store
 
@@ -24,7 +25,7 @@ QUESTIONS_TOKENS, SUMMARY_TOKENS = 256, 128
 
 
 @dataclass(frozen=True)
-class QuestionsIngest:
+class QuestionsIngest(Ingest):
     """Indexes each passage followed by questions that a language model says it answers (doc2query, arXiv:1904.08375).
 
     Queries are questions more often than passages are. The questions are appended, not indexed beside the passage, so
@@ -57,7 +58,7 @@ class QuestionsIngest:
 
 
 @dataclass(frozen=True)
-class SummaryIngest:
+class SummaryIngest(Ingest):
     """Indexes each passage followed by its summary by a language model, or the summary alone.
 
     Where the model writes nothing, the passage is indexed alone.
