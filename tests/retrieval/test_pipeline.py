@@ -15,6 +15,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval import (
+    Encoder,
     NOTHING,
     DenseRetriever,
     Expander,
@@ -47,7 +48,7 @@ class SpelledOut(Rewriter):
 
 
 @dataclass(frozen=True)
-class HashedLetters:
+class HashedLetters(Encoder):
     """Embeds a text by the runs of letters that it has, as fastText does without its training."""
 
     letters: Annotated[int, Between(1, 6)] = 3
