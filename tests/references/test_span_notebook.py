@@ -231,18 +231,15 @@ def server(vectors):
 
 
 QDRANT = ["retriever=qdrant", "retriever.collection=earth", f"retriever.score_threshold={THRESHOLD}"]
-NOT_YET = {"strict": True, "raises": AssertionError}
 
 
 @pytest.mark.extra("qdrant")
-@pytest.mark.xfail(**NOT_YET, reason="spans are refused: the chunks of a collection are not measured as they are")
 def test_a_collection_is_measured_by_its_own_chunks(shared_application, settings, hits, server):
     environment = {"QDRANT_URL": server.url, "QDRANT_API_KEY": KEY}
     assert_measured_as_defined(measured_run(shared_application, "qdrant", *settings, *QDRANT, **environment), hits)
 
 
 @pytest.mark.extra("qdrant")
-@pytest.mark.xfail(**NOT_YET, reason="spans are refused, and no size is printed")
 def test_a_collection_is_filtered_by_a_field_within_its_payload_and_its_size_is_printed(application, settings, server):
     chosen = ["+retriever.filter.metadata.file_path=papers/ice.pdf", "retriever.score_threshold=null"]
     environment = {"QDRANT_URL": server.url, "QDRANT_API_KEY": KEY}
@@ -287,7 +284,6 @@ VARIABLES = {"QDRANT_URL", "QDRANT_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
 @pytest.mark.parametrize("of", ["repository", "init"])
-@pytest.mark.xfail(strict=True, raises=FileNotFoundError, reason="there is no example of the file")
 def test_an_example_of_the_environment_file_is_there_to_copy(tmp_path, of):
     if of == "init":
         made = in_this_process(tmp_path, "init")
@@ -319,7 +315,6 @@ def test_sentences_of_the_documents_are_questions_without_a_model(tmp_path, appl
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.xfail(**NOT_YET, reason="one bad reference rejects the question, and references are not counted")
 def test_a_bad_reference_removes_itself_and_the_data_sheet_counts_it(tmp_path):
     def with_an_invented_one(prompt, messages, times):
         question = honest(prompt)
