@@ -48,6 +48,7 @@ def test_a_param_that_has_the_name_of_another_column_is_beside_it(store, table):
         store.client().log_param(changed, name, f"the param {name}")
     store.client().log_metric(changed, "f1", 0.5)
     store.client().set_tag(changed, "config.digest", "0")  # what a run of another program lacks
+    store.client().set_tag(changed, "schema", "1")
     store.client().set_terminated(changed)
     try:
         row = ragsweep.runs("other", uri=store.uri).set_index("run_id").loc[changed]
