@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
     from ragsweep.tracking.fetching import fetch, fetch_outcomes, fetch_run, fetch_text
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
-    from ragsweep.tracking.journal import Journal, metrics_of
+    from ragsweep.tracking.journal import Journal
     from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
     from ragsweep.tracking.names import params_of
     from ragsweep.tracking.place import own_store
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking.run_record import close_all, close_open, close_orphans, failures, open_run, record
     from ragsweep.tracking.stored_run import StoredRun
     from ragsweep.tracking.sweep_runs import finished_here
-    from ragsweep.tracking.tracked_job import Job
+    from ragsweep.tracking.tracked_job import Job, metrics_of
     from ragsweep.tracking.tracking_store import check_uri
     from ragsweep.tracking.uploads import push, push_command
     from ragsweep.tracking.view import print_latest_sweep

@@ -152,9 +152,9 @@ def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
     return f"{ui_of(tracking.uri)}/{_run(experiment_id, run_id)}?workflowType=machine_learning"
 
 
-def link_to_report(experiment_id: str, run_id: str) -> str:
-    """The address of a sweep's report within the UI, on whichever port it is served."""
-    return f"{_run(experiment_id, run_id)}/artifacts/report.html"
+def link_to_artifact(experiment_id: str, run_id: str, path: str) -> str:
+    """The address of a run's artifact within the UI, on whichever port it is served."""
+    return f"{_run(experiment_id, run_id)}/artifacts/{path}"
 
 
 def _run(experiment_id: str, run_id: str) -> str:

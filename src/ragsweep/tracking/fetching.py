@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from omegaconf import DictConfig
 
-from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.errors import TrackingError
 from ragsweep.core.parsing import read_text
 from ragsweep.sweeps import Outcome
-from ragsweep.tracking.client import Client
 from ragsweep.tracking.stored_run import StoredRun, swept_values
 from ragsweep.tracking.sweep_runs import UNREADABLE, finished_runs, runs_of_jobs, unreadable
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
+from ragsweep.tracking.tracking_store import reading
 
 
 def fetch(tracking: DictConfig, run_id: str) -> StoredRun:
@@ -25,7 +23,7 @@ def fetch(tracking: DictConfig, run_id: str) -> StoredRun:
     Raises:
         TrackingError: The store cannot be reached, or has no such finished run.
     """
-    with reading(tracking, run_id) as client:
+    with reading(tracking.uri, tracking.artifacts, run_id) as client:
         fetched = StoredRun.of(client, client.get_run(run_id))
         fetched = replace(fetched, swept=swept_values(fetched.tags))
         runs = finished_runs(client, run_id) or [fetched]
@@ -40,7 +38,7 @@ def fetch_run(tracking: DictConfig, run_id: str) -> StoredRun:
     Raises:
         TrackingError: The store cannot be reached or has no such finished run. If it is a sweep, its best run is named.
     """
-    with reading(tracking, run_id) as client:
+    with reading(tracking.uri, tracking.artifacts, run_id) as client:
         fetched = StoredRun.of(client, client.get_run(run_id))
         if finished := {run.name: run.run_id for run in finished_runs(client, run_id)}:
             best = fetched.tags.get("best.configuration")
@@ -56,7 +54,7 @@ def fetch_text(tracking: DictConfig, run_id: str, path: str, most_mb: float) -> 
     Raises:
         TrackingError: The store cannot be reached or has no such run, or the file cannot be read.
     """
-    with reading(tracking, run_id) as client, tempfile.TemporaryDirectory() as folder:
+    with reading(tracking.uri, tracking.artifacts, run_id) as client, tempfile.TemporaryDirectory() as folder:
         try:
             return read_text(Path(client.download_artifacts(run_id, path, folder)), most_mb)
         except FileNotFoundError:
@@ -76,7 +74,7 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
     outcomes: dict[str, Outcome] = {}
     lost: dict[str, str] = {}
     for run_id in run_ids:
-        with reading(tracking, run_id) as client:
+        with reading(tracking.uri, tracking.artifacts, run_id) as client:
             jobs = runs_of_jobs(client, run_id)
             of_sweep = [job for job in jobs if job.status == "FINISHED"]
             run = StoredRun.of(client, client.get_run(run_id))
@@ -97,15 +95,3 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
 def _unlike(job: StoredRun, others: Collection[str]) -> str:
     """The name of a run, with its id where a run of another sweep has that name."""
     return f"{job.name} ({job.run_id[:8]})" if job.name in others else job.name
-
-
-@contextmanager
-def reading(tracking: DictConfig, run_id: str) -> Iterator[Client]:
-    """A client of the store. Errors within the block become a `TrackingError` about this run."""
-    try:
-        yield existing_store(tracking.uri, tracking.artifacts)
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise TrackingError(f"{run_id}: its record cannot be read ({first_line(error)})") from error
-    except UNREACHABLE as error:
-        reason = first_line(error)
-        raise TrackingError(f"{run_id}: cannot be read from {tracking.uri} ({reason})") from error

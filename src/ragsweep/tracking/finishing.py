@@ -22,17 +22,16 @@ from ragsweep.core.terminal import counted, duration
 from ragsweep.report.markup import markdown
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
-from ragsweep.tracking.address import how_to_open, link_to_report, run_address, store_overrides, ui_of
-from ragsweep.tracking.journal import FILE, Journal
+from ragsweep.tracking.address import how_to_open, link_to_artifact, run_address, store_overrides, ui_of
+from ragsweep.tracking.journal import FILE, NOTE, Journal
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
-from ragsweep.tracking.parent_answer import Answer, answer_across, answer_of
 from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import close_open
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import collect, stored_runs
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
-from ragsweep.tracking.uploads import NOTE, describe_decision, push, push_command, waiting
-from ragsweep.tracking.verdicts import note_verdicts, tag_runs
+from ragsweep.tracking.uploads import push, push_command, waiting
+from ragsweep.tracking.verdicts import Answer, answer_across, answer_of, tag_runs
 from ragsweep.tracking.view import BY_HAND, save_view, sweep_address
 
 ROOM = "&emsp;" * 2  # between the columns of a table: MLflow leaves none
@@ -90,14 +89,10 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"report: {report_file} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
-    if run_id := sweep.parent.run_id:
-        note_verdicts(folder, decisions, across, all_runs=stored is None)
-        if stored is not None:
-            tag_runs(tracking.uri, stored, decisions, across)
+    if sweep.parent.run_id:
+        tag_runs(tracking.uri, folder, stored, decisions, across)
     missing = say_what_waits(sweep)
-    if run_id:
-        if sweep.parent.uploaded:
-            describe_decision(sweep.parent)
+    if run_id := sweep.parent.run_id:
         lines = how_to_open(tracking)
         lines += [f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"] if across else []
         for names, each in _experiments(sweep, across, stored).items():  # a store that was away has an id only now
@@ -208,7 +203,7 @@ def close_parent(parent: Journal, written: _Written, pages: Mapping[str, str], s
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
     links = {f"{names}runs and charts": page for names, page in pages.items()}
     if parent.run_id and (parent.folder / "report.html").exists():
-        links = {"report.html": link_to_report(parent.experiment_id, parent.run_id), **links}
+        links = {"report.html": link_to_artifact(parent.experiment_id, parent.run_id, "report.html"), **links}
     parent.tag({NOTE: _note(written, links)})
     if answer := written.answer:
         parent.tag({DECIDED: "true", HEADLINE: answer.headline, **answer.tags})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,13 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Run, RunTag
 
 from ragsweep.core.errors import TrackingError, first_line
-from ragsweep.core.terminal import one_line, shortened
 from ragsweep.report.markup import markdown
 from ragsweep.report.record import write_record
-from ragsweep.tracking.address import run_address
-from ragsweep.tracking.fetching import reading
+from ragsweep.tracking.address import link_to_artifact, run_address
+from ragsweep.tracking.journal import NOTE, describe
 from ragsweep.tracking.names import tagged, tags_of
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
-from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured
-from ragsweep.tracking.uploads import NOTE, describe
-
-LONGEST_SAID = 900  # characters in a description
+from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, reading
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class LaterDecision:
         tags: Of the sweep's run, after `judged.`.
         numbers: Metrics of the sweep's run.
         runs: The verdict about each run of the sweep by its id.
-        files: What is kept with it.
+        journal: The file of what led to it.
     """
 
     name: str
@@ -48,22 +44,14 @@ class LaterDecision:
     record: Mapping[str, Any]
     tags: Mapping[str, str]
     numbers: Mapping[str, float]
-    runs: Mapping[str, str] = field(default_factory=dict)
-    files: Sequence[Path] = ()
-
-    def write(self, folder: Path) -> None:
-        """Write the decision and its files into a new folder."""
-        folder.mkdir()
-        write_record(folder / "decision.json", self.record)
-        for file in self.files:
-            (folder / f"{self.name}.jsonl").write_bytes(file.read_bytes())
+    runs: Mapping[str, str]
+    journal: Path
 
 
 def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
-    """Add a decision to a sweep that has ended: to its tags, its description and its artifacts, in a folder of its own.
+    """Add a decision to the tags and artifacts of a sweep that has ended; its description links to them.
 
-    What the sweep itself decided, and its report, stay as they are. A decision added before under the same name
-    is replaced.
+    What the sweep itself decided stays as it is. A decision added before under the same name is replaced.
 
     Args:
         tracking: The `tracking` group of the configuration.
@@ -76,12 +64,13 @@ def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
     Raises:
         TrackingError: The store cannot be reached or written.
     """
-    with reading(tracking, sweep_id) as client:
+    with reading(tracking.uri, tracking.artifacts, sweep_id) as client:
         run = client.get_run(sweep_id)
-        headline = f"{later.name}: {later.sentences[0]}"
-        _keep(client, run, later, headline, {NOTE: _in_markdown(run.data.tags.get(NOTE, ""), later)})
+        note = run.data.tags.get(NOTE, "")
+        link = f"[{later.name}]({link_to_artifact(run.info.experiment_id, sweep_id, f'{later.name}/decision.json')})"
+        _keep(client, run, later, {NOTE: note if link in note else f"{note}\n\n{link}"})
         for run_id, verdict in later.runs.items():
-            client.log_batch(run_id, tags=[RunTag(later.name, verdict)])
+            client.set_tag(run_id, later.name, verdict)
         return run_address(tracking, run.info.experiment_id, sweep_id)
 
 
@@ -99,39 +88,31 @@ def record_decision(job: Job, later: LaterDecision, key: str) -> str:
     Raises:
         TrackingError: The store cannot be reached or written.
     """
-    tag, headline = f"{later.name}.key", later.sentences[0]
+    tag = f"{later.name}.key"
     try:
         client, experiment_id = open_configured(job.tracking)
         found = client.search_runs([experiment_id], tagged(tag, key), max_results=1)
         run = found[0] if found else client.create_run(experiment_id, tags=tags_of(job.tags), run_name=job.name)
         client.update_run(run.info.run_id, name=job.name)
-        best = {HEADLINE: headline} if later.is_decided else {}
-        said = "\n\n".join(map(markdown, later.sentences))
-        _keep(client, client.get_run(run.info.run_id), later, headline, {DECIDED: "true", tag: key, **best, NOTE: said})
+        tags = {DECIDED: "true", tag: key, NOTE: "\n\n".join(map(markdown, later.sentences))}
+        tags |= {HEADLINE: later.sentences[0]} if later.is_decided else {}
+        _keep(client, client.get_run(run.info.run_id), later, tags)
         client.set_terminated(run.info.run_id, "FINISHED")
     except UNREACHABLE as error:
         raise TrackingError(f"{job.tracking.uri}: cannot be written ({first_line(error)})") from error
     return run_address(job.tracking, experiment_id, run.info.run_id)
 
 
-def _keep(client: MlflowClient, run: Run, later: LaterDecision, headline: str, tags: Mapping[str, str]) -> None:
+def _keep(client: MlflowClient, run: Run, later: LaterDecision, tags: Mapping[str, str]) -> None:
     """Keep a decision in a run, and its headline in the description of the experiment."""
-    run_id, now = run.info.run_id, datetime.now()
+    run_id, now = run.info.run_id, int(time.time() * 1000)
     with tempfile.TemporaryDirectory() as folder:
-        later.write(Path(folder) / later.name)
-        client.log_artifacts(run_id, str(Path(folder) / later.name), later.name)
-    metrics = [Metric(name, value, int(now.timestamp() * 1000), 0) for name, value in later.numbers.items()]
+        write_record(Path(folder) / "decision.json", later.record)
+        shutil.copyfile(later.journal, Path(folder) / f"{later.name}.jsonl")
+        client.log_artifacts(run_id, folder, later.name)
+    metrics = [Metric(name, value, now, 0) for name, value in later.numbers.items()]
     named = {f"{later.name}.{name}": value for name, value in {"headline": later.sentences[0], **later.tags}.items()}
-    shortened_tags = tags_of({**tags, **named})
-    client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in shortened_tags.items()])
+    client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in tags_of({**tags, **named}).items()])
     if later.is_decided:
-        describe(client, run.info, headline, now)
-
-
-def _in_markdown(text: str, later: LaterDecision) -> str:
-    """The description of a sweep with the decision below its heading."""
-    mark = f"**{later.name.capitalize()}:** "
-    before = re.sub(rf"^{re.escape(mark)}.*\n\n?", "", text, flags=re.MULTILINE)
-    heading, _, rest = before.partition("\n")
-    said = shortened(one_line(" ".join(later.sentences)), LONGEST_SAID)
-    return f"{heading}\n\n{mark}{markdown(said)}\n\n{rest.lstrip()}"
+        headline = f"{later.name}: {later.sentences[0]}"
+        describe(client, run.info.experiment_id, headline, run.info.run_name, now)

@@ -23,7 +23,7 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types.schema import Array, ColSpec, DataType, Object, ParamSchema, ParamSpec, Property, Schema
 from omegaconf import DictConfig
 
-from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
+from ragsweep.core.errors import RagsweepError, RefusedError
 from ragsweep.core.project import command
 from ragsweep.tracking.address import model_address, store_overrides
 from ragsweep.tracking.client import Client
@@ -31,7 +31,7 @@ from ragsweep.tracking.names import RUN_ID, tags_of
 from ragsweep.tracking.recorded_environment import requirements
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import DIGEST
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
+from ragsweep.tracking.tracking_store import UNREACHABLE, reading
 
 CANDIDATE = "candidate"  # alias of the newest version that was registered
 REGISTERED_BY = "ragsweep.version"  # tag of a version: marks those of ragsweep
@@ -72,7 +72,7 @@ def register(
     Raises:
         TrackingError: The store refuses it, or cannot be reached.
     """
-    with _registry(tracking, f"models:/{name}") as client:
+    with reading(tracking.uri, tracking.artifacts, f"models:/{name}") as client:
         experiment = client.get_run(run.run_id).info.experiment_id
         tags = {REGISTERED_BY: version_of("ragsweep"), "configuration": run.name, "dataset.digest": run.dataset}
         tags = tags_of({**tags, **({DIGEST: run.tags[DIGEST]} if DIGEST in run.tags else {})})
@@ -129,7 +129,7 @@ def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
         TrackingError: There is no such model, alias or version; or ragsweep did not register it, or its run is gone.
     """
     name, alias, number = model_address(address)
-    with _registry(tracking, address) as client:
+    with reading(tracking.uri, tracking.artifacts, address) as client:
         if alias:
             aliases = _aliases(client, name, address, tracking)
             if alias not in aliases:
@@ -143,7 +143,7 @@ def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
 def version_of_run(tracking: DictConfig, name: str, run_id: str) -> RegisteredRetriever:
     """The newest version of a model that was measured as this run. Raises `TrackingError` if there is none."""
     address = f"models:/{name}"
-    with _registry(tracking, address) as client:
+    with reading(tracking.uri, tracking.artifacts, address) as client:
         of_run = client.search_model_versions(f"run_id = '{run_id}'")
         found = [each for each in of_run if each.name == name and REGISTERED_BY in each.tags]
         if not found:
@@ -160,7 +160,7 @@ def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRet
     """
     assert was.alias is not None
     address = f"models:/{was.name}@{was.alias}"
-    with _registry(tracking, address) as client:
+    with reading(tracking.uri, tracking.artifacts, address) as client:
         now = _aliases(client, was.name, address, tracking).get(was.alias)
         if now != was.number:
             raise RefusedError(
@@ -208,14 +208,3 @@ def _expected(otherwise: str) -> Iterator[None]:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
         raise RefusedError(otherwise) from error
-
-
-@contextmanager
-def _registry(tracking: DictConfig, address: str) -> Iterator[Client]:
-    """A client of the store. Errors within the block become a `TrackingError` about this address."""
-    try:
-        yield existing_store(tracking.uri, tracking.artifacts)
-    except TrackingError:
-        raise
-    except (*UNREACHABLE, ValueError, TypeError) as error:  # anything may have been written into it
-        raise TrackingError(f"{address}: cannot be used in {tracking.uri} ({first_line(error)})") from error

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
 from math import isfinite
 
 import pandas as pd
 
 from ragsweep.core.csv_files import setting_columns
-from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.errors import TrackingError
 from ragsweep.core.parsing import MalformedError
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.names import NOT_COLUMNS
@@ -18,7 +18,7 @@ from ragsweep.tracking.place import own_store
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, search
+from ragsweep.tracking.tracking_store import reading, search
 
 RUN = ["run_id", "name", "experiment", "sweep", "status", "start_time"]  # first columns of the table of runs
 QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # columns of the long table, before the metrics
@@ -51,7 +51,7 @@ def runs(
     Raises:
         TrackingError: The store cannot be read, or has no such experiment or sweep.
     """
-    with _opened(uri) as client:
+    with _reading(sweep or "the runs", uri) as client:
         names = {group.experiment_id: group.name for group in client.search_experiments()}
         if experiment not in (None, *names.values()):
             known = ", ".join(sorted(names.values()))
@@ -94,31 +94,20 @@ def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts
         TrackingError: The store cannot be read, or a run has no such table.
     """
     tables = []
-    with _opened(uri, artifacts) as client:
-        for run_id in [run_ids] if isinstance(run_ids, str) else run_ids:
-            try:
-                run = StoredRun.of(client, client.get_run(run_id))
-                run.check_schema()
-                table = run.per_query
-            except (MalformedError, *UNREACHABLE) as error:
-                what = f"has no results/per_query.csv that can be read ({first_line(error)})"
-                raise TrackingError(f"{run_id}: {what}") from error
-            table.insert(0, "run_id", run_id)
-            table.insert(1, "name", run.name)
-            tables.append(table)
+    for run_id in [run_ids] if isinstance(run_ids, str) else run_ids:
+        with _reading(run_id, uri, artifacts) as client:
+            run = StoredRun.of(client, client.get_run(run_id))
+            run.check_schema()
+            table = run.per_query
+        table.insert(0, "run_id", run_id)
+        table.insert(1, "name", run.name)
+        tables.append(table)
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=QUERY)
 
 
-@contextmanager
-def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
-    """A client of the store, by default the project's own. Errors within the block become a `TrackingError`."""
-    if uri is None:
-        uri, own_artifacts = own_store()
-        artifacts = artifacts or own_artifacts
-    try:
-        yield existing_store(uri, artifacts)
-    except UNREACHABLE as error:
-        raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from None  # a notebook would show both
+def _reading(what: str, uri: str | None, artifacts: str | None = None) -> AbstractContextManager[Client]:
+    own_uri, own_artifacts = own_store() if uri is None else (uri, None)
+    return reading(own_uri, artifacts or own_artifacts, what)
 
 
 def _started_in(client: Client, experiments: list[str]) -> list[StoredRun]:

@@ -1,25 +1,29 @@
-"""What is recorded of a run besides its measurement, and the tags made of it."""
+"""What is recorded of a run: the tags made of its job, and the metrics and the dataset of its measurement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.core.project import portable
 from ragsweep.store.code import digest_of_code
 from ragsweep.tasks.metric import Metric
-from ragsweep.tracking.names import json_tag
+from ragsweep.tasks.task import Items, Measurement
+from ragsweep.tracking.names import json_tag, type_names
 from ragsweep.tracking.process import process_identity
 from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untracked, user
 
 LONGEST_COMMAND = 5000  # characters of a tag
 VIRIDIS = "472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30".split()  # what is seen on white and on black
 
+DIGEST_LENGTH = 36  # the longest of a dataset that MLflow accepts
 COLOUR = "mlflow.runColor"
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
@@ -118,3 +122,43 @@ def colour(number: int, total: int) -> str:
     before = min(int(place), len(VIRIDIS) - 2)
     pairs = zip(bytes.fromhex(VIRIDIS[before]), bytes.fromhex(VIRIDIS[before + 1]), strict=True)
     return f"#{bytes(round(low + (high - low) * (place - before)) for low, high in pairs).hex()}"
+
+
+def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The dataset with our own digest. MLflow's digest covers only the first 10,000 rows."""
+    return {
+        "name": items.name,
+        "digest": items.digest[:DIGEST_LENGTH],
+        "source_type": "ragsweep",
+        "source": json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
+        "profile": json.dumps(dict(items.profile)),
+    }
+
+
+def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int], float]:
+    """Everything that is logged as a metric, by name and step.
+
+    Curves have a step per cutoff, what was measured several times has one per repeat, and other metrics have step 0.
+    """
+    measures = ((each.metric.name, each.value) for each in measurement.measures)
+    scalars = (*_scalars(measurement, decide_by), *measures)
+    metrics = {(name, 0): value for name, value in scalars}
+    for name, curve in measurement.curves.items():
+        metrics |= {(f"at_k/{name}", step): value for step, value in enumerate(curve.values.tolist(), start=1)}
+    for name in (score.metric.name for score in measurement.scores):
+        means = measurement.facts.get("repeated", {}).get(name, {}).get("means", ())
+        metrics |= {(f"by_repeat/{name}", step): value for step, value in enumerate(means, start=1)}
+    return metrics
+
+
+def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, float]]:
+    scores = sorted(measurement.scores, key=lambda score: score.metric.name != decide_by)
+    for score in scores:  # MLflow's "Compare" shows the first metric
+        yield score.metric.name, score.value
+    for score in measurement.scores:
+        yield f"ci/{score.metric.name}_low", score.low
+        yield f"ci/{score.metric.name}_high", score.high
+    kinds = measurement.items["query_type"].to_numpy(dtype=object)
+    for kind, name in type_names(sorted(measurement.items["query_type"].dropna().unique()), decide_by).items():
+        if (per_item := scores[0].per_item) is not None:
+            yield f"by_type/{name}/{decide_by}", float(np.mean(per_item[kinds == kind]))

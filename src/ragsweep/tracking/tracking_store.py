@@ -170,6 +170,17 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
     return _client(uri, artifacts)
 
 
+@contextmanager
+def reading(uri: str, artifacts: str | None, what: str) -> Iterator[Client]:
+    """A client of an existing store. Errors within the block become a `TrackingError` that names what was asked for."""
+    try:
+        yield existing_store(uri, artifacts)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:  # anybody may have written into it
+        raise TrackingError(f"{what}: its record cannot be read ({first_line(error)})") from error
+    except UNREACHABLE as error:
+        raise TrackingError(f"{what}: cannot be read from {uri} ({first_line(error)})") from error
+
+
 def _client(uri: str, artifacts: str | None) -> Client:
     """A client of a store, of which MLflow compares the tables' version with its own."""
     try:

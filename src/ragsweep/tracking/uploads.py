@@ -1,32 +1,24 @@
-"""Counts and uploads runs that are not in the tracking store, and describes an experiment by its latest decision."""
+"""Counts and uploads runs that are not in the tracking store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from mlflow import MlflowClient
-from mlflow.entities import RunInfo
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.project import command
-from ragsweep.core.terminal import shortened
-from ragsweep.report.markup import plain
 from ragsweep.tracking.address import absolute, is_server
 from ragsweep.tracking.client import absolute_artifacts
 from ragsweep.tracking.journal import Journal, journals_below, read_journals, upload
 from ragsweep.tracking.process import is_gone
 from ragsweep.tracking.sweep_runs import sweep_runs
-from ragsweep.tracking.tracked_job import HEADLINE, PARENT
+from ragsweep.tracking.tracked_job import PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import save_view
-
-NOTE = "mlflow.note.content"
-OURS = "mlflow.ragsweep.description"  # tag of an experiment: when its decision was made, and NOTE as we wrote it
-LONGEST_DESCRIPTION = 600  # characters of a headline
 
 
 class Pushed(NamedTuple):
@@ -87,7 +79,6 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
         try:
             _upload(journal, place, artifacts)
             parents.add(journal.tags.get(PARENT) or str(journal.run_id))
-            describe_decision(journal)
         except (TrackingError, *UNREACHABLE) as error:
             refused[place] = f"{place}: {first_line(error)}"
     for parent in parents:  # last, when all runs of the sweep are uploaded
@@ -107,30 +98,6 @@ def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
             f"its experiment {journal.experiment!r} is new in {journal.uri}: --artifacts says where to keep its files"
         )
     upload(journal, folder)
-
-
-def describe_decision(journal: Journal) -> None:
-    """Put the decision of a sweep into the description of its experiment."""
-    if (said := journal.tags.get(HEADLINE)) and journal.ended:
-        with suppress(*UNREACHABLE):  # the decision is in the run, too
-            client = MlflowClient(journal.uri)
-            run = client.get_run(str(journal.run_id)).info
-            describe(client, run, said, datetime.fromtimestamp(journal.ended / 1000))
-
-
-def describe(client: MlflowClient, run: RunInfo, headline: str, decided: datetime) -> None:
-    """Make a decision the experiment's description, unless that has a later one, or a user has written it.
-
-    MLflow shows it as Markdown on the experiment's page, and as plain text in the list of experiments.
-    """
-    date = f"{decided:%Y-%m-%d %H:%M}"
-    said = plain(f'{shortened(headline, LONGEST_DESCRIPTION)} See "{run.run_name}" under "Model training" ({date}).')
-    with suppress(*UNREACHABLE):  # the decision is in the run, too
-        tags = client.get_experiment(run.experiment_id).tags
-        latest, _, ours = tags.get(OURS, "").partition(": ")
-        if tags.get(NOTE, "") in ("", ours) and latest <= date:
-            client.set_experiment_tag(run.experiment_id, NOTE, said)
-            client.set_experiment_tag(run.experiment_id, OURS, f"{date}: {said}")
 
 
 def _has(uri: str, experiment: str) -> bool:
