@@ -49,7 +49,9 @@ START_FIRST = (
 )
 
 
-collect_ignore = [*PLUGINS, "test_documents.py"] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") == "1" else []
+collect_ignore = (
+    [*PLUGINS, "references", "test_documents.py"] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") == "1" else []
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

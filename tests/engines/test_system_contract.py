@@ -31,7 +31,11 @@ class Broken(ExternalRetriever):
     """Breaks the rule that it is told to break."""
 
     def __init__(self, how: str = ""):
-        self.how, self.matching = how, None if how == "matching" else Matching()
+        self.how = how
+
+    @property
+    def matching(self):
+        return None if self.how == "matching" else Matching()
 
     def answers(self, queries, depth):
         result = {

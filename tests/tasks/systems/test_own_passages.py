@@ -26,7 +26,11 @@ class System(ExternalRetriever):
     matching = Matching()
 
     def __init__(self, results_of, first_page=1):
-        self.results_of, self.matching, self.asked = results_of, Matching(first_page), []
+        self.results_of, self.first_page, self.asked = results_of, first_page, []
+
+    @property
+    def matching(self):
+        return Matching(self.first_page)
 
     def answers(self, queries, depth):
         self.asked += queries
