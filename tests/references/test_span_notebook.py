@@ -235,14 +235,12 @@ NOT_YET = {"strict": True, "raises": AssertionError}
 
 
 @pytest.mark.extra("qdrant")
-@pytest.mark.xfail(**NOT_YET, reason="spans are refused: the chunks of a collection are not measured as they are")
 def test_a_collection_is_measured_by_its_own_chunks(shared_application, settings, hits, server):
     environment = {"QDRANT_URL": server.url, "QDRANT_API_KEY": KEY}
     assert_measured_as_defined(measured_run(shared_application, "qdrant", *settings, *QDRANT, **environment), hits)
 
 
 @pytest.mark.extra("qdrant")
-@pytest.mark.xfail(**NOT_YET, reason="spans are refused; no size is printed, no index of a payload is made")
 def test_a_filter_has_an_index_and_the_size_of_the_collection_is_printed(application, settings, server):
     chosen = ["retriever.filter={metadata.file_path: papers/ice.pdf}", "retriever.score_threshold=null"]
     environment = {"QDRANT_URL": server.url, "QDRANT_API_KEY": KEY}
@@ -262,12 +260,7 @@ def test_a_filter_has_an_index_and_the_size_of_the_collection_is_printed(applica
     [
         ("http://127.0.0.1:9", [], "http://127.0.0.1:9 cannot be reached"),
         ("", [], "QDRANT_URL"),
-        pytest.param(
-            "http://127.0.0.1:9",
-            ["retriever.snapshot=nowhere.snapshot"],
-            "nowhere.snapshot",
-            marks=pytest.mark.xfail(**NOT_YET, reason="the file is looked for after the server was asked"),
-        ),
+        ("http://127.0.0.1:9", ["retriever.snapshot=nowhere.snapshot"], "nowhere.snapshot"),
     ],
     ids=["no server", "no address", "no snapshot"],
 )
@@ -291,7 +284,6 @@ def no_server(monkeypatch):
 VARIABLES = {"QDRANT_URL", "QDRANT_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
 
 
-@pytest.mark.xfail(strict=True, raises=FileNotFoundError, reason="there is no example of the file")
 def test_an_example_of_the_environment_file_is_there_to_copy(tmp_path):
     made = in_this_process(tmp_path, "init")
     assert made.returncode == 0, made.stderr
