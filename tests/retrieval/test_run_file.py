@@ -151,7 +151,7 @@ def test_files_may_be_zipped_and_have_comments_and_the_line_ends_of_windows(tmp_
 
 
 def test_a_page_with_several_passages_may_be_found_by_several_parts_of_a_system():
-    found = pd.DataFrame({"qid": "q", "docno": ["p", "p", "p", "r"], "score": [4, 3, 2, 1], "name": [*"xxyy"]})
+    found = pd.DataFrame({"query_id": "q", "doc_id": ["p", "p", "p", "r"], "score": [4, 3, 2, 1], "name": [*"xxyy"]})
     assert ragsweep.evaluate(found, {"q": {"r": 1}}, k=4, resamples=1).means["mrr"] == 1 / 4
 
 
