@@ -40,6 +40,7 @@ from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
+from ragsweep.retrieval.rerankers.llm import LanguageModelReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result
 from ragsweep.retrieval.returned import ReturnedRetriever
@@ -77,6 +78,7 @@ __all__ = [
     "Index",
     "Ingest",
     "IvfPqIndex",
+    "LanguageModelReranker",
     "LogisticClassifier",
     "Matching",
     "Method",
