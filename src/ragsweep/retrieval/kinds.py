@@ -321,3 +321,7 @@ class Reranker(Component, ABC):
     def formula(self) -> str:
         """How its score is made, in words; empty if it does not say."""
         return ""
+
+    def sections(self) -> Mapping[str, Sequence[str]]:
+        """Sentences for the report by heading, on what it has reranked."""
+        return {}

@@ -18,7 +18,6 @@ from ragsweep.core.timing import timed
 from ragsweep.datasets import Dataset, Query
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings
-from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval import Ranking, RoutedRetriever
 from ragsweep.retrieval.routed import RoutedQueries
 from ragsweep.statistics.groups import Groups
@@ -192,7 +191,7 @@ def routed(
     """
     names, types = types_of(items)
     classifier, texts = settings.classifier, [query.text for query in items.queries]
-    embeddings = of_length_1(embed(classifier.encoder, classifier.store, texts, "query"), classifier.encoder)
+    embeddings = classifier.encoder.of_length_1(embed(classifier.encoder, classifier.store, texts, "query"))
     values = np.array([_values(items, ranking, settings.metric, evaluation, k) for ranking in rankings])
     chosen = routes_of(values, types, embeddings, kinds_of(items.queries), settings)
     classify = classifier_of(
