@@ -268,8 +268,8 @@ OF_OTHERS = {
     "__file__": {"code"},
     "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
-    "config": {"model_running"},  # of a model of torch
-    "vocab_size": {"model_running"},
+    "config": {"torch_model"},  # of a model of torch
+    "vocab_size": {"torch_model"},
     "unk_token": {"tokenizer"},  # of a model of tokenizers
     "response": {"tracking_store"},  # of an error of requests
     "status_code": {"tracking_store"},
