@@ -12,7 +12,6 @@ from ragsweep.text.near_copies import LEAST_ALIKE
 Kind = Literal[
     "absent_units",
     "pages_without_text",
-    "fonts_of_machine",
     "queries_without_judgments",
     "queries_without_relevant",
     "nothing_found",

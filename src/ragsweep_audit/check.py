@@ -9,7 +9,7 @@ from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieves
 from ragsweep.tasks.task import Items, Task
 from ragsweep_audit.audit_settings import AuditSettings
-from ragsweep_audit.dataset_audit import as_json, audit, fonts_of, refuse, scanned_pages
+from ragsweep_audit.dataset_audit import as_json, audit, refuse, scanned_pages
 from ragsweep_audit.findings.finding import Audit
 from ragsweep_audit.findings.unknown import KIND as UNKNOWN
 
@@ -52,7 +52,6 @@ class DatasetAudit(AuditSettings):
             retrieval.retriever,
             ranker=retrieval.ranker,
             pictures=scanned_pages(retrieval.dataset, items),
-            fonts=fonts_of(retrieval.dataset),
         )
         if retrieval.is_measured:
             return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from typing import Literal, get_args
@@ -16,8 +16,6 @@ from ragsweep.core.errors import NotAcceptedError
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import sample
 from ragsweep.datasets import Dataset, DatasetFormat, Qrels
-from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
-from ragsweep.datasets.model.dataset_capabilities import KnowsPictures
 from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
 from ragsweep.models.encoders.prompt_tokens import lengths_read
@@ -39,7 +37,7 @@ from ragsweep_audit.findings.query_wording import copied_queries, dependent_quer
 from ragsweep_audit.findings.shifted import neighbours, shifted_pages
 from ragsweep_audit.findings.silent_queries import findings as silent_findings
 from ragsweep_audit.findings.swapped import swapped_judgments
-from ragsweep_audit.findings.uncovered import NO_FONTS, coverage
+from ragsweep_audit.findings.uncovered import coverage
 from ragsweep_audit.findings.undetectable import undetectable
 from ragsweep_audit.findings.unit_ranks import UnitRanks
 from ragsweep_audit.findings.unjudged import find_unjudged
@@ -64,7 +62,6 @@ def audit(
     *,
     ranker: Ranker | None = None,
     pictures: Sequence[str] = (),
-    fonts: Mapping[str, Sequence[Font]] = NO_FONTS,
 ) -> Audit:
     """The findings about a dataset, and what was not checked.
 
@@ -77,14 +74,13 @@ def audit(
             judgments. None if nothing is retrieved.
         ranker: The retriever with the stages around it, whose encoders must know the language, too.
         pictures: Pages without text that contain a picture, as `source#page_number`.
-        fonts: The fonts that documents need and do not contain, by the name of the document.
     """
     encoder = next((each for each in components_within(retriever) if isinstance(each, Encoder)), None)
     thresholds = {name: value for name, value in asdict(settings).items() if name not in NOT_OF_PASSAGES}
     of_queries = items.digest_of_all if items.references else items.digest  # references are judged by the chunks
     ranks = cache(lambda: unit_ranks(items, relevance_level, store))
     found = [
-        *coverage(items, relevance_level, pictures, fonts),
+        *coverage(items, relevance_level, pictures),
         *_kept(
             store,
             ["passages", items.digest_of_all, thresholds, relevance_level],
@@ -119,12 +115,8 @@ def audit(
 
 def scanned_pages(dataset: DatasetFormat, items: Dataset) -> Sequence[str]:
     """Pages without text that contain a picture, as `source#page_number`, if the dataset can tell."""
-    return dataset.pictures(items.empty_pages) if isinstance(dataset, KnowsPictures) and items.empty_pages else ()
-
-
-def fonts_of(dataset: DatasetFormat) -> Mapping[str, Sequence[Font]]:
-    """The fonts that each document needs and does not contain, if the dataset can tell."""
-    return dataset.fonts() if isinstance(dataset, NeedsFonts) else {}
+    corpus = dataset.documents_alone()
+    return corpus.pictures(items.empty_pages) if corpus and items.empty_pages else ()
 
 
 def refuse(name: str, findings: Sequence[Finding], fail_on: Sequence[str]) -> None:

@@ -105,11 +105,10 @@ def _corpus(walk: Walk, overrides: Sequence[str]) -> tuple[Corpus, str]:
     if walk.config.get("corpus") is not None:
         chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
         return walk.build("corpus"), shlex.join(chosen)
-    from ragsweep.datasets.model.dataset_capabilities import HasCorpus
     from ragsweep.store.code import kind_of
 
     dataset = walk.build("dataset")
-    corpus = dataset.corpus if isinstance(dataset, HasCorpus) else None
+    corpus = dataset.documents_alone()
     example = "choose documents with corpus=pdf corpus.path=DIR, for example"
     if corpus is None:
         raise DatasetError(f"corpus: nothing is chosen; {example}")

@@ -115,7 +115,7 @@ def test_page_numbers_can_be_the_printed_labels(load):
 
 def test_the_texts_of_pages_are_cached(load, store):
     load([IRON], ALL, pages=["one", "two"], store=store)
-    assert sorted(entry.stage for entry in store.entries()) == ["fonts", "pages"]
+    assert sorted(entry.stage for entry in store.entries()) == ["pages"]
 
 
 def test_documents_can_be_skipped_as_in_any_pdf_dataset(load, tmp_path, write_pdf):

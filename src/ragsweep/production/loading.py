@@ -23,7 +23,7 @@ from ragsweep.production.export_folder import INDEX, SETTINGS, STAGES, Check, re
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import RecordCheck, resolved_path
 from ragsweep.retrieval import LearnsFromJudgments
-from ragsweep.retrieval.ingest.ingest import indexed, with_headings
+from ragsweep.retrieval.ingest.ingest import indexed
 from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.retrieval.stage_capabilities import FindsByName
@@ -112,7 +112,7 @@ def load_with(
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     refuse_if_not_alone(ranker, folder / SETTINGS)
     passages = passages_of(documents, parts["chunker"], reading)
-    titled = with_headings(documents, corpus) if "ingest" in parts else ()
+    titled = corpus.with_headings(documents) if "ingest" in parts else ()
     texts = indexed(parts["ingest"], titled, passages, known=known) if "ingest" in parts else None
     enlarging = Enlarging(parts["returns"], documents, passages) if "returns" in parts else None
     found = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ragsweep.core.terminal import counted, named, quoted
-from ragsweep.datasets.formats.pdf_fonts import Font
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
 from ragsweep_audit.findings.finding import Finding
 
-NO_FONTS: Mapping[str, Sequence[Font]] = MappingProxyType({})
-FONTS_NAMED = 5
 
-
-def coverage(
-    dataset: Dataset, level: int, pictures: Sequence[str] = (), fonts: Mapping[str, Sequence[Font]] = NO_FONTS
-) -> Iterator[Finding]:
+def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iterator[Finding]:
     """Findings about what no retriever can find, and about queries that no metric can measure.
 
     Args:
         dataset: The dataset.
         level: The lowest grade that counts as relevant.
         pictures: Those of the pages without text that have a picture.
-        fonts: The fonts that documents need and do not contain, by the name of the document.
     """
     yield from _absent(dataset, level)
     yield from _empty_pages(dataset, pictures)
-    yield from _fonts_of_machine(dataset, fonts)
     yield from _unjudged(dataset)
     yield from _irrelevant(dataset, level)
     yield from _unplaced(dataset)
@@ -147,27 +138,6 @@ def _skipped(dataset: Dataset) -> Iterator[Finding]:
             len(skipped) + len({passage.source for passage in dataset.passages}),
             tuple(skipped),
         )
-
-
-def _fonts_of_machine(dataset: Dataset, fonts: Mapping[str, Sequence[Font]]) -> Iterator[Finding]:
-    """The documents that need fonts which they do not contain, if there are any."""
-    if not fonts:
-        return
-    total = len({passage.source for passage in dataset.passages} | fonts.keys())
-    lacked = sorted({font.name for each in fonts.values() for font in each if font.missing})
-    also = f"; others stand in here for {', '.join(lacked[:FONTS_NAMED])}{', ...' * (len(lacked) > FONTS_NAMED)}"
-    shown = [f"{source}: {', '.join(font.name for font in each)}" for source, each in fonts.items()]
-    yield Finding(
-        "fonts_of_machine",
-        f"{counted(len(fonts), 'document')} of {total} with fonts that the file does not contain"
-        f"{named(shown, '; ')}{also if lacked else ''}.",
-        "What is read of them can depend on the fonts of the machine: another one may read other letters.",
-        "Compare some of their text with the pages, and save them with their fonts embedded.",
-        len(fonts),
-        total,
-        tuple(fonts),
-        {"fonts": {source: [font.name for font in each] for source, each in fonts.items()}},
-    )
 
 
 def _below_1(mean: float) -> str:

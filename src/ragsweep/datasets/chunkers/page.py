@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.text.tokens import Span, stripped
 
 
 @dataclass(frozen=True)
-class PageChunker:
+class PageChunker(Chunker):
     """One passage per page."""
 
     def split(self, text: str) -> list[Span]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.model.collection import Collection, Query
-from ragsweep.datasets.model.unranked import EXCLUDED
+from ragsweep.datasets.model.left_out import EXCLUDED
 from ragsweep.datasets.readers.fields import QUERY_TYPE
 from ragsweep.datasets.readers.qrels_files import HEADER
 

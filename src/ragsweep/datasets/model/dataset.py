@@ -20,6 +20,7 @@ from ragsweep.datasets.model.chunking import Chunker, cut
 from ragsweep.datasets.model.collection import (
     Collection,
     Document,
+    LeftOut,
     Page,
     Query,
     Reading,
@@ -27,7 +28,6 @@ from ragsweep.datasets.model.collection import (
     Unit,
 )
 from ragsweep.datasets.model.collection_checks import check
-from ragsweep.datasets.model.left_out import LeftOut
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.store.stage_store import NO_STORE, Store

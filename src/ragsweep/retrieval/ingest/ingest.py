@@ -10,9 +10,8 @@ from typing import Any, Protocol
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.plugins import is_ours
-from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage, Selecting
+from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage
 from ragsweep.datasets.model.collection import digest_of_documents
-from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsHeadings
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
@@ -55,7 +54,7 @@ def dataset_of(
     if not isinstance(collection, Collection):
         found = type(collection).__name__
         raise DatasetError(f"dataset: {kind_of(dataset)}.load() returned {found}, expected a Collection")
-    if isinstance(dataset, Selecting) and not is_ours(type(dataset).__module__):
+    if not is_ours(type(dataset).__module__):
         dataset.expect_selected(collection)
     items = Dataset.from_collection(collection, chunker, store, **how)
     if keep_documents:
@@ -63,15 +62,11 @@ def dataset_of(
     if ingest is None:
         return items
     expect_method(ingest, "index_texts", "ingest", "documents", "passages")
-    titled = with_headings(collection.documents, dataset.corpus if isinstance(dataset, HasCorpus) else dataset)
+    corpus = dataset.documents_alone()
+    titled = corpus.with_headings(collection.documents) if corpus else collection.documents
     texts = cache(partial(indexed, ingest, titled, items.passages))
     headings = _digest_of_headings(titled) if any(each.headings for each in titled) else ""
     return replace(items, digest_of_headings=headings, indexed=texts)
-
-
-def with_headings(documents: Sequence[Document], corpus: object) -> tuple[Document, ...]:
-    """The documents with the headings that the corpus knows, besides those that their texts mark."""
-    return corpus.with_headings(documents) if isinstance(corpus, KnowsHeadings) else tuple(documents)
 
 
 def indexed(

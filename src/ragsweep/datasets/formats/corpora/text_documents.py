@@ -17,9 +17,10 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import counted, one_line, say_once
-from ragsweep.datasets.formats.corpora.converters import all_as_markdown, body_as_markdown
+from ragsweep.datasets.formats.corpora.converters import page_as_markdown, word_as_markdown
 from ragsweep.datasets.formats.pdf_parsers import with_versions
 from ragsweep.datasets.model.collection import PAGE_BREAK, Document, Reading
+from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
 
@@ -33,7 +34,7 @@ OF_WORD = ("mammoth", *OF_PAGES)
 
 
 @dataclass(frozen=True)
-class TextCorpus:
+class TextCorpus(Corpus):
     """A text file, Markdown file, web page or Word document, or all of these in a folder and its subfolders.
 
     Text and Markdown are taken as they are, so that offsets of characters stay valid; a form feed begins a page, as in
@@ -62,28 +63,27 @@ class TextCorpus:
 
     def reading(self) -> Reading:
         """What is read, whatever reads it, and what reads it here."""
-        files = {
-            name: path for name, path in files_at(Path(self.path), "corpus.path", "files").items() if self._reads(path)
-        }
+        files, _ = self._files()
         kinds = {_kind(path) for path in files.values()}
-        used = (*(OF_PAGES if kinds & {*PAGES} else ()), *(OF_WORD if WORD in kinds else ()))
-        libraries = dict.fromkeys(used)
-        return Reading(digest([[name, digest_file(path)] for name, path in files.items()]), with_versions([*libraries]))
-
-    def _reads(self, path: Path) -> bool:
-        return _kind(path) in (*PLAIN, *PAGES, WORD, *self.plain)
+        libraries = OF_WORD if WORD in kinds else OF_PAGES if kinds & {*PAGES} else ()
+        return Reading(digest([[name, digest_file(path)] for name, path in files.items()]), with_versions(libraries))
 
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
-        root = Path(self.path)
-        files = files_at(root, "corpus.path", f"a folder, or a file of {KINDS}")
-        others = [name for name, path in files.items() if not self._reads(path)]
-        if len(others) == len(files):
-            raise DatasetError(f"corpus.path: {root} has no file of {KINDS}")
+        files, others = self._files()
+        if not files:
+            raise DatasetError(f"corpus.path: {self.path} has no file of {KINDS}")
         if others:
             found = f"{len(others)} ({one_line(', '.join(others[:3]))}, ...)"
             say_once(f"files of other kinds, left out: {found}; corpus.plain=[ENDING] reads them as text")
-        return tuple(self._document(name, path) for name, path in files.items() if name not in others)
+        return tuple(self._document(name, path) for name, path in files.items())
+
+    def _files(self) -> tuple[dict[str, Path], list[str]]:
+        """The files that are read, by their names, and the names of the others."""
+        files = files_at(Path(self.path), "corpus.path", f"a folder, or a file of {KINDS}")
+        kinds = (*PLAIN, *PAGES, WORD, *self.plain)
+        read = {name: path for name, path in files.items() if _kind(path) in kinds}
+        return read, [name for name in files if name not in read]
 
     def _document(self, name: str, path: Path) -> Document:
         if flaw := flaw_of_name(name):
@@ -127,7 +127,7 @@ def _of_html(text: str, path: Path) -> str:
     """A web page as Markdown."""
     _expect("markdownify", path)
     try:
-        return all_as_markdown(text)
+        return page_as_markdown(text)
     except RecursionError as error:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
     except Exception as error:  # for `<![x[`, for very many merged cells, and whatever another library raises
@@ -143,7 +143,7 @@ def _of_word(content: bytes, path: Path) -> str:
             if sum(part.file_size for part in archive.infolist()) > LARGEST_DOCUMENT_MB * MB:
                 raise DatasetError(f"{path}: larger than {LARGEST_DOCUMENT_MB} MB when unzipped")
             _check_xml(archive, path)
-        text, dropped = body_as_markdown(content)
+        text, dropped = word_as_markdown(content)
     except DatasetError:
         raise
     except RecursionError as error:
