@@ -3,6 +3,7 @@
 from ragsweep.datasets import beir_dataset
 from ragsweep.datasets.formats.conversion import convert
 from ragsweep.datasets.model.collection_checks import check
+from ragsweep.datasets.readers.fields import QUERY_TYPE
 from ragsweep.evaluation import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
@@ -25,7 +26,7 @@ def converted(tmp_path, collection):
     """The dataset written in the layout of BEIR, and what was lost; and the dataset read back."""
     check(collection)
     written = convert(collection, tmp_path / "beir")
-    kind = "query_type" if "dataset.type" in written.settings else None
+    kind = "query_type" if f"dataset.type={QUERY_TYPE}" in written.settings else None
     return written.lost, beir_dataset("small", str(tmp_path / "beir"), type=kind).load()
 
 
