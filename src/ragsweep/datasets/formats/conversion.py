@@ -15,7 +15,6 @@ from ragsweep.datasets.model.left_out import EXCLUDED
 from ragsweep.datasets.readers.fields import QUERY_TYPE
 from ragsweep.datasets.readers.qrels_files import HEADER
 
-
 TAKEN = ("_id", "text", QUERY_TYPE, EXCLUDED)
 
 
