@@ -306,8 +306,8 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
     pdf = pdf_dataset("small", str(tmp_path / "a.pdf"), str(tmp_path / "q.json"), store=store)
     items = Dataset.from_collection(pdf.load(), PageChunker())
     assert items.empty_pages == ("a.pdf#2", "a.pdf#3")
-    assert pdf.pictures(items.empty_pages) == ["a.pdf#2"]
-    [finding] = audit(items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.pictures(items.empty_pages)).findings
+    assert pdf.corpus.pictures(items.empty_pages) == ["a.pdf#2"]
+    [finding] = audit(items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.corpus.pictures(items.empty_pages)).findings
     assert "2 pages without text (a.pdf#2, a.pdf#3); 1 with a picture (a.pdf#2)." in finding.text
 
 
