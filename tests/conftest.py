@@ -383,12 +383,10 @@ def secret_key(
     from question_server import KEY
 
     from ragsweep.core.project import SWEEP_ID
-    from ragsweep.models.language import sending
 
     caplog.set_level("DEBUG")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
-    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
     yield KEY
     files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in files

@@ -15,7 +15,7 @@ from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.json_records import from_record
 from ragsweep.report.claims import claims_of
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.configuration_names import as_number
@@ -33,13 +33,25 @@ FACTS = {
     "decided_by": "f1",
     "item_columns": ["relevant"],
     "metrics": {
-        "f1": {"title": "F1", "higher_is_better": True, "lowest": 0.0, "highest": 1.0},
-        "recall": {"title": "Recall", "higher_is_better": True, "lowest": 0.0, "highest": 1.0},
+        "f1": {"name": "f1", "title": "F1", "higher_is_better": True, "low": 0.0, "high": 1.0},
+        "recall": {"name": "recall", "title": "Recall", "higher_is_better": True, "low": 0.0, "high": 1.0},
     },
     "findings": ["Every page has text."],
     "measures": {
-        "context/tokens": {"value": 500, "title": "Tokens", "unit": "tokens", "higher_is_better": False},
-        "latency/mean_ms": {"value": 20, "title": "Latency", "unit": "ms", "higher_is_better": False},
+        "context/tokens": {
+            "name": "context/tokens",
+            "value": 500,
+            "title": "Tokens",
+            "unit": "tokens",
+            "higher_is_better": False,
+        },
+        "latency/mean_ms": {
+            "name": "latency/mean_ms",
+            "value": 20,
+            "title": "Latency",
+            "unit": "ms",
+            "higher_is_better": False,
+        },
     },
     "cutoff": "k",
     "at_k": {"recall": CURVE.tolist(), "context/tokens": [100.0 * k for k in range(1, 21)]},

@@ -1,7 +1,6 @@
 """What components are handed by a run: a dataset whose secrets are known, and a walk that finds them."""
 
 import gc
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
@@ -9,7 +8,6 @@ from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 import numpy as np
 import pytest
 
-from ragsweep.config.annotations import target_of
 from ragsweep.core.timing import NOTE
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
@@ -123,9 +121,3 @@ def timeless(name, array):
     if name == NOTE:  # how busy the machine was is in it
         return name
     return array.shape if "ms" in name else array.tolist()
-
-
-def classes_named_in(conf):
-    """The classes of the components in a folder of configuration."""
-    named = {name for file in conf.rglob("*.yaml") for name in re.findall(r"_target_: ([\w.]+)", file.read_text())}
-    return [each for each in map(target_of, sorted(named)) if isinstance(each, type)]

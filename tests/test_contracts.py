@@ -425,7 +425,7 @@ import numpy as np
 
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.datasets import Chunker, DatasetFormat, Collection, Document, Judgment, Query, Selecting
-from ragsweep.models.language.language_model import Completion
+from ragsweep.models.language.language_model import Completion, LanguageModel
 from ragsweep.retrieval import SparseRetriever, ranked
 from ragsweep.tasks.metric import metric
 from ragsweep.testing import *
@@ -547,7 +547,7 @@ class TestHopeful(TaskContract):
     settings = {"seed": 0, "questions": 40, "divisors": 2, "sharpness": 1.0}
 
 
-class Backwards:
+class Backwards(LanguageModel):
     structured = True
 
     def ask_each(self, items, work, asking):
@@ -559,6 +559,9 @@ class Silent:
 
     def complete(self, messages, as_json=False):
         return Completion("", None, None, random.random())
+
+    def option_scores(self, messages, continuations):
+        return None
 
 
 class TestBackwards(LanguageModelContract):

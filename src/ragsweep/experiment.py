@@ -23,8 +23,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import portable
 from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import say_once
-from ragsweep.models.language.budget import say_spent
-from ragsweep.models.language.endpoint_user import EndpointUser
+from ragsweep.models.language.endpoint import Endpoint, say_spent
 from ragsweep.store.code import digest_of_code
 from ragsweep.store.identity import identity
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
@@ -122,7 +121,7 @@ class Experiment:
     used: Collection[str] = ()
     varying: Sequence[str] = ()
     checks: Sequence[RunCheck] = ()
-    endpoints: Sequence[EndpointUser] = ()
+    endpoints: Sequence[Endpoint] = ()
 
     @classmethod
     def of(cls, config: DictConfig) -> Experiment:
@@ -151,7 +150,7 @@ class Experiment:
         paths = varying(parts)
         if not paths or settings.get(SETTING) == 1:
             settings.pop(SETTING, None)
-        endpoints = [part for part in parts.values() if isinstance(part, EndpointUser)]
+        endpoints = [part for part in parts.values() if isinstance(part, Endpoint)]
         of_task = identity(task, walk.given, frozenset({SETTING}))
         return cls(config, task, settings, of_task, walk.mentioned, paths, checks, endpoints)
 

@@ -30,7 +30,7 @@ def by_cutoff(decision: SweepDecision, axes: Axes, metric: str | None = None) ->
         axes: Where to draw.
         metric: One that was measured at every cutoff; None for the first of `decision.gains`.
     """
-    known = decision.decision.named.facts.curves
+    known = decision.decision.named.facts.at_k
     drawn = metric or decision.decision.gain
     if drawn is None or drawn not in known:
         raise ConfigError(f"metric: found {drawn!r}, expected one that has a curve: {', '.join(known) or 'none has'}")

@@ -20,7 +20,7 @@ from ragsweep.models.encoders.encoder import Role
 from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
 from ragsweep.models.encoders.prompt_tokens import lengths_read
 from ragsweep.models.encoders.unknown_tokens import HasTokenizer, unknown_tokens
-from ragsweep.retrieval import Encoder, ExplainsSilence, Ranker, SparseRetriever
+from ragsweep.retrieval import Encoder, Ranker, Retriever, SparseRetriever
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store, packed, unpacked
 from ragsweep.tasks.ranking.coverage import relevant
@@ -58,9 +58,9 @@ def audit(
     settings: AuditSettings,
     relevance_level: int,
     store: Store,
-    retriever: Ranker | None,
+    retriever: Retriever | None,
     *,
-    ranker: Ranker | None = None,
+    ranker: Retriever | None = None,
     pictures: Sequence[str] = (),
 ) -> Audit:
     """The findings about a dataset, and what was not checked.
@@ -94,9 +94,9 @@ def audit(
         *_unread(items, settings, store, retriever),
         *_unknown(items, settings, store, ranker or retriever),
     ]
-    if isinstance(retriever, ExplainsSilence):
+    if isinstance(retriever, Ranker):
         of_index = [digest_texts(items.indexed_texts)] if items.indexed else []
-        key = ["silent", items.digest_of_all, identity(retriever), *of_index]
+        key: list[object] = ["silent", items.digest_of_all, identity(retriever), *of_index]
         found += _kept(store, key, lambda: _silent(items, retriever))
     if encoder is not None and not _not_compared(items, relevance_level, encoder):
         found += _kept(
@@ -241,7 +241,7 @@ def unit_ranks(items: Dataset, relevance_level: int, store: Store) -> UnitRanks:
     return UnitRanks(queries, units, ranks)
 
 
-def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ranker | None) -> Iterator[Finding]:
+def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Retriever | None) -> Iterator[Finding]:
     """A finding for each model of an encoder that does not read all queries, or all passages, to their end."""
     encoders = {each.model: each for each in components_within(retriever) if isinstance(each, KnowsWindow)}
     queries = [query.query_id for query in items.queries], [query.text for query in items.queries]
@@ -256,7 +256,7 @@ def _unread(items: Dataset, settings: AuditSettings, store: Store, retriever: Ra
                 yield from unread_text(kind, names, lengths, model, settings.unread)
 
 
-def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Ranker | None) -> Iterator[Finding]:
+def _unknown(items: Dataset, settings: AuditSettings, store: Store, ranker: Retriever | None) -> Iterator[Finding]:
     """A finding for each model that does not know the tokens of the texts."""
     models = {each.model: each.tokenizer_file for each in components_within(ranker) if isinstance(each, HasTokenizer)}
     queries = [query.text for query in items.queries]

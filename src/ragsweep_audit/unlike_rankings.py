@@ -20,7 +20,7 @@ MOST_PASSAGES = 100_000  # of a corpus that is ranked by sequences of letters, w
 
 
 @dataclass(frozen=True)
-class LetterRetriever:
+class LetterRetriever(Ranker):
     """Ranks passages by the cosine of TF-IDF vectors of sequences of letters within words.
 
     It finds other forms of a word, and misspelled ones, which BM25 misses; and rare names, which embeddings miss.

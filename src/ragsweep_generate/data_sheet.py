@@ -14,7 +14,7 @@ from ragsweep.datasets.formats.generated_questions import EASY_SHARE
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.store.code import kind_of
 from ragsweep_generate.draft_checks import CHECKS
-from ragsweep_generate.drafts import UNANSWERABLE, CostsMoney, Generator, HasPrompts
+from ragsweep_generate.drafts import UNANSWERABLE, Generator, HasPrompts
 from ragsweep_generate.making import Outcome, Plan
 
 WEAKNESSES = """\
@@ -66,19 +66,13 @@ class Recipe:
 
 
 def cost_of(recipe: Recipe, outcome: Outcome) -> str:
-    """The tokens and the price of all drafts, as a sentence; empty for a generator without a model."""
+    """The tokens of all drafts, as a sentence; empty for a generator without a model."""
     if not recipe.prompts:
         return ""
     if outcome.tokens_in is None or outcome.tokens_out is None:
         return "The model does not say how many tokens there were."
     line = f"{outcome.tokens_in:,} tokens in and {outcome.tokens_out:,} out, for {counted(outcome.drafts, 'draft')}"
-    paid = recipe.generator.paid_model if isinstance(recipe.generator, CostsMoney) else None
-    if paid is None:
-        return f"{line}."
-    if paid.price_in is not None and paid.price_out is not None:
-        price = (outcome.tokens_in * paid.price_in + outcome.tokens_out * paid.price_out) / 1e6
-        line += f", {price:.2f} at the given prices"
-    return f"{line}; this run paid for {paid.spent:,} tokens; the rest came from the store."
+    return f"{line}."
 
 
 def data_sheet(recipe: Recipe, outcome: Outcome) -> str:

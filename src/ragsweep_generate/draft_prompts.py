@@ -7,9 +7,8 @@ import re
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.terminal import one_line, shortened
 from ragsweep.models.language.language_model import Message
-from ragsweep.models.language.prompt_text import MARK, as_data, prompt_beside
-from ragsweep.models.language.writing import ITEM
-from ragsweep.models.language.written_json import json_in
+from ragsweep.models.language.response import json_in
+from ragsweep.models.language.writing import ITEM, MARK, as_data, prompt_beside
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
 
 TYPES = ("factual", "procedural", "reason", "comparison")

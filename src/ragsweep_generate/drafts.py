@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RagsweepError
-from ragsweep.models.language.language_model import PaidModel
 
 UNANSWERABLE = "unanswerable"  # the type of questions that the documents do not answer
 
@@ -64,7 +63,7 @@ class Generator(Protocol):
     """Makes questions from passages. To add one, write a class with these two members.
 
     A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. It may
-    also be `DraftsAgain`, `HasPrompts` or `CostsMoney`.
+    also be `DraftsAgain` or `HasPrompts`.
     """
 
     @property
@@ -91,11 +90,3 @@ class HasPrompts(Capability, Protocol):
     """A generator with a model."""
 
     prompts: Mapping[str, str]  # by their names
-
-
-@offered_with("draft")
-@runtime_checkable
-class CostsMoney(Capability, Protocol):
-    """A generator whose requests may cost money."""
-
-    paid_model: PaidModel | None  # the model that it asks, if that costs money

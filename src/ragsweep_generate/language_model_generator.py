@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from ragsweep.config.run_settings import Seed
 from ragsweep.models.language.language_model import (
     Asking,
+    Conversation,
     LanguageModel,
-    LocalModel,
     MaxTokens,
     Message,
-    Model,
-    NotesFailures,
-    PaidModel,
     most_tokens,
 )
-from ragsweep.models.language.unusable import CAUSE_PHRASES, Unusable
+from ragsweep.models.language.response import CAUSE_NAMES
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep_generate.draft_prompts import (
     PROMPTS,
@@ -57,14 +54,14 @@ class LanguageModelGenerator:
         seed: Of the choice of sentences.
     """
 
-    language_model: Model
+    language_model: LanguageModel
     about: Literal["passage", "sentence"] | None = None
     max_tokens: MaxTokens | None = None
     seed: Seed = 0
 
     def __post_init__(self) -> None:
         expect_method(self.language_model, "ask_each", "generator.language_model")
-        about = self.about or ("sentence" if isinstance(self.language_model, LocalModel) else "passage")
+        about = self.about or ("passage" if self.language_model.context is None else "sentence")
         object.__setattr__(self, "about", about)
         most = most_tokens(self.language_model, self.max_tokens, DRAFT_TOKENS[about], "generator")
         object.__setattr__(self, "max_tokens", most)
@@ -94,31 +91,24 @@ class LanguageModelGenerator:
         """
         return self.language_model.ask_each(requests, self._draft, self._asking)
 
-    @property
-    def paid_model(self) -> PaidModel | None:
-        """The model if it costs money."""
-        return self.language_model if isinstance(self.language_model, PaidModel) else None
-
     @cached_property
     def _asking(self) -> Asking:
         assert self.max_tokens is not None  # since __post_init__
-        unusable = Unusable("generator.max_tokens", self.max_tokens)  # of all batches, which may be small
-        return Asking("generator", self.max_tokens, "question", _fields, unusable=unusable)
+        return Asking("generator", self.max_tokens, _fields)  # of all batches, which may be small
 
-    def _draft(self, request: Request, model: LanguageModel) -> Draft:
+    def _draft(self, request: Request, model: Conversation) -> Draft:
         if self.about == "sentence":
             return self._about_sentence(request, model)
         prompt = prompt_of(request, as_json=model.structured)
         said = model.complete([Message("user", prompt)], as_json=model.structured)
         draft = draft_of_json(said.text) if model.structured else draft_of_text(said.text)
-        if draft.flaw and isinstance(model, NotesFailures) and model.causes:
-            cause = CAUSE_PHRASES[model.causes[-1]].format(limit="generator.max_tokens", max_tokens=self.max_tokens)
-            draft = replace(draft, flaw=f"the response was {cause}")
-        elif draft.flaw and isinstance(model, NotesFailures) and model.asked_again:
+        if draft.flaw and said.cause:
+            draft = replace(draft, flaw=f"the response has no usable text ({CAUSE_NAMES[said.cause]})")
+        elif draft.flaw and model.asked_again:
             draft = replace(draft, flaw=f"{draft.flaw} (asked twice)")
         return replace(draft, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
 
-    def _about_sentence(self, request: Request, model: LanguageModel) -> Draft:
+    def _about_sentence(self, request: Request, model: Conversation) -> Draft:
         sentence = chosen_sentence(request, self.seed)
         if sentence is None:
             return Draft("", flaw=NO_SENTENCE)

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from ragsweep.datasets.model.cases import Option
-from ragsweep.models.language.language_model import Exchange, LanguageModel, Message
+from ragsweep.models.language.language_model import Conversation, Exchange, Message
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
 from ragsweep_answers.answering import LanguageModelAnswerer
@@ -21,7 +21,7 @@ class OnePrompt:
 
     asks: str = ""
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         prompt = f"{self.asks}{question.question}"
         said = model.complete([Message("system", "Answer."), Message("user", prompt)], as_json=model.structured)
         try:

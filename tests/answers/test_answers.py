@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 from ragsweep.core.errors import DatasetError, NothingFoundError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.model.cases import Case, Option
-from ragsweep.retrieval import Encoder, OpenAIEncoder, Ranking, SparseRetriever
+from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
@@ -52,7 +52,7 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Beside(Ranker):
     """Ranks by words, and has an encoder that it does not ask."""
 
     encoder: Encoder
@@ -387,7 +387,7 @@ def test_settings_that_change_nothing_are_not_among_those_used(files):
     assert without == ("confidence_threshold", *stages)
 
 
-class Marked:
+class Marked(Ingest):
     """Indexes every passage with words of its own."""
 
     def index_texts(self, documents, passages):

@@ -1,6 +1,5 @@
 """Answers from an OpenAI-compatible endpoint, over HTTP, from a server that does not always behave."""
 
-import gzip
 import json
 import logging
 import os
@@ -12,12 +11,9 @@ import sys
 import threading
 import time
 import traceback
-import tracemalloc
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -27,13 +23,14 @@ from application import PROJECT
 from endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, Reply, answer, completion, defaults_of, problem
 from omegaconf import OmegaConf
 
+from ragsweep.core import progress
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.project import PROJECT as PROJECT_FOLDER
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.terminal import one_line
-from ragsweep.models.language import endpoint_user, kept, sending
-from ragsweep.models.language.budget import say_spent
+from ragsweep.models.language import kept
+from ragsweep.models.language.endpoint import say_spent
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
@@ -71,7 +68,6 @@ def nothing_repeats_the_key(tmp_path, monkeypatch, caplog, printed):
         caplog.set_level(logging.DEBUG, name)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
-    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.02)
     yield
     printed()
     files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -87,7 +83,7 @@ def server():
 
 @pytest.fixture
 def answerer(server, tmp_path):
-    model = OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=2, store=Store(str(tmp_path)))
+    model = OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=1, store=Store(str(tmp_path)))
     return LanguageModelAnswerer(model, OnePrompt())
 
 
@@ -191,8 +187,8 @@ def test_a_setting_changes_the_request_and_so_asks_again(server, answerer, setti
 def test_settings_that_change_no_answer_do_not_ask_again(server, answerer, monkeypatch):
     answerer.answer(questions(1))
     monkeypatch.setenv("OTHER_KEY", f"{KEY}-other")
-    changed = {"max_tokens_total": 10, "concurrency": 1, "timeout_s": 1, "retries": 0, "price_in": 1, "price_out": 1}
-    changed |= {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "OTHER_KEY"}, "api_key_env": None}
+    changed = {"max_tokens_total": 10, "concurrency": 1, "timeout_s": 1, "retries": 0}
+    changed |= {"headers_env": {"api-key": "OTHER_KEY"}, "api_key_env": None}
     other = with_settings(answerer, **changed)
     assert {*changed, "repeat"} == {*other.language_model.without_effect}  # of the first repeat
     assert letters(other.answer(questions(1))) == ["B"]
@@ -297,12 +293,6 @@ def test_an_answer_with_another_bad_field_is_read_and_not_asked_for_again(server
     assert (found.letter, len(server.requests)) == ("B", 1)
 
 
-def test_half_a_character_becomes_a_question_mark(server, answerer):
-    server.reply = lambda prompt, times: completion("a \ud83d b")
-    [found] = with_settings(answerer, structured=False).answer(questions(1))
-    assert found.exchanges[0].response == "a ? b"
-
-
 @pytest.mark.parametrize(
     "usage", [{"prompt_tokens": -1, "completion_tokens": 10**12}, {"prompt_tokens": "7"}, {"x": 1}]
 )
@@ -316,20 +306,10 @@ def test_tokens_that_cannot_be_are_not_known(server, answerer, usage):
 
 PASSING = {
     "429": problem(429, "slow down"),
-    "500": problem(500, "oops"),
     "503": Reply(b"<html>busy</html>", 503),
     "half a body": replace(answer(), missing_bytes=100),
-    "half an error": replace(problem(500, "oops"), missing_bytes=100),
-    "dripping error": replace(problem(500, "x" * 400), dripping=True),
-    "dripping header": replace(answer(), dripping_header=True),
     "no reply": replace(answer(), hangs_up=True),
     "slow": replace(answer(), after_s=1.5),
-    "dripping": replace(answer(), dripping=True),
-    "no JSON": Reply(b"<html>welcome</html>"),
-    "an error that claims success": Reply(b'{"error": {"message": "overloaded"}}'),
-    "no choice": Reply(b'{"choices": []}'),
-    "no UTF-8": Reply(b"\xff\xfe"),
-    "content that is no text": completion(5),
 }
 
 
@@ -340,56 +320,21 @@ def test_a_failure_that_may_pass_is_tried_again(server, answerer, reply):
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
-def test_a_failure_that_does_not_pass_ends_in_one_line(server, answerer, reply):
-    server.reply = lambda prompt, times: reply
-    started = time.monotonic()
-    line = failure(with_settings(answerer, timeout_s=0.3, retries=1))
-    assert time.monotonic() - started < 10
-    assert line.startswith(server.url)
-    assert "(2 tries); 1 question left" in line
-    assert len(server.requests) == 2
-
-
-def test_the_waits_between_tries_double(server, answerer, monkeypatch):
-    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.1)
-    server.reply = lambda prompt, times: answer() if times == 4 else problem(500)
-    with_settings(answerer, retries=3).answer(questions(1))
-    gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
-    assert [gap >= least for gap, least in zip(gaps, [0.1, 0.2, 0.4], strict=True)] == [True, True, True]
-    assert gaps[0] < 0.4
-
-
-WAITS = {"seconds": lambda: "0.3", "date": lambda: formatdate(time.time() + 1.3, usegmt=True)}
-
-
-@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
-def test_the_wait_that_a_server_asks_for_is_honoured(server, answerer, wait):
-    """A date has whole seconds, so that one in 1.3 s says at least 0.3 s."""
-    server.reply = lambda prompt, times: problem(429, Retry_After=wait()) if times == 1 else answer()
+def test_the_wait_that_a_server_asks_for_is_honoured(server, answerer):
+    server.reply = lambda prompt, times: problem(429, Retry_After="1") if times == 1 else answer()
     answerer.answer(questions(1))
     first, second = server.times
-    assert second - first >= 0.25
-
-
-@pytest.mark.parametrize("wait", ["nan", "inf", "-5", "soon", "Mon, 99 Jan 2020 00:00:00 GMT", formatdate(0)])
-def test_a_wait_that_makes_no_sense_is_ignored(server, answerer, wait, monkeypatch):
-    """Such as the date of a server whose clock is behind; the usual wait remains."""
-    monkeypatch.setattr(sending, "FIRST_WAIT_S", 0.2)
-    server.reply = once(problem(429, Retry_After=wait))
-    assert letters(answerer.answer(questions(1))) == ["B"]
-    first, second = server.times
-    assert second - first >= sending.FIRST_WAIT_S
+    assert second - first >= 1
 
 
 def test_a_server_cannot_hold_the_run_for_hours(server, answerer):
     server.reply = lambda prompt, times: problem(429, "enough", Retry_After="86400")
-    assert "429 enough, asks to wait 24 h 0 min; 1 question left" in failure(answerer)
+    assert "429 enough; 1 question left" in failure(answerer)
     assert len(server.requests) == 1
 
 
 FINAL = {
-    "400": (problem(400, "context too long"), "400 context too long; a smaller k"),
+    "400": (problem(400, "context too long"), "400 context too long"),
     "401": (
         problem(401, f"Incorrect key: {KEY}"),
         "401 the key in the variable OPENAI_API_KEY (language_model.api_key_env)",
@@ -398,9 +343,9 @@ FINAL = {
         problem(403, f"{KEY[:9]}*** may not"),
         "403 the key in the variable OPENAI_API_KEY (language_model.api_key_env)",
     ),
-    "404": (problem(404, "no such model"), "404 no such model; check language_model.base_url and language_model.model"),
-    "no credit": (problem(429, "you have no credit", code="insufficient_quota"), "429 you have no credit"),
-    "huge": (Reply(b" " * 1_100_000), "the response is larger than 1 MB"),
+    "404": (problem(404, "no such model"), "404 no such model"),
+    "detail": (Reply(b'{"detail": [{"msg": "no such field"}]}', 422), '422 [{"msg": "no such field"}]'),
+    "text": (Reply(b"no such page", 404), "404 no such page"),
 }
 
 
@@ -414,68 +359,21 @@ def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(serv
     assert len(server.requests) <= 4
 
 
-@pytest.mark.parametrize("body", [{"error": "no such model"}, {"message": "no such model"}, "no such model"])
-def test_an_error_of_another_form_is_understood(server, answerer, body):
-    server.reply = lambda prompt, times: Reply(json.dumps(body).encode(), 404)
-    assert "404 no such model; check language_model.base_url" in failure(answerer)
-
-
-def test_an_error_is_read_only_up_to_the_limit_of_a_response(server, answerer):
-    server.reply = lambda prompt, times: problem(400, "x" * 3_000_000 + "END")
-    line = failure(answerer)
-    assert f"{server.url}: 400 ; language_model.structured=false" in line
-    assert "END" not in line
-
-
-@pytest.mark.parametrize("status", [200, 400])
-def test_a_compressed_response_does_not_fill_the_memory(server, answerer, status):
-    server.reply = lambda prompt, times: Reply(bomb, status, {"Content-Encoding": "gzip"})
-    bomb = gzip.compress(b" " * 100_000_000)
-    tracemalloc.start()
-    failure(with_settings(answerer, retries=0))
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 30_000_000
-
-
-@pytest.mark.parametrize("packed", [gzip.compress, zlib.compress])
-def test_a_response_that_is_packed_without_being_asked_for_is_read(server, answerer, packed):
-    encoding = {"Content-Encoding": "gzip" if packed is gzip.compress else "deflate"}
-    server.reply = lambda prompt, times: Reply(packed(answer().body), 200, encoding)
-    assert letters(answerer.answer(questions(1))) == ["B"]
-    server.reply = lambda prompt, times: Reply(answer().body, 200, {"Content-Encoding": "br"})
-    assert "the response is packed as 'br'" in failure(with_settings(answerer, retries=0), number=2)
-
-
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ('{"type": "message", "content": []}', '{"type": "message", "content": []}'),
-        ('{"choices": [{"text": "B"}]}', '{"choices": [{"text": "B"}]}'),
-        ("<html><title>Sign in</title>", "Sign in (a web page)"),
-        ('data: {"choices": []}', 'data: {"choices": []}'),
-        ('{"object": "error", "message": "no chat"}', "no chat"),
-        ("", "it is empty"),
+        ('{"type": "message", "content": []}', "the response broke off"),
+        ('{"choices": []}', "the response broke off"),
+        ('{"choices": [{"finish_reason": "error", "message": {"content": "It"}}]}', "the response broke off"),
+        ("<html><title>Sign in</title>", "the response cannot be read"),
+        ('{"error": {"message": "overloaded"}}', "the response is an error: overloaded"),
+        ("", "the response cannot be read"),
+        ("[" * 100_000, "the response cannot be read"),
     ],
 )
-def test_what_came_in_place_of_a_completion_is_shown(server, answerer, body, said):
+def test_what_came_in_place_of_a_completion_is_an_error(server, answerer, body, said):
     server.reply = lambda prompt, times: Reply(body.encode())
-    assert f"the response is no chat completion: {said}; 1 question" in failure(with_settings(answerer, retries=0))
-
-
-@pytest.mark.parametrize("finish", ["error", "stop", None])
-def test_an_error_within_a_choice_is_said_in_its_words(server, answerer, finish):
-    error = {"code": 502, "message": "Upstream failed", "metadata": {"error_type": "provider_unavailable"}}
-    choice = {"finish_reason": finish, "message": {"role": "assistant", "content": "It"}, "error": error}
-    server.reply = lambda prompt, times: Reply(json.dumps({"choices": [choice]}).encode())
-    line = failure(with_settings(answerer, retries=0))
-    assert "the response broke off at the server" in line
-    assert ": Upstream failed; 1 question" in line
-
-
-def test_a_byte_order_mark_is_no_part_of_a_response(server, answerer):
-    server.reply = lambda prompt, times: Reply(b"\xef\xbb\xbf" + answer().body)
-    assert letters(answerer.answer(questions(1))) == ["B"]
+    assert f"{server.url}: {said}" in failure(answerer)
 
 
 def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
@@ -483,12 +381,6 @@ def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_i
     assert "may not do this: Country not supported" in failure(answerer)
     server.reply = lambda prompt, times: problem(403, f"No rights for ...{KEY[-4:]}")
     assert "No rights" not in failure(answerer)
-
-
-def test_what_a_server_cannot_do_is_not_asked_for_again(server, answerer):
-    server.reply = lambda prompt, times: problem(501, "no such thing")
-    assert "501 no such thing; 1 question left" in failure(answerer)
-    assert len(server.requests) == 1
 
 
 def test_a_redirect_is_not_followed(server, answerer):
@@ -502,15 +394,6 @@ def test_an_endpoint_that_is_not_there_is_one_line(answerer):
     with EndpointServer() as gone:
         address = gone.url
     assert failure(with_settings(answerer, base_url=address)).startswith(f"{address}: cannot be reached")
-
-
-def test_a_failure_keeps_what_was_answered(server, answerer):
-    server.reply = lambda prompt, times: problem(400, "no") if "7" in prompt else answer()
-    line = failure(with_settings(answerer, concurrency=1), number=10)
-    assert "3 questions left, what was answered is kept; start again with tracking.resume=true" in line
-    server.reply = lambda prompt, times: answer()
-    assert letters(answerer.answer(questions(10))) == ["B"] * 10
-    assert server.asked == {f"Is this question {n}?": 1 + (n == 7) for n in range(10)}
 
 
 @dataclass(frozen=True)
@@ -530,14 +413,6 @@ def test_an_error_of_the_reasoning_method_is_raised_as_it_is_and_stops_the_other
     with pytest.raises(ZeroDivisionError):
         with_settings(answerer, reasoning=Long(), concurrency=2).answer(questions(2))
     assert len(server.requests) < 20
-
-
-def test_a_request_that_waits_for_another_try_gives_up_when_another_one_fails(server, answerer):
-    late = replace(problem(400, "no"), after_s=0.3)
-    server.reply = lambda prompt, times: problem(429, "later", Retry_After="20") if "0" in prompt else late
-    started = time.monotonic()
-    assert "400 no" in failure(answerer, number=2)
-    assert time.monotonic() - started < 10
 
 
 # Nothing is asked or paid for twice
@@ -617,7 +492,7 @@ def test_a_ctrl_c_while_questions_are_handed_out_stops_the_rest(server, answerer
         return answer("A")
 
     server.reply = wait
-    monkeypatch.setattr(endpoint_user, "ThreadPoolExecutor", type("Pool", (ThreadPoolExecutor,), {"submit": submitted}))
+    monkeypatch.setattr(progress, "ThreadPoolExecutor", type("Pool", (ThreadPoolExecutor,), {"submit": submitted}))
     with pytest.raises(KeyboardInterrupt):
         answerer.answer(questions(30))
     assert len(server.requests) < 29
@@ -625,13 +500,6 @@ def test_a_ctrl_c_while_questions_are_handed_out_stops_the_rest(server, answerer
 
 def stored(answerer):
     return closing(sqlite3.connect(Path(answerer.language_model.store.path) / "answers.sqlite", isolation_level=None))
-
-
-def test_where_nothing_was_answered_no_others_are_spoken_of(server, answerer):
-    server.reply = lambda prompt, times: problem(400, "no")
-    line = failure(with_settings(answerer, concurrency=1), number=10)
-    assert "10 questions left, " in line
-    assert "others" not in line
 
 
 def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answerer):
@@ -644,15 +512,15 @@ def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answere
     with stored(answerer) as connection:
         [(count,)] = connection.execute("SELECT count(*) FROM responses")
     assert count == len(server.requests) - 1
-    assert "kept responses: cannot write" in line
-    assert f"{40 - count} questions left, what was answered is kept" in line
+    assert "kept responses: cannot use" in line
+    assert f"{40 - count} questions left; start again with tracking.resume=true" in line
     assert letters(answerer.answer(questions(40))) == ["B"] * 40
     assert sorted(server.asked.values()) == [1] * 39 + [2]
 
 
 def test_nothing_is_asked_where_nothing_can_be_kept(server, answerer, tmp_path):
     (tmp_path / "file").touch()
-    assert "kept responses: cannot write" in failure(
+    assert "kept responses: cannot use" in failure(
         with_settings(answerer, store=Store(str(tmp_path / "file" / "store")))
     )
     assert server.requests == []
@@ -663,26 +531,15 @@ def test_a_response_in_a_locked_file_is_not_paid_for_again(server, answerer, mon
     monkeypatch.setattr(kept, "PATIENCE_S", 0.1)
     with stored(answerer) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert "kept responses: cannot read" in failure(answerer)
+        assert "kept responses: cannot use" in failure(answerer)
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"text": 5},
-        {"text": None},
-        {"text": ["B"]},
-        {"refused": 0},
-        {"tokens_in": "5"},
-        {"tokens_out": -1},
-        {"tokens_out": 10**400},
-        {"time_ms": "x"},
-        {"time_ms": None},
-        {"time_ms": 10**400},
-        {"other": 1},
-        {"cause": "tired"},
-        None,
+        *({"text": 5}, {"text": None}, {"tokens_in": "5"}, {"tokens_out": -1}, {"tokens_out": 10**400}),
+        *({"time_ms": "x"}, {"time_ms": 10**400}, {"other": 1}, {"cause": "tired"}, None),
     ],
 )
 def test_a_kept_response_that_is_none_is_asked_for_again(server, answerer, change):
@@ -699,69 +556,59 @@ def test_a_kept_response_that_is_none_is_asked_for_again(server, answerer, chang
 # Spending
 
 
-def test_the_limit_on_tokens_is_not_exceeded_and_a_new_start_goes_on(server, answerer, monkeypatch):
-    limited = with_settings(answerer, max_tokens=TOKENS_OUT, max_tokens_total=500, concurrency=4)
+def test_no_request_is_sent_once_the_limit_is_spent_and_a_new_start_goes_on(server, answerer, monkeypatch):
+    limited = with_settings(answerer, max_tokens_total=500, concurrency=4)
     for start in range(2):
         monkeypatch.setenv(SWEEP_ID, f"{answerer.language_model.store.path} {start}")
         before = len(server.requests)
-        line = failure(limited, number=20)
+        line = failure(limited, number=30)
         spent = (len(server.requests) - before) * (TOKENS_IN + TOKENS_OUT)
-        assert 0 < spent <= 500 + 4 * TOKENS_IN  # the tokens of a prompt are known only roughly beforehand
-        assert f"language_model.max_tokens_total: {spent} of 500 tokens are spent" in line
-        assert f"{20 - len(server.requests)} questions left" in line
-        assert "start again with tracking.resume=true" in line
-    assert letters(with_settings(limited, max_tokens_total=None).answer(questions(20))) == ["B"] * 20
+        assert 500 <= spent < 500 + 4 * (TOKENS_IN + TOKENS_OUT)  # of those that were on their way
+        assert " of 500 tokens are spent" in line
+        assert line.endswith("start again with tracking.resume=true")
+    assert letters(with_settings(limited, max_tokens_total=None).answer(questions(30))) == ["B"] * 30
     assert set(server.asked.values()) == {1}
 
 
 def test_the_runs_of_one_start_share_the_limit(server, answerer):
-    limited = with_settings(answerer, max_tokens=TOKENS_OUT, max_tokens_total=300)
+    limited = with_settings(answerer, max_tokens_total=200)
     limited.answer(questions(2))
     other = with_settings(limited, reasoning=OnePrompt("Please. "))
-    assert "240 of 300 tokens are spent" in failure(with_settings(other, max_tokens=100))
+    assert "240 of 200 tokens are spent" in failure(other)
+    assert len(server.requests) == 2
+
+
+def test_tokens_that_are_not_stated_count_as_the_most_that_they_may_be(server, answerer):
+    server.reply = lambda prompt, times: completion("B", usage={"prompt_tokens": -1})
+    limited = with_settings(answerer, structured=False, max_tokens=100, max_tokens_total=200, concurrency=1)
+    assert "of 200 tokens are spent" in failure(limited, number=4)
     assert len(server.requests) == 2
 
 
 def test_a_response_that_never_came_counts_as_paid(server, answerer):
-    server.reply = lambda prompt, times: replace(answer(), missing_bytes=10)
-    limited = with_settings(answerer, max_tokens=100, max_tokens_total=250, retries=20)
-    assert "language_model.max_tokens_total" in failure(limited)
-    assert len(server.requests) == 2  # 106 tokens each
-
-
-def test_prompts_of_another_writing_do_not_exceed_the_limit(server, answerer):
-    usage = {"prompt_tokens": 900, "completion_tokens": TOKENS_OUT}  # a token for each byte
-    server.reply = lambda prompt, times: replace(completion("B", usage=usage), after_s=0.05)
-    asked = with_settings(answerer, reasoning=OnePrompt("\u95ee" * 300), structured=False)
-    failure(with_settings(asked, max_tokens=TOKENS_OUT, max_tokens_total=5000, concurrency=8), number=20)
-    assert 0 < len(server.requests) * (900 + TOKENS_OUT) <= 5000
-
-
-def test_tokens_that_are_not_stated_count_as_the_most_that_they_may_be(server, answerer):
-    server.reply = lambda prompt, times: completion("B", usage={"prompt_tokens": 0})
-    limited = with_settings(answerer, structured=False, max_tokens=100, max_tokens_total=250, concurrency=1)
-    assert "200 of 250 tokens are spent" in failure(limited, number=4)
+    server.reply = lambda prompt, times: replace(answer(), after_s=0.4)
+    limited = with_settings(answerer, max_tokens=100, max_tokens_total=200, timeout_s=0.2, retries=0)
+    assert ["no response within" in failure(limited) for _ in range(3)] == [True, True, False]
     assert len(server.requests) == 2
-
-
-def test_without_a_store_the_error_says_that_nothing_was_kept(server, answerer):
-    server.reply = lambda prompt, times: problem(400, "no")
-    assert "nothing was kept (store.enabled=false)" in failure(with_settings(answerer, store=Store("", enabled=False)))
 
 
 def test_what_was_spent_is_said_in_one_line(server, answerer, printed):
     say_spent()  # of other tests
     printed()
-    priced = with_settings(answerer, price_in=2e6, price_out=1e6)
-    priced.answer(questions(2))
-    priced.answer(questions(3))
+    answerer.answer(questions(2))
+    answerer.answer(questions(3))
     say_spent()
-    tokens_in, tokens_out = 3 * TOKENS_IN, 3 * TOKENS_OUT
-    spent = f"{tokens_in} tokens in and {tokens_out} out, at the given prices {2 * tokens_in + tokens_out:.2f}"
+    spent = f"{3 * TOKENS_IN} tokens in and {3 * TOKENS_OUT} out"
     assert printed() == f"model: 3 requests to {server.url}, {spent}\n"
-    priced.answer(questions(3))
+    answerer.answer(questions(3))
     say_spent()
     assert printed() == ""
+
+
+def test_fifty_prompts_that_are_asked_two_hundred_times_are_sent_fifty_times(server, answerer):
+    server.reply = lambda prompt, times: replace(answer(), after_s=0.02)
+    assert letters(answerer.answer(questions(50) * 4)) == ["B"] * 200
+    assert len(server.requests) == 50
 
 
 def test_work_runs_once_for_each_item_and_needs_no_key_for_what_is_kept(answerer, monkeypatch):
@@ -801,10 +648,9 @@ def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, 
 
 def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
     monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
-    named = {"headers_env": {"api-key": "GATEWAY_KEY"}, "headers_in_digest": {"X-P": "eu"}}
-    given = {"headers": {"X-Title": "mine"}, **named}
+    given = {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "GATEWAY_KEY"}}
     with_settings(answerer, **given).answer(questions(1))
-    assert (server.headers["X-Title"], server.headers["X-P"]) == ("mine", "eu")
+    assert server.headers["X-Title"] == "mine"
     assert (server.headers["api-key"], server.key) == (f"{KEY}-of-gateway", KEY)
     with_settings(answerer, **given, api_key_env=None).answer(questions(2))
     assert server.headers["Authorization"] is None
@@ -827,8 +673,8 @@ def test_a_key_in_a_header_is_not_repeated(server, answerer, monkeypatch, value)
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("headers_in_digest", {"X-Tier": "flex"}),
-        ("api_version", "2024-10-21"),
+        ("headers", {"X-Tier": "flex"}),
+        ("query", {"api-version": "2024-10-21"}),
         ("extra_body", {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}),
     ],
 )
@@ -839,7 +685,7 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
         other.answer(questions(1))
     assert len(server.requests) == 2
     assert setting not in other.language_model.without_effect
-    assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "api_version")
+    assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "query")
     assert server.requests[1].items() >= (value.items() if setting == "extra_body" else set())
 
 
@@ -848,15 +694,14 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
     [
         ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers.Authorization: may be a key"),
         ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers.X-Api-Key: may be a key"),
-        ("headers_in_digest", {"api-key": "gsk_0123456789"}, "headers_in_digest.api-key: may be a key"),
         ("headers", {"X-Title": f"of {KEY}"}, "headers.X-Title: contains the key in OPENAI_API_KEY"),
         ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
         ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
         ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
         ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
-        ("api_version", "2024&api-key=gsk_0123456789", "api_version: expected a version"),
-        ("api_version", "sk-0123456789", "api_version: expected a version"),
-        ("api_version", KEY, "api_version: contains the key in OPENAI_API_KEY"),
+        ("query", {"api-key": "gsk_0123456789"}, "query: api-key may be a key"),
+        ("query", {"v": "sk-0123456789abcdefgh"}, "query: v may be a key"),
+        ("query", {"v": KEY}, "query.v: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to language_model.temperature"),
         ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
         ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
@@ -872,14 +717,6 @@ def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, set
     shown = "".join(traceback.format_exception(caught.value))
     assert KEY not in shown
     assert "gsk_" not in shown
-
-
-@pytest.mark.parametrize("changed", ["headers", "headers_in_digest"])
-def test_a_key_is_found_in_a_header_that_two_settings_have(answerer, changed):
-    both = {"headers": {"X-A": "a"}, "headers_in_digest": {"X-A": "a"}}
-    with pytest.raises(ConfigError) as caught:
-        with_settings(answerer, **both | {changed: {"X-A": f"of {KEY}"}})
-    assert str(caught.value).startswith(f"language_model.{changed}.X-A: contains the key in OPENAI_API_KEY")
 
 
 @pytest.mark.parametrize("field", [{"user": 'of pass"word\\1'}, {"a": [{'pass"word\\1': 1}]}])
@@ -1023,34 +860,58 @@ def test_the_configuration_has_every_setting():
     assert {*node} == {*defaults_of(LanguageModelAnswerer)}
 
 
-def test_asking_stops_where_most_responses_are_cut_off_and_keeps_none_of_them(server, answerer):
+def test_asking_stops_after_ten_unusable_responses_in_a_row_and_keeps_none_of_them(server, answerer):
     server.reply = lambda prompt, times: completion(None, finish="length", reasoning_content="long")
     line = failure(with_settings(answerer, concurrency=1), number=64)
-    assert "10 of the first 10 responses were cut off at answerer.max_tokens=1024" in line
-    assert len(server.requests) <= 11
+    assert "10 responses in a row have no usable text (10 cut off, of 10 responses)" in line
+    assert "a larger answerer.max_tokens lets the model come to its end" in line
+    assert len(server.requests) == 10
     server.reply = lambda prompt, times: answer()
     assert letters(answerer.answer(questions(64))) == ["B"] * 64
 
 
-def test_what_is_asked_again_does_not_stop_asking_where_most_is_kept(server, answerer):
+def test_what_is_asked_again_does_not_stop_asking_where_most_is_kept(server, answerer, printed):
     """Of 64 responses, 21 are cut off each time: a third, of which the second start asks for nothing else."""
     cut = {f"Is this question {number}?" for number in range(0, 63, 3)}
     server.reply = lambda prompt, times: completion("", finish="length") if {*prompt.splitlines()} & cut else answer()
-    with pytest.warns(UserWarning, match="21 of 64 responses were cut off"):
-        first = letters(answerer.answer(questions(64)))
+    first = letters(answerer.answer(questions(64)))
     assert first.count(None) == 21
+    assert "21 cut off, of 64 responses" in printed()
     server.requests.clear()
-    with pytest.warns(UserWarning, match="21 of 64 responses were cut off"):
-        assert letters(answerer.answer(questions(64))) == first
+    assert letters(answerer.answer(questions(64))) == first
     assert len(server.requests) == 21
 
 
-def test_asking_stops_where_most_responses_refuse_in_words(server, answerer):
+def test_asking_stops_where_responses_refuse_in_words(server, answerer):
     server.reply = lambda prompt, times: completion("I\u2019m sorry, but I can\u2019t assist with that request.")
     line = failure(with_settings(answerer, concurrency=1), number=64)
-    assert "10 of the first 10 responses were refused" in line
-    assert len(server.requests) <= 11
+    assert "10 refused, of 10 responses" in line
     server.reply = lambda prompt, times: completion("I cannot give medical advice. However, the correct answer is B.")
     server.requests.clear()
-    with_settings(answerer, structured=False).answer(questions(64))
+    with_settings(answerer, structured=False, seed=1).answer(questions(64))
     assert len(server.requests) == 64
+
+
+# Which server gets the key
+
+
+def test_the_address_in_the_environment_is_used_where_none_is_set_and_said(server, answerer, monkeypatch, printed):
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    made = with_settings(answerer, base_url=None)
+    assert made.language_model.base_url == server.url
+    assert f"language_model.base_url: {server.url}, from OPENAI_BASE_URL" in printed()
+    assert letters(made.answer(questions(1))) == ["B"]
+    with EndpointServer() as other:
+        with_settings(answerer, base_url=other.url).answer(questions(2))
+        assert len(other.requests) == 2
+    monkeypatch.setenv("OPENAI_BASE_URL", f"https://user:{KEY}@example.org")
+    with pytest.raises(ConfigError, match=r"^language_model\.base_url: expected an address"):
+        with_settings(answerer, base_url=None)
+
+
+def test_no_header_of_the_environment_is_sent(server, answerer, monkeypatch):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: secret")
+    answerer.answer(questions(1))
+    assert "secret" not in str(dict(server.headers))

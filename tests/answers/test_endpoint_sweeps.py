@@ -215,9 +215,9 @@ def test_a_sweep_that_has_spent_its_tokens_goes_on_with_a_higher_limit(sweeps):
     status, printed = sweeps.run(*grid, f"language_model.max_tokens_total={limit}")
     spent = sweeps.server.counts().total() * TOKENS
     assert status == 1
-    assert f"language_model.max_tokens_total: {spent:,} of {limit:,} tokens are spent" in printed
+    assert f" of {limit:,} tokens are spent" in printed
     assert "Traceback" not in printed
-    assert len(CASES) * TOKENS < spent <= limit
+    assert limit <= spent < limit + CONCURRENCY * TOKENS  # of those that were on their way
     assert sweeps.statuses()["RUNNING"] == 0
     assert [run.info.status for run in sweeps.application.children()] == ["FINISHED", "FAILED"]
     status, printed = sweeps.run(*grid, f"language_model.max_tokens_total={100 * limit}", "tracking.resume=true")

@@ -187,13 +187,19 @@ def run(name, measurement):
     """The run of a measurement in a sweep that accuracy decides (called `f1` here)."""
     about = {score.metric.name: score for score in measurement.scores}
     rate = about["false_answer_rate"]
-    known = {"lowest": 0.0, "highest": 1.0}
+    known = {"low": 0.0, "high": 1.0}
     of_rate = {**known, "higher_is_better": False, "binary": True, "aggregate": True, "mean": rate.value}
     facts = {
         "metrics": {
-            "f1": {"title": "Accuracy", **known},
-            "recall": known,
-            "false_answer_rate": {**of_rate, "ci_low": rate.low, "ci_high": rate.high},
+            "f1": {"name": "f1", "title": "Accuracy", **known},
+            "recall": {"name": "recall", "title": "Recall", **known},
+            "false_answer_rate": {
+                "name": "false_answer_rate",
+                "title": "False answers",
+                **of_rate,
+                "ci_low": rate.low,
+                "ci_high": rate.high,
+            },
         },
         "false_finds": measurement.facts["false_finds"],
     }

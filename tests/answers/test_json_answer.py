@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.models.language.endpoint_model import EndpointModel
-from ragsweep.models.language.language_model import Message
-from ragsweep.models.language.reasoning_marks import split
+from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, Message
+from ragsweep.models.language.response import without_thoughts
 from ragsweep_answers.answering.answer_fields import AnswerFields
 from ragsweep_answers.answering.answer_forms import spoken
 from ragsweep_answers.answering.json_answer import read_json_answer
@@ -51,17 +50,24 @@ def test_confidences_are_divided_by_their_scale_unless_they_have_a_percent_sign(
     assert [read_json_answer(text, scale=10).confidence for text in texts] == [0.7, 0.7, 0.7, None]
 
 
-def asked(*responses):
-    """The text that an endpoint with these responses gives, and how often it was asked."""
-    left = list(responses)
-    calls = []
+class Replies(LanguageModel):
+    """Returns one text after another."""
 
-    def ask(messages, as_json):
-        calls.append(messages)
-        return {"text": left.pop(0), "refused": False, "tokens_in": 1, "tokens_out": 1, "time_ms": 1.0}
+    structured = True
 
-    model = EndpointModel(ask, lambda: AnswerFields)
-    return model.complete([Message("user", "?")], as_json=True).text, len(calls)
+    def __init__(self, *texts):
+        self.texts, self.asked = [*texts], 0
+
+    def complete(self, messages, max_tokens, form=None):
+        self.asked += 1
+        return Completion(self.texts.pop(0), 1, 1, 1.0)
+
+
+def asked(*texts):
+    """The text that a model with these responses gives, and how often it was asked."""
+    model = Replies(*texts)
+    work = lambda item, about: about.complete([Message("user", "?")], as_json=True).text  # noqa: E731
+    return model.ask_each(["?"], work, Asking("test", 9, lambda item: AnswerFields))[0], model.asked
 
 
 @pytest.mark.parametrize(
@@ -96,14 +102,6 @@ OBJECT = '{"answer": "B", "confidence": 0.7}'
 THOUGHTS = {  # what precedes the object, and what follows
     "with both marks": ("<think>\nIs it A?\n</think>\n\n", ""),
     "without the start": ("Is it A? No.\n</think>\n", ""),
-    "by another name": ("[THINK]Is it A?[/THINK]", ""),
-    "within others": ("<thinking>a <think>b</think></thinking>", ""),
-    "in Harmony's channels": (
-        "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>",
-        "",
-    ),
-    "in a constrained channel": ("<|channel|>final <|constrain|>json<|message|>", "<|return|>"),
-    "in channels without their tokens": ("analysisThe user asks. Is it A?assistantfinal", ""),
     "none": ("", ""),
 }
 
@@ -111,7 +109,7 @@ THOUGHTS = {  # what precedes the object, and what follows
 @pytest.mark.parametrize(("before", "after"), THOUGHTS.values(), ids=THOUGHTS)
 def test_every_reader_leaves_out_the_same_thoughts(before, after):
     text = f"{before}{OBJECT}{after}"
-    assert split(text).text == OBJECT
+    assert without_thoughts(text) == OBJECT
     assert spoken(text).strip() == OBJECT
     assert read_json_answer(text).answer == "B"
 
@@ -121,13 +119,12 @@ def test_every_reader_leaves_out_the_same_thoughts(before, after):
     [
         "<think>Is it A?",
         f"<think>{OBJECT}",
-        f"{OBJECT}</thi",
         "<|channel|>analysis<|message|>The answer is A.",
         "◁think▷A",
     ],
 )
 def test_no_reader_takes_a_thought_without_its_end_for_an_answer(text):
-    assert split(text).text == ""
+    assert without_thoughts(text) == ""
     assert spoken(text) == ""
     assert read_json_answer(text) is None
 
@@ -135,12 +132,11 @@ def test_no_reader_takes_a_thought_without_its_end_for_an_answer(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("The answer is B. <think>Or is it A?", "The answer is B."),
-        ("Final answer: B <think>Wait, the answer is A", "Final answer: B"),
-        ("The tag <think> is used here. B", "The tag <think> is used here. B"),
+        ("The answer is B. <think>Or is it A?", ""),
+        ("[THINK]A[/THINK]B", ""),
         ("<reasoning>Is it A?</reasoning>\n<answer>B</answer>", "<answer>B</answer>"),
     ],
 )
-def test_a_mark_in_the_middle_begins_a_thought_unless_a_sentence_speaks_of_it(text, said):
-    assert split(text).text == said
+def test_a_text_with_raw_marks_is_not_read(text, said):
+    assert without_thoughts(text) == said
     assert spoken(text).strip() == said

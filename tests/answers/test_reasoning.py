@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
-from ragsweep.models.language.prompt_text import as_data
+from ragsweep.models.language.writing import as_data
 from ragsweep.store.identity import identity
 from ragsweep_answers.answering import Answer, Evidence
 from ragsweep_answers.answering.reasoning import (

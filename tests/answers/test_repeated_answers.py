@@ -115,7 +115,7 @@ def test_what_does_not_vary_is_measured_once_and_says_so(ask, server):
     assert "repeats=5" in err
     [run] = ask.application.runs()
     assert "repeats" not in run.data.params
-    assert "varies" not in results(ask.application, run)[1]
+    assert not results(ask.application, run)[1]["varies"]
 
 
 def test_an_endpoint_without_a_seed_is_asked_again_for_each_repeat(ask, server):

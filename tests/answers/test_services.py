@@ -127,17 +127,10 @@ def forbidden(name):
     return {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}
 
 
-REASONING_MODEL = "'temperature' does not support 0 with this model. Only the default (1) value is supported."
-GEMINI = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
 REFUSING = {
-    "FastAPI": (422, {"detail": [forbidden("response_format")]}, "language_model.structured=false"),
-    "OpenAI": (400, {"error": {"message": f"Unsupported value: {REASONING_MODEL}"}}, "language_model.temperature=null"),
-    "Gemini": (400, {"error": {"message": GEMINI, "code": 400}}, "language_model.seed=null"),
-    "Mistral": (
-        422,
-        {"object": "error", "message": {"detail": [forbidden("max_completion_tokens")]}},
-        "language_model.max_tokens_as=max_tokens",
-    ),
+    "FastAPI": (422, {"detail": [forbidden("response_format")]}, "response_format"),
+    "OpenAI": (400, {"error": {"message": "'temperature' does not support 0 with this model."}}, "temperature"),
+    "Gemini": (400, [{"error": {"message": 'Unknown name "seed"', "code": 400}}], 'Unknown name "seed"'),
 }
 
 
@@ -149,13 +142,12 @@ def test_a_run_says_once_what_it_spent(measure, capfd):
     assert len(server.requests) == 2 * 4 * QUESTIONS
 
 
-@pytest.mark.parametrize(("status", "body", "setting"), REFUSING.values(), ids=REFUSING)
-def test_a_run_that_a_server_refuses_names_the_setting_that_helps(answers, status, body, setting):
+@pytest.mark.parametrize(("status", "body", "said"), REFUSING.values(), ids=REFUSING)
+def test_a_run_that_a_server_refuses_shows_its_words(answers, status, body, said):
     with pytest.raises(ModelError) as caught:
         answers(lambda prompt, times: Reply(json.dumps(body).encode(), status), "language_model.retries=0")
-    names = [name for _, _, name in REFUSING.values() if name in str(caught.value)]
-    assert names == [setting]
     assert f": {status} " in str(caught.value)
+    assert said in str(caught.value)
 
 
 def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
@@ -166,7 +158,7 @@ def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
     assert found.returncode == 1
     [run] = application.runs()
     assert run.info.status == "FAILED"
-    assert "were cut off at answerer.max_tokens=1024" in run.data.tags["error"]
+    assert "10 cut off" in run.data.tags["error"]
     assert "Traceback" not in found.stderr
     assert len(server.requests) <= 10 + 8
 
@@ -181,11 +173,11 @@ def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
                 "config",
                 [
                     *("task=answers", "answerer=llm", *of(server, "mine"), f"store.path={tmp_path}"),
-                    *("language_model.api_version=2024-10-21", "language_model.api_key_env=null"),
+                    *("+language_model.query.api-version=2024-10-21", "language_model.api_key_env=null"),
                     *("+language_model.headers_env.api-key=AZURE_KEY", "+language_model.headers.X-Title=mine"),
                     *(
                         "+language_model.extra_body.reasoning_effort=low",
-                        "+language_model.headers_in_digest.X-Tier=flex",
+                        "+language_model.headers.X-Tier=flex",
                     ),
                 ],
             )
@@ -196,9 +188,9 @@ def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
     assert server.path == "/v1/chat/completions?api-version=2024-10-21"
     assert (server.headers["api-key"], server.headers["Authorization"]) == ("0123456789abcdef", None)
     assert server.requests[0]["reasoning_effort"] == "low"
-    given = {"api_version", "extra_body.reasoning_effort", "headers_in_digest.X-Tier"}
+    given = {"query.api-version", "extra_body.reasoning_effort", "headers.X-Tier"}
     assert {f"language_model.{name}" for name in given} <= settings.keys()
-    assert not [name for name in settings if "headers_env" in name or "headers." in name or "X-Title" in name]
+    assert not [name for name in settings if "headers_env" in name]
 
 
 def test_rankings_of_queries_that_a_model_rewrites_are_measured_again(measure, tmp_path):

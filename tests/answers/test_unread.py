@@ -46,7 +46,9 @@ def run(name, right, unread, lost=0.0, causes=()):
     for column, values in columns.items():
         made.per_query[column] = values
     shares = {LOST: lost, **{CAUSES[cause]: count / len(right) for cause, count in dict(causes).items()}}
-    measures = {name: MeasureFact(value=share, higher_is_better=False) for name, share in shares.items() if share}
+    measures = {
+        name: MeasureFact(name, name, value=share, higher_is_better=False) for name, share in shares.items() if share
+    }
     return replace(made, facts=replace(made.facts, measures=measures))
 
 

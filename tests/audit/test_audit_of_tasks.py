@@ -307,7 +307,9 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
     items = Dataset.from_collection(pdf.load(), PageChunker())
     assert items.empty_pages == ("a.pdf#2", "a.pdf#3")
     assert pdf.corpus.pictures(items.empty_pages) == ["a.pdf#2"]
-    [finding] = audit(items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.corpus.pictures(items.empty_pages)).findings
+    [finding] = audit(
+        items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.corpus.pictures(items.empty_pages)
+    ).findings
     assert "2 pages without text (a.pdf#2, a.pdf#3); 1 with a picture (a.pdf#2)." in finding.text
 
 

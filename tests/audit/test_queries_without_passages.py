@@ -7,6 +7,7 @@ import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.retrieval import (
+    Ranker,
     Ranking,
     Search,
     SparseRetriever,
@@ -22,7 +23,7 @@ FOUND, UNKNOWN, WEIGHTLESS, WORDLESS = "tea", "Eisen", "iron", "?!"
 
 
 @dataclass(frozen=True)
-class Everything:
+class Everything(Ranker):
     """Ranks the whole corpus for every query."""
 
     def rank(self, search: Search, depth: int) -> Ranking:

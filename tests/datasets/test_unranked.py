@@ -15,6 +15,7 @@ from ragsweep.datasets.formats.conversion import convert
 from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.retrieval import (
     DenseRetriever,
+    Expander,
     Expansion,
     GapCutoff,
     HybridRetriever,
@@ -90,7 +91,7 @@ def test_no_rank_is_lost_to_what_is_left_out(tmp_path, retriever, k):
         assert rank(retriever, search.row(row), k).passages.tolist()[0] == found.passages.tolist()[row]
 
 
-class AsksForTheFirst:
+class AsksForTheFirst(Expander):
     """An expander that searches for the first passage of a first ranking."""
 
     def expand(self, search, ranker):

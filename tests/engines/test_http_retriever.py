@@ -26,9 +26,9 @@ from ragsweep.config.walk import as_recorded
 from ragsweep.core.errors import ConfigError, ModelError, RetrieverError, UnansweredError
 from ragsweep.core.parsing import MB
 from ragsweep.core.project import CONF, portable, register_resolvers
-from ragsweep.models.language.sending import LONGEST_MESSAGE
+from ragsweep.models.language.endpoint_access import LONGEST_MESSAGE
 from ragsweep.replay.trusted_record import trusted
-from ragsweep.retrieval.results import BringsPassages, Matching
+from ragsweep.retrieval import ExternalRetriever, Matching
 from ragsweep_engines.systems import HttpRetriever, asking
 from ragsweep_engines.systems.search_service import LARGEST_RESPONSE_MB
 
@@ -137,7 +137,7 @@ def test_an_error_in_place_of_results_is_shown(serve, fields):
 def test_a_service_is_asked_for_depth_results_in_its_order(serve, verb):
     server = serve()
     retriever = HttpRetriever(url=server.url, verb=verb, depth=2, first_page=0)
-    assert isinstance(retriever, BringsPassages)
+    assert isinstance(retriever, ExternalRetriever)
     assert retriever.matching == Matching(0, 0.9)
     found = retriever.answers([TEA, WORMS], 20)
     assert [len(each) for each in found.results] == [2, 1]

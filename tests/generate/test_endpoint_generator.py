@@ -52,8 +52,7 @@ def questions_of(generate, out="out"):
 
 def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     with QuestionServer() as server:
-        prices = ["language_model.price_in=1000", "language_model.price_out=1000"]
-        asked = generate.endpoint(server, "out", "--count", "10", "--unanswerable", "0.2", *prices)
+        asked = generate.endpoint(server, "out", "--count", "10", "--unanswerable", "0.2")
         status, out, err = generate.run(*asked)
     assert status == 0, err
     questions = questions_of(generate)
@@ -62,7 +61,7 @@ def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     assert {each["query_type"] for each in questions[:8]} == {"factual", "procedural", "reason", "comparison"}
     assert {each["query_type"] for each in questions[8:]} == {UNANSWERABLE}
     assert {each["corpus_id"] for each in questions} == {"d0.txt", "d1.txt", "d2.txt", "d3.txt"}
-    assert "cost: 1,000 tokens in and 200 out, for 10 drafts, 1.20 at the given prices" in out
+    assert "cost: 1,000 tokens in and 200 out, for 10 drafts" in out
     sheet = (generate.folder / "out/data_sheet.md").read_text()
     assert "Ask why something is so" in sheet
     assert "language_model.model: `model`" in sheet
@@ -225,18 +224,17 @@ def test_json_in_a_code_block_is_asked_for_once(generator):
 @pytest.mark.parametrize(
     ("response", "cause"),
     [
-        (completion("Question: With", finish="length"), "cut off at generator.max_tokens=1024"),
+        (completion("Question: With", finish="length"), "cut off"),
         (completion(None, refusal="I cannot help."), "refused"),
         (completion('<tool_call>\n{"name": "search"}\n</tool_call>'), "tool call"),
     ],
 )
 def test_a_draft_without_a_question_says_why_the_response_has_none(generator, response, cause):
-    with QuestionServer(lambda prompt, messages, times: response) as server, pytest.warns(UserWarning, match=cause):
+    with QuestionServer(lambda prompt, messages, times: response) as server:
         [draft] = generator(server, structured=False).draft([REQUEST])
     assert cause in draft.flaw
 
 
-@pytest.mark.filterwarnings("ignore:language_model. .* responses")
 @pytest.mark.parametrize("text", [None, "I'm sorry, but I can't help with that."])
 def test_asking_stops_over_small_batches_where_the_model_never_answers(generator, text):
     with QuestionServer(lambda prompt, messages, times: completion(text)) as server:
@@ -244,7 +242,7 @@ def test_asking_stops_over_small_batches_where_the_model_never_answers(generator
         sources = [Source("m.txt", "1", 0, len(TEXT), f"{TEXT} {number}") for number in range(4)]
         for source in sources[:3]:
             made.draft([REQUEST._replace(source=source, query_type=each) for each in TYPES[:3]])
-        with pytest.raises(UnusableError, match=r"of the first 1[0-2] responses"):  # several are on their way
+        with pytest.raises(UnusableError, match=r"1[0-2] responses in a row"):  # several are on their way
             made.draft([REQUEST._replace(source=sources[3], query_type=each) for each in TYPES[:3]])
     assert len(server.requests) <= 12
 
@@ -257,7 +255,11 @@ def test_a_correction_is_asked_for_once(generator):
         form = server.requests[0]["response_format"]["json_schema"]
     assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
     assert draft.tokens_in == 200
-    assert (form["name"], form["strict"], form["schema"]["required"]) == ("question", True, ["question", "references"])
+    assert (form["name"], form["strict"], form["schema"]["required"]) == (
+        "QuestionFields",
+        True,
+        ["question", "references"],
+    )
 
 
 def test_prompts_differ_by_type_and_say_what_the_passage_is():

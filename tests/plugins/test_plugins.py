@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from seams import classes_named_in
 
 from ragsweep.app import main
 from ragsweep.core import plugins
-from ragsweep.core.capability import misspelt
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import Command, Plugin
 from ragsweep.tasks import run_check
@@ -184,14 +182,6 @@ def test_all_plugins_can_be_left_out(pointing, monkeypatch):
     pointing("nosuch.module:PLUGIN")
     monkeypatch.setenv(plugins.DISABLED, "1")
     assert plugins.plugins() == {}
-
-
-def test_no_component_of_a_plugin_has_a_misspelt_member():
-    classes = [each for plugin in plugins.plugins().values() if plugin.conf for each in classes_named_in(plugin.conf)]
-    assert len(classes) > 10
-    assert [*filter(None, map(misspelt, classes))] == []
-    misspelt_answerer = type("Mine", (), {"answer": lambda self, questions: [], "has_confidense": True})
-    assert "did you mean has_confidence?" in misspelt(misspelt_answerer)
 
 
 def test_two_plugins_cannot_have_the_same_name(monkeypatch):

@@ -317,7 +317,7 @@ def test_what_is_nearly_as_good_for_a_fifth_of_the_cost_is_named():
 
 
 def with_curves(curve, *runs, settings):
-    facts = [replace(run.facts, curves={**run.facts.curves, "hit": curve(run)}) for run in runs]
+    facts = [replace(run.facts, at_k={**run.facts.at_k, "hit": curve(run)}) for run in runs]
     return decided(*(replace(run, facts=some) for run, some in zip(runs, facts, strict=True)), settings=settings)
 
 
@@ -452,7 +452,7 @@ def test_machines_of_a_record_that_cannot_be_are_refused(wrong):
 )
 def test_it_is_said_of_each_parser_what_it_loses(lost, ends):
     """One parser may lose more at another similarity."""
-    number = {"title": LOST.title, "unit": LOST.unit, "higher_is_better": False}
+    number = {"name": LOST.name, "title": LOST.title, "unit": LOST.unit, "higher_is_better": False}
     runs = []
     for parser, count in ((parser, count) for parser, counts in lost.items() for count in counts):
         about = {"name": "manual", "digest": f"{parser} {count}", "source": "s", "parser": parser, "texts": parser}

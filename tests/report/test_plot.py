@@ -34,7 +34,7 @@ def decision():
 def test_a_gain_is_drawn_over_the_cutoff(decision, axes):
     ragsweep.plot.by_cutoff(decision, axes)
     assert axes.get_ylabel() == "Recall"
-    curve = decision.decision.named.facts.curves["recall"]
+    curve = decision.decision.named.facts.at_k["recall"]
     assert any(line.get_ydata().tolist() == list(curve) for line in axes.lines if len(line.get_ydata()) == 20)
 
 
@@ -42,10 +42,10 @@ def test_a_gain_is_drawn_up_to_the_largest_swept_cutoff(axes):
     """The headline is about k 5, whose run has measured 20 cutoffs. A passage has 100 tokens."""
     deep = alpha_k(0.5, 100, 0.3)
     curves = {
-        "recall": (*deep.facts.curves["recall"], *[0.9] * 80),
+        "recall": (*deep.facts.at_k["recall"], *[0.9] * 80),
         "context/tokens": tuple(100.0 * k for k in range(1, 101)),
     }
-    runs = [alpha_k(0.5, 5, 0.3), replace(deep, facts=replace(deep.facts, curves=curves, intervals={}))]
+    runs = [alpha_k(0.5, 5, 0.3), replace(deep, facts=replace(deep.facts, at_k=curves, at_k_ci={}))]
     decision = decided(*runs, settings=replace(SETTINGS, at=5))
     ragsweep.plot.by_cutoff(SweepDecision(decision, "s1"), axes)
     [line] = axes.lines
@@ -167,7 +167,7 @@ def test_an_axis_of_a_metric_has_ticks_within_its_range_alone(name):
 
 def test_an_axis_begins_where_the_data_do(axes):
     runs = [alpha_k(alpha, 5, 0.5) for alpha in (0, 0.5, 1)]
-    info = {**runs[0].facts.metrics, "f1": replace(runs[0].facts.metrics["f1"], lowest=-1.0)}
+    info = {**runs[0].facts.metrics, "f1": replace(runs[0].facts.metrics["f1"], low=-1.0)}
     runs = [replace(run, facts=replace(run.facts, metrics=info)) for run in runs]
     ragsweep.plot.one_setting(SweepDecision(decided(*runs), "s1"), axes, "retriever.alpha")
     assert 0.3 < axes.get_ylim()[0] < axes.get_ylim()[1] < 0.7

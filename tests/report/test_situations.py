@@ -99,7 +99,7 @@ def parsed(rows, **more):
     """Runs that differ by the parser of the documents, and have further settings in common."""
     made = []
     for name, run in zip(("pdfium", "pypdf"), runs(rows, tokens=(317, 300)), strict=True):
-        facts = replace(run.facts, source="the same files", parser=name)
+        facts = replace(run.facts, dataset=replace(run.facts.dataset, source="the same files", parser=name))
         swept = {"corpus.parser": name, **more}
         settings = {**run.settings, **{key: str(value) for key, value in swept.items()}}
         title = " ".join(f"{key}={value}" for key, value in swept.items())

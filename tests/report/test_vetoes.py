@@ -198,7 +198,7 @@ def test_a_configuration_that_finds_nothing_has_failed(scores):
 @pytest.mark.parametrize("aggregate", [False, True])
 def test_a_configuration_that_finds_nothing_wins_no_rate_of_false_finds(aggregate):
     """It has none of them, which is the best that one can measure: its gains say what it is."""
-    about = MetricFact(title="False finds", higher_is_better=False, lowest=0, highest=1)
+    about = MetricFact("false_find_rate", "False finds", higher_is_better=False, low=0, high=1)
     runs = []
     for run, found, mean in zip(over(noisy([0.5] * 2)).sweep.outcomes, (0.8, 0.0), (0.5, 0.0), strict=True):
         rate = replace(about, aggregate=True, mean=mean, ci_low=mean, ci_high=mean) if aggregate else about

@@ -13,13 +13,13 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
+    Fusion,
     HybridRetriever,
     ReciprocalRankFusion,
     Search,
     SparseRetriever,
     WeightedSum,
     rank,
-    trace,
 )
 from ragsweep.store.stage_store import NO_STORE
 
@@ -103,7 +103,7 @@ def test_alpha_is_the_weight_of_any_fusion_that_takes_weights(hybrid, dense, spa
 
 
 @dataclass(frozen=True)
-class FirstRanking:
+class FirstRanking(Fusion):
     """A fusion without weights."""
 
     def fuse(self, rankings):
@@ -132,7 +132,7 @@ def test_weights_beside_alpha_are_refused(hybrid):
     ],
 )
 def test_the_trace_says_how_the_score_is_made(hybrid, manual_search, fusion, formula):
-    assert trace(hybrid(fusion=fusion), manual_search, 0).formula == formula
+    assert hybrid(fusion=fusion).trace(manual_search, 0).formula == formula
 
 
 TEXTS = (

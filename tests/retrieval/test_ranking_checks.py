@@ -23,7 +23,10 @@ from ragsweep.retrieval import (
     DenseRetriever,
     EncoderReranker,
     HybridRetriever,
+    Index,
+    Ranker,
     Ranking,
+    ReturnedRetriever,
     Search,
     SparseRetriever,
     rank,
@@ -183,7 +186,7 @@ def test_any_arrays_are_a_ranking_or_refused(both):
             checked_ranking(Ranking(passages, scores), SEARCH, DEPTH, "theirs")
 
 
-class Fixed:
+class Fixed(Ranker):
     """Returns what it was given, or raises it."""
 
     def __init__(self, returned):
@@ -207,7 +210,7 @@ def test_the_parts_of_a_hybrid_are_checked_by_their_own_names(letters, store, pa
             rank(hybrid, SEARCH, DEPTH)
 
 
-class Lost:
+class Lost(Index):
     """An index that finds nothing, not even a ranking."""
 
     def open(self, passages, keep):
@@ -236,16 +239,16 @@ def test_a_signal_ends_the_process_also_within_a_retriever(ending):
     [
         (
             lambda letters, store: HybridRetriever(None, SparseRetriever(store)),
-            r"retriever\.dense: builtins\.NoneType has no method",
+            r"retriever\.dense: builtins\.NoneType does not inherit",
         ),
         (lambda letters, store: DenseRetriever(None, store), "encoder: builtins.NoneType has no method 'encode'"),
         (
             lambda letters, store: DenseRetriever(letters, store, store),
-            "index: ragsweep.store.stage_store.Store has no",
+            "index: ragsweep.store.stage_store.Store does not inherit",
         ),
         (
-            lambda letters, store: HybridRetriever(SimpleNamespace(answers=print), SparseRetriever(store)),
-            r"retriever\.dense: types\.SimpleNamespace has 'answers', but no 'matching'",
+            lambda letters, store: HybridRetriever(ReturnedRetriever("log.jsonl"), SparseRetriever(store)),
+            r"retriever\.dense: .* has passages of its own, so it stands alone",
         ),
     ],
     ids=["part", "encoder", "index", "system"],
@@ -324,9 +327,12 @@ def test_queries_and_passages_have_one_number_of_dimensions(store):
 
 
 def test_an_index_that_opens_something_else_is_refused(store):
-    index = SimpleNamespace(open=lambda *_: None)
+    class Nowhere(Index):
+        def open(self, passages, keep):
+            return None
+
     with pytest.raises(RetrieverError, match="opened NoneType, expected a function of queries and depth"):
-        DenseRetriever(LetterEncoder(), store, index=index).rank(SEARCH, DEPTH)
+        DenseRetriever(LetterEncoder(), store, index=Nowhere()).rank(SEARCH, DEPTH)
 
 
 @pytest.mark.parametrize("loaded", [None, (1, 2), []])
@@ -435,8 +441,10 @@ def test_a_run_whose_retriever_gives_up_is_failed(theirs, application):
         ),
         ("import nosuch", "retriever: theirs.Theirs cannot be built (ModuleNotFoundError: No module named 'nosuch')"),
         ("class Thiers:\n  rank = print", "; did you mean Thiers)"),
+        ("class Theirs:\n  rank = print\n  __init__ = lambda *_, **of: None", "inherit from ragsweep.retrieval.Ranker"),
         (
-            "class Theirs:\n  def __init__(self, **_): ...\n  def rank(self, search): ...",
+            "import ragsweep.retrieval\n\n"
+            "class Theirs(ragsweep.retrieval.Ranker):\n  def __init__(self, **_): ...\n  def rank(self, search): ...",
             "retriever: theirs.Theirs.rank: expected rank(search, depth) (too many positional arguments)",
         ),
     ],

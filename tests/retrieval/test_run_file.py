@@ -32,6 +32,9 @@ from ragsweep.retrieval import (
     HybridRetriever,
     Names,
     PipelineRetriever,
+    Ranker,
+    Reranker,
+    Rewriter,
     RunFileRetriever,
     Search,
     SparseRetriever,
@@ -300,13 +303,13 @@ def test_whatever_a_file_contains_it_is_ranked_or_refused_in_one_line(tmp_path, 
 
 
 @dataclass(frozen=True)
-class Shouting:
+class Shouting(Rewriter):
     def rewrite(self, queries):
         return [query.upper() for query in queries]
 
 
 @dataclass(frozen=True)
-class Backwards:
+class Backwards(Reranker):
     def rerank(self, search, ranking, depth):
         assert search.names().queries == NAMES.queries[: len(search.queries)]
         return ranked(ranking.passages, -ranking.scores, depth)
@@ -360,7 +363,7 @@ def exported(folder, measured):
     return folder / "ranking.trec"
 
 
-class Fixed:
+class Fixed(Ranker):
     """A ranker that has its candidates for each query."""
 
     def __init__(self, candidates):

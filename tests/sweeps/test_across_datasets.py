@@ -11,6 +11,7 @@ from outcomes import QUERY_GROUP, SETTINGS, as_guesses, of_scores
 
 from ragsweep.report.across import about_across_table, across_as_record, across_in_words, across_table, claims_across
 from ragsweep.sweeps import AcrossDatasets, Sweep, decide
+from ragsweep.tasks.facts import DatasetFact
 from ragsweep.tracking.finishing import folder_names
 from ragsweep.tracking.verdicts import _verdicts
 
@@ -32,7 +33,7 @@ def run(dataset, alpha, mean, *, queries=100, k=5, latency=20.0, swept=None, set
         **{"retriever.alpha": str(alpha), **(settings or {})},
     )
     texts = made.per_query.assign(query=dataset + made.per_query["query"])
-    return replace(made, per_query=texts, facts=replace(made.facts, dataset=dataset, digest=dataset))
+    return replace(made, per_query=texts, facts=replace(made.facts, dataset=DatasetFact(name=dataset, digest=dataset)))
 
 
 def on(means, settings=SETTINGS, unfinished=(), **more):
@@ -67,7 +68,8 @@ def test_a_number_never_makes_the_name_of_another_dataset():
     for digest, name in {"1": "a", "2": "a", "3": "a 2"}.items():
         for alpha in (0, 0.5):
             made = run(digest, alpha, 0.5, swept={"retriever.alpha": alpha})
-            runs.append(replace(made, facts=replace(made.facts, dataset=name)))
+            about = replace(made.facts.dataset, name=name)
+            runs.append(replace(made, facts=replace(made.facts, dataset=about)))
     assert across(runs).names == ["a 1", "a 3", "a 2"]
 
 
@@ -185,7 +187,10 @@ def test_a_dataset_is_named_by_what_chooses_it_if_its_name_is_not_its_own():
         for split in ("train", "test")
         for alpha in (0, 1)
     ]
-    runs = [replace(each, facts=replace(each.facts, digest=each.name.split()[0])) for each in runs]
+    runs = [
+        replace(each, facts=replace(each.facts, dataset=replace(each.facts.dataset, digest=each.name.split()[0])))
+        for each in runs
+    ]
     found = across(runs)
     assert found.names == ["x (split train)", "x (split test)"]
     assert found.labels == ["alpha 0", "alpha 1"]
@@ -233,7 +238,7 @@ def test_one_query_has_no_bound_in_the_record():
 
 
 def test_a_lower_value_can_be_the_better_one():
-    wrong = {"metrics": {"f1": {"title": "Error", "higher_is_better": False, "lowest": 0.0, "highest": 1.0}}}
+    wrong = {"metrics": {"f1": {"name": "f1", "title": "Error", "higher_is_better": False, "low": 0.0, "high": 1.0}}}
     found = on({"a": APART, "b": APART}, replace(SETTINGS, gains=[]), **wrong)
     assert found.named == "alpha 0"
     assert found.regrets.measured[0, 1] == pytest.approx(found.means[0, 1] - found.means[0, 0])
@@ -353,7 +358,7 @@ def test_the_headline_is_short_and_ships_nothing_that_is_vetoed_or_not_told_apar
     vetoed = AcrossDatasets([as_guesses(each, 0.2, [0.9] * 3) for each in on({"a": APART, "b": APART}).decisions])
     both_k = [run(name, alpha, mean, k=k) for name in "ab" for k in (3, 5) for alpha, mean in ((0, 0.3), (1, 0.6))]
     first = [run("a", alpha, mean) for alpha, mean in ((0, 0.3), (0.5, 0.6))]
-    again = [replace(each, facts=replace(each.facts, dataset="b", digest="b")) for each in first]
+    again = [replace(each, facts=replace(each.facts, dataset=DatasetFact(name="b", digest="b"))) for each in first]
     small = [run("c", alpha, mean, queries=8) for alpha, mean in ((0, 0.5), (0.5, 0.45), (1, 0.5))]
     situations = [
         vetoed,

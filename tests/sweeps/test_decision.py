@@ -16,7 +16,7 @@ from ragsweep.sweeps.choice import about_the_same
 from ragsweep.tasks.facts import MetricFact
 
 TOKENS = "context/tokens"
-SHARE = MetricFact(title="F1", lowest=0, highest=1, binary=True)
+SHARE = MetricFact("f1", "F1", low=0, high=1, binary=True)
 
 
 def run(alpha, k, scores, **more):
@@ -128,7 +128,7 @@ def test_runs_that_no_cutoff_connects_have_no_configuration_for_all():
 
 
 def test_a_lower_value_can_be_the_better_one():
-    wrong = {name: {**about, "higher_is_better": False} for name, about in (("f1", {"title": "Error"}),)}
+    wrong = {name: {**about, "higher_is_better": False} for name, about in (("f1", {"name": "f1", "title": "Error"}),)}
     runs = [
         run(alpha, 5, noisy(seed, mean), facts={"metrics": wrong}) for alpha, seed, mean in ((0, 1, 0.2), (1, 2, 0.5))
     ]
@@ -175,7 +175,7 @@ def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():
     settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"], margin=0.05)
     [front] = decided(cheap, dear, settings=settings).fronts
     assert front.on_front.tolist() == [True, True]
-    unbounded = {"f1": MetricFact(title="F1")}
+    unbounded = {"f1": MetricFact("f1", "F1")}
     runs = [replace(each, facts=replace(each.facts, metrics=unbounded)) for each in (cheap, dear)]
     [front] = decided(*runs, settings=settings).fronts
     assert front.on_front.tolist() == [True, False]
@@ -250,7 +250,7 @@ def test_what_is_said_to_beat_a_configuration_is_shown_to():
 
 def repeated(name, values):
     """A run with these values, of shape [repeats, questions]; of one repeat, one that says that it varies."""
-    facts = {"varies": True, "metrics": {"f1": {"title": "F1"}, "recall": {"title": "Recall"}}}
+    facts = {"varies": True, "metrics": {name: {"name": name, "title": name} for name in ("f1", "recall")}}
     if len(values) > 1:
         parts = components(values)
         fact = {name: getattr(parts, name) for name in ("question", "repeat", "residual", "asked_once")}

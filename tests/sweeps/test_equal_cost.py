@@ -88,7 +88,7 @@ def within(size, budget, scores, *, tokens, ranked=3):
     one = run(size, budget, scores, tokens=tokens)
     settings = {name: value for name, value in one.settings.items() if name != "k"} | {"budget": str(budget)}
     curves = {TOKENS: tuple(np.linspace(1, np.mean(tokens), ranked)), "recall": ()}
-    facts = replace(one.facts, cutoff="budget", cutoff_unit="tokens", curves=curves, intervals={})
+    facts = replace(one.facts, cutoff="budget", cutoff_unit="tokens", at_k=curves, at_k_ci={})
     return replace(one, swept={"chunker.size": size, "budget": budget}, settings=settings, facts=facts)
 
 

@@ -159,7 +159,7 @@ def drawn_of(case):
         ],
         "another alpha": theirs,
         "no spread": [replace(run, per_query=run.per_query.assign(recall=0.2)) for run in alphas],  # 0.2 is no double
-        "no intervals": [replace(run, facts=replace(run.facts, intervals={})) for run in grid().outcomes],
+        "no intervals": [replace(run, facts=replace(run.facts, at_k_ci={})) for run in grid().outcomes],
     }
     return charts(Sweep(runs[case], {}, SETTINGS)).split()
 

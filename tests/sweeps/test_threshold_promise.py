@@ -24,7 +24,14 @@ def run(name, unanswerable, threshold=None, f1=0.5, found=FOUND):
     """A run with these first scores for questions without an answer, and a score threshold."""
     given = [0.0 if score is None else float(threshold is None or score >= threshold) for score in unanswerable]
     kept = [float(score is not None and (threshold is None or score >= threshold)) for score in found]
-    about = {"title": "False find rate", "higher_is_better": False, "lowest": 0.0, "highest": 1.0, "binary": True}
+    about = {
+        "name": RATE,
+        "title": "False find rate",
+        "higher_is_better": False,
+        "low": 0.0,
+        "high": 1.0,
+        "binary": True,
+    }
     rate = float(np.mean(given))
     outcome = of_scores(name, np.array(kept) * f1, {"retriever.score_threshold": threshold or 0.0}, recall=kept)
     fact = {"metric": RATE, "metrics": [RATE], "false_finds": given, "scores": unanswerable, "answerable": found}
@@ -35,8 +42,8 @@ def run(name, unanswerable, threshold=None, f1=0.5, found=FOUND):
         recall=kept,
         facts={
             "metrics": {
-                "f1": {"title": "F1", "lowest": 0.0, "highest": 1.0},
-                "recall": {"title": "Recall", "lowest": 0.0, "highest": 1.0},
+                "f1": {"name": "f1", "title": "F1", "low": 0.0, "high": 1.0},
+                "recall": {"name": "recall", "title": "Recall", "low": 0.0, "high": 1.0},
                 RATE: {**about, "aggregate": True, "mean": rate, "ci_low": rate, "ci_high": rate},
             },
             "false_finds": {**fact, "found": found},

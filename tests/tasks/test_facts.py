@@ -16,6 +16,7 @@ from ragsweep.tasks.facts import Facts, read_facts
 FACTS = F1_FACTS | {
     "metrics": {"f1": F1_FACTS["metrics"]["f1"] | {"guessing": {"value": 0.25, "p": 0.5, "p_worse": 0.4}}}
 }
+F1 = F1_FACTS["metrics"]["f1"]
 PLAIN = st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text()
 JSON = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
 
@@ -27,7 +28,7 @@ def places(value, path=()):
         yield from places(value[key], (*path, key))
 
 
-@example(("metrics", "f1", "lowest"), 10**400)
+@example(("metrics", "f1", "low"), 10**400)
 @example(("at_k_ci",), {"no curve": {}})
 @given(st.sampled_from(list(places(FACTS))), JSON)
 def test_any_json_is_read_or_refused(place, value):
@@ -40,12 +41,11 @@ def test_any_json_is_read_or_refused(place, value):
     with suppress(MalformedError):
         found = facts_of(facts)
         assert isinstance(found, Facts)
-        assert all(isinstance(number, float) for curve in found.curves.values() for number in curve)
-        assert all(isinstance(name, str) for name in (found.digest, found.decided_by, *found.findings))
+        assert all(isinstance(number, float) for curve in found.at_k.values() for number in curve)
+        assert all(isinstance(name, str) for name in (found.dataset.digest, found.decided_by, *found.findings))
         assert all(isinstance(said, str) for sentences in found.sections.values() for said in sentences)
         assert all(
-            [len(bound) for bound in bounds] == 2 * [len(found.curves[name])]
-            for name, bounds in found.intervals.items()
+            [len(bound) for bound in bounds] == 2 * [len(found.at_k[name])] for name, bounds in found.at_k_ci.items()
         )
 
 
@@ -61,21 +61,27 @@ def test_what_is_written_is_read(tmp_path):
     assert read_facts(tmp_path / "evaluation.json") == facts_of(FACTS)
 
 
+def test_a_metric_stands_under_its_own_name(tmp_path):
+    (tmp_path / "evaluation.json").write_text(json.dumps(FACTS | {"metrics": {"f2": F1}}))
+    with pytest.raises(MalformedError, match="f2: found 'f1' as its name"):
+        read_facts(tmp_path / "evaluation.json")
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"version": 2**63}, "version: found 9223372036854775808, expected another one; install the newest ragsweep"),
-        ({"version": 10**400}, f"version: found {10**400}"[:40]),
-        ({"version": 2}, "version: found 2, expected 1; install the newest ragsweep"),
-        ({"version": 2, "dataset": None, "metrics": []}, "version: found 2, expected 1"),
+        ({"schema": 2**63}, "schema: found 9223372036854775808, expected another one; install the newest ragsweep"),
+        ({"schema": 10**400}, f"schema: found {10**400}"[:40]),
+        ({"schema": 2}, "schema: found 2, expected 1; install the newest ragsweep"),
+        ({"schema": 2, "dataset": None, "metrics": []}, "schema: found 2, expected 1"),
         ({"dataset": {"name": "a"}}, "dataset.digest is missing"),
         ({"at_k": {"recall": [0.5, "1"]}, "at_k_ci": {}}, "at_k.recall.1: expected a valid number"),
         ({"at_k": {"re\ncall": [10**400]}, "at_k_ci": {}}, "at_k.re call.0: expected less than"),
         ({"at_k_ci": {"recall": {"low": [0.1], "high": [0.2]}}}, "at_k_ci.recall: expected as many bounds"),
-        ({"measures": {"f1": {"value": 1}}}, "measures.f1: another column has this name"),
+        ({"measures": {"f1": {"name": "f1", "title": "F1", "value": 1}}}, "measures.f1: another column has this name"),
         ({"method": {"stands_for": {"alpha": 10**400}}}, "method.stands_for: expected"),
-        ({"metrics": {"f1": {"guessing": {"value": 1, "p": 2, "p_worse": 0}}}}, "metrics.f1: guessing: expected"),
-        ({"metrics": {"f1": {"aggregate": True, "mean": 1}}}, "metrics.f1: an aggregate needs"),
+        ({"metrics": {"f1": F1 | {"guessing": {"value": 1, "p": 2, "p_worse": 0}}}}, "metrics.f1: guessing: expected"),
+        ({"metrics": {"f1": F1 | {"aggregate": True, "mean": 1}}}, "metrics.f1: an aggregate needs"),
     ],
 )
 def test_what_cannot_be_read_is_one_line_that_names_the_field(changes, told):

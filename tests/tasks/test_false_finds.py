@@ -7,8 +7,7 @@ import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
-from ragsweep.retrieval import Ranking, RunFileRetriever, Search, ranked
-from ragsweep.retrieval.ranking import Thresholded
+from ragsweep.retrieval import Ranking, RunFileRetriever, Search, Thresholded, ranked
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask

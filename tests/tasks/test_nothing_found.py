@@ -23,12 +23,14 @@ from ragsweep.retrieval import (
     FusedRetriever,
     HybridRetriever,
     PipelineRetriever,
+    Ranker,
     Ranking,
+    Reranker,
+    Rewriter,
     Search,
     SparseRetriever,
     ranked,
 )
-from ragsweep.retrieval.silence import silences_of
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.measurement_files import facts
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
@@ -41,7 +43,7 @@ FOUND, UNKNOWN, WEIGHTLESS, WORDLESS = "tea", "Eisen", "iron", "?!"
 
 
 @dataclass(frozen=True)
-class Everything:
+class Everything(Ranker):
     """Ranks the whole corpus for every query."""
 
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -50,7 +52,7 @@ class Everything:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class Nothing(Ranker):
     """Finds nothing, and does not say why."""
 
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -58,7 +60,7 @@ class Nothing:
 
 
 @dataclass(frozen=True)
-class NothingForTheFirst:
+class NothingForTheFirst(Ranker):
     """Finds nothing for the first query, and does not say why."""
 
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -75,7 +77,7 @@ class Talkative(Everything):
 
 
 @dataclass(frozen=True)
-class Translated:
+class Translated(Rewriter):
     def rewrite(self, queries):
         return [{"Eisen": "tea"}.get(query, query) for query in queries]
 
@@ -129,7 +131,7 @@ def test_a_run_that_finds_nothing_for_any_query_fails_with_the_reason(retriever,
 
 
 @dataclass(frozen=True)
-class Dropping:
+class Dropping(Reranker):
     """Drops whatever was ranked."""
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
@@ -225,7 +227,7 @@ def test_a_single_run_that_finds_nothing_has_failed(application, dataset, tmp_pa
 
 @pytest.mark.parametrize("word", ["שלום", "حَبيبي", "live"])
 def test_words_from_right_to_left_that_a_pdf_file_has_as_they_are_drawn_are_named(word):
-    [silence] = silences_of(SPARSE, Search(("there is " + word[::-1], "rest", "sleep"), (word,)))
+    [silence] = SPARSE.silences(Search(("there is " + word[::-1], "rest", "sleep"), (word,)))
     assert ("in reverse order" in silence.reason) == (word != "live")
 
 
@@ -239,7 +241,7 @@ def test_what_a_ranker_says_is_printed_once_and_in_the_report():
 def test_where_something_is_found_for_every_query_nothing_is_said():
     measurement = measured(items_of(FOUND, "tablets"))
     assert (measurement.notices, measurement.caution) == ([], "")
-    assert "caution" not in facts(measurement, items_of(FOUND), "ndcg")
+    assert facts(measurement, items_of(FOUND), "ndcg")["caution"] == ""
 
 
 def test_passages_that_score_0_in_the_whole_corpus_are_a_ranking_of_no_part():
@@ -263,7 +265,7 @@ def test_a_part_that_finds_nothing_for_most_queries_comes_first():
 def test_what_is_searched_for_counts_and_not_what_was_asked():
     assert measured(items_of(UNKNOWN, FOUND), query=Translated()).notices == []
     pipeline = PipelineRetriever(SPARSE, Translated())
-    assert [each is None for each in silences_of(pipeline, Search(TEXTS, (UNKNOWN, WEIGHTLESS)))] == [True, False]
+    assert [each is None for each in pipeline.silences(Search(TEXTS, (UNKNOWN, WEIGHTLESS)))] == [True, False]
     [notice] = measured(items_of(WEIGHTLESS, FOUND), query=Translated()).notices
     assert "retriever.backend=bm25s" in notice
 
@@ -289,7 +291,7 @@ def test_bm25_is_silent_exactly_where_its_ranking_is_empty(texts, queries, setti
 
 def test_what_is_kept_is_what_was_found(store):
     search, kept = Search(TEXTS, (FOUND, UNKNOWN, WEIGHTLESS)), replace(SPARSE, store=store)
-    assert silences_of(kept, search) == silences_of(kept, search) == silences_of(SPARSE, search)
+    assert kept.silences(search) == kept.silences(search) == SPARSE.silences(search)
 
 
 def test_rankers_that_can_say_it_have_the_protocol():

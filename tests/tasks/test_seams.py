@@ -14,11 +14,13 @@ from ragsweep.datasets import PageChunker
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.collection import Collection, Judgment, Query
 from ragsweep.datasets.model.dataset import Dataset, Qrels
-from ragsweep.models.language.language_model import Completion
+from ragsweep.models.language.language_model import Completion, LanguageModel
 from ragsweep.retrieval import (
     DenseRetriever,
     EncoderReranker,
     ExactIndex,
+    Expander,
+    Expansion,
     FusedRetriever,
     GapCutoff,
     HybridRetriever,
@@ -26,8 +28,10 @@ from ragsweep.retrieval import (
     LogisticClassifier,
     Names,
     PipelineRetriever,
+    Ranker,
     Ranking,
     ReciprocalRankFusion,
+    Rewriter,
     RoutedRetriever,
     Search,
     SparseRetriever,
@@ -37,7 +41,6 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.retrieval.judgments import Judgments, dealing
-from ragsweep.retrieval.ranking import Expansion
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.learning import LEARNS
 from ragsweep.tasks.ranking.metrics import ndcg
@@ -55,7 +58,7 @@ def ranking_task(retriever, store=NO_STORE, turn=0, **stages):
 # Components that stand where ours need a model
 
 
-class LowerCase:
+class LowerCase(Rewriter):
     """A rewriter."""
 
     def rewrite(self, queries):
@@ -63,20 +66,16 @@ class LowerCase:
 
 
 @dataclass(frozen=True)
-class Telling:
+class Telling(LanguageModel):
     """A language model that always says the same."""
 
     store: object = NO_STORE
-    structured = False
 
-    def ask_each(self, items, work, asking):
-        return [work(each, self) for each in items]
-
-    def complete(self, messages, *, as_json=False):
+    def complete(self, messages, max_tokens, form=None):
         return Completion("Answer: B", None, None, 1.0)
 
 
-class AsksRanker:
+class AsksRanker(Expander):
     """An expander that ranks by what follows it, and looks into that."""
 
     def expand(self, search, ranker):
@@ -197,7 +196,7 @@ class BestOfOthers:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class Scored(Ranker):
     """Ranks by given scores, shape [queries, passages]."""
 
     scores: np.ndarray
@@ -295,7 +294,7 @@ def test_a_run_says_that_a_component_learns_from_judgments():
 def test_a_component_that_is_not_in_the_configuration_learns_nothing():
     """Else an expander could make a learner of its own, and nobody would say so."""
 
-    class Smuggles:
+    class Smuggles(Expander):
         def expand(self, search, ranker):
             rank(BestOfOthers(), search, 5)
             return Expansion((search,), UNTIMED, ("",) * len(search.queries))
@@ -321,7 +320,7 @@ def test_what_was_learnt_from_judgments_is_not_kept(store):
         store: object
 
     @dataclass(frozen=True)
-    class Around:
+    class Around(Ranker):
         ranker: object
         store: object
 
@@ -341,7 +340,7 @@ def test_a_stage_with_a_store_that_reads_names_is_kept_with_these_names(store):
     ranks = []
 
     @dataclass(frozen=True)
-    class ByName:
+    class ByName(Ranker):
         store: object
 
         def rank(self, search, depth):

@@ -25,6 +25,7 @@ from ragsweep.retrieval import (
     OpenAIEncoder,
     PipelineRetriever,
     Ranking,
+    Rewriter,
     RoutedRetriever,
     Search,
     SentenceTransformerEncoder,
@@ -43,7 +44,7 @@ FIRST = Ranking(np.array([[0, 1], [1, NOTHING]]), np.array([[2.0, 1.0], [1.0, -n
 
 
 @dataclass(frozen=True)
-class Twice:
+class Twice(Rewriter):
     """Asks everything twice."""
 
     def rewrite(self, queries):

@@ -16,7 +16,7 @@ from ragsweep.core.endings import answer_signals
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
 from ragsweep.core.project import PROJECT, project
-from ragsweep.models.language.budget import say_spent
+from ragsweep.models.language.endpoint import say_spent
 from ragsweep.tracking.address import check_arguments
 
 COMMANDS = {  # by name, the module of this package that has the function of this name, and what it does

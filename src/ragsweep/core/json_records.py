@@ -1,7 +1,8 @@
-"""Reads untrusted JSON as an object of a class; the annotations of the class say what is valid."""
+"""Writes objects as JSON and reads untrusted JSON as one; the annotations of their class say what is valid."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,17 @@ def from_record(kind: type[T], text: str) -> T:
         return reader.validate_json(text, strict=True)
     except ValidationError as error:
         raise MalformedError(one_line(_in_words(error))) from error
+
+
+def as_record(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an object of a class as JSON-compatible values, for `from_record`; without those that are None.
+
+    Raises:
+        pydantic.ValidationError: The object cannot have these values.
+    """
+    adapter: TypeAdapter[Any] = _reader(kind)  # type: ignore[arg-type]  # every class can be hashed
+    recorded: dict[str, Any] = adapter.dump_python(adapter.validate_python(values), mode="json", exclude_none=True)
+    return recorded
 
 
 @cache

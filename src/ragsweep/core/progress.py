@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from typing import Any
+from threading import Event
+from typing import Any, TypeVar
+
+from ragsweep.core.errors import ModelError
+from ragsweep.core.terminal import counted
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _open: list[Any] = []  # the bar of tqdm; one at most
 
@@ -38,3 +46,47 @@ def advance(done: int) -> None:
     """Add to what is done of the work that is being shown, if any is."""
     for bar in _open:
         bar.update(done)
+
+
+class Stopped(Exception):  # noqa: N818 - another item has failed, or the user has stopped the run
+    """No further work is done."""
+
+
+def in_threads(
+    work: Callable[[Item, Event], Result], items: Sequence[Item], threads: int, *, noun: str, go_on: str
+) -> list[Result]:
+    """What `work` returns for each item, in the same order. After a failure, no further item is begun.
+
+    Args:
+        work: Called in several threads, with an event that is set after a failure: it may raise `Stopped` then.
+        items: What it is called with.
+        threads: How many.
+        noun: What an item is, for messages.
+        go_on: How to go on after a `ModelError`, for messages.
+    """
+    stop = Event()
+
+    def result(item: Item) -> Result:
+        try:
+            return work(item, stop)
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:  # from the first one on: the pool waits for all that were handed to it
+            futures = [pool.submit(result, item) for item in items]
+            for future in as_completed(futures):
+                if future.exception() is not None:
+                    break
+                advance(1)
+        finally:  # also at an interruption
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+    left = [future for future in futures if future.cancelled() or future.exception() is not None]
+    for error in (future.exception() for future in left if not future.cancelled()):
+        if isinstance(error, ModelError):
+            raise type(error)(f"{error}; {counted(len(left), noun)} left; {go_on}")
+        if error is not None and not isinstance(error, Stopped):
+            raise error
+    return [future.result() for future in futures]

@@ -26,7 +26,7 @@ from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.experiment import Experiment
-from ragsweep.models.language.language_model import Model
+from ragsweep.models.language.language_model import LanguageModel
 from ragsweep.production import export_folder
 from ragsweep.production.export_folder import DECISION, INDEX, PARTS, Origin, Question, RetrieverSettings
 from ragsweep.production.loading import differences, load_with, refuse_if_not_alone
@@ -180,7 +180,7 @@ def _exportable(experiment: Experiment, run_id: str, *, with_index: bool) -> tup
             "only runs of task=ranking with a k can be exported"
         )
     refuse_if_not_alone(task.retrieval.ranker, run_id)
-    if not with_index and any(isinstance(part, Model) for part in components_within(task.ingest)):
+    if not with_index and any(isinstance(part, LanguageModel) for part in components_within(task.ingest)):
         raise ConfigError(f"{run_id}: a language model has written what is indexed; --with-index exports that, too")
     return task, items
 
@@ -210,10 +210,10 @@ def _ranking_as_recorded(
             f"{'is another' if different == 1 else 'are others'} now, so that the export would not "
             f"retrieve what was measured; what has changed is said by: {reproducing}"
         )
-    search, ranker = search_of(items), task.retrieval.ranker
-    if not len(search.unranked) or ranker is None:
+    search = search_of(items)
+    if not len(search.unranked):
         return ranking
-    return rank(ranker, replace(search, unranked=np.empty((0, 2), dtype=np.int64)), task.depth)
+    return rank(task.ranker, replace(search, unranked=np.empty((0, 2), dtype=np.int64)), task.depth)
 
 
 def _nodes(experiment: Experiment, task: RankingTask, run_id: str) -> dict[str, Any]:

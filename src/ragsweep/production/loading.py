@@ -24,9 +24,7 @@ from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import RecordCheck, resolved_path
 from ragsweep.retrieval import LearnsFromJudgments
 from ragsweep.retrieval.ingest.ingest import indexed
-from ragsweep.retrieval.results import BringsPassages
 from ragsweep.retrieval.returned_units.merging import Enlarging
-from ragsweep.retrieval.stage_capabilities import FindsByName
 from ragsweep.store.serving_store import ServingStore
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.search import components_within, in_stages
@@ -109,8 +107,8 @@ def load_with(
             stacklevel=3,
         )
     parts = {name: built(name, node, serving) for name, node in nodes.items()}
+    refuse_if_not_alone([*parts.values()], folder / SETTINGS)
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
-    refuse_if_not_alone(ranker, folder / SETTINGS)
     passages = passages_of(documents, parts["chunker"], reading)
     titled = corpus.with_headings(documents) if "ingest" in parts else ()
     texts = indexed(parts["ingest"], titled, passages, known=known) if "ingest" in parts else None
@@ -172,7 +170,7 @@ def refuse_if_not_alone(parts: object, where: object) -> None:
         where: Where it is named.
     """
     for part in components_within(parts):
-        if isinstance(part, BringsPassages) or (isinstance(part, FindsByName) and part.finds_by_name):
+        if getattr(part, "brings_passages", False) or getattr(part, "finds_by_name", False):
             why = "what it searches runs or lies elsewhere"
         elif isinstance(part, LearnsFromJudgments):
             why = "it learns from judgments, and was measured on folds of them"

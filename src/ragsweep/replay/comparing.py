@@ -133,4 +133,4 @@ def check_same_task(one: Outcome, other: Outcome) -> None:
 
 
 def _on(run: Outcome) -> str:
-    return f"{run.run_id} on {run.facts.dataset} (digest {run.facts.digest[:SHOWN_DIGITS]})"
+    return f"{run.run_id} on {run.facts.dataset.name} (digest {run.facts.dataset.digest[:SHOWN_DIGITS]})"

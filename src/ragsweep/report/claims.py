@@ -159,7 +159,7 @@ def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Out
     """That a configuration returns more text than one that it beats, unless text is what it was chosen by."""
     metric = named.facts.metrics.get(sweep.decided_by)
     counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
-    cost = next((name for name in sweep.settings.costs if name in named.facts.curves), None)
+    cost = next((name for name in sweep.settings.costs if name in named.facts.at_k), None)
     if sweep.budgeted or counts_text or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
         return
     less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
@@ -376,7 +376,7 @@ def promises(decision: Decision) -> Iterator[Claim]:
             "metric": promise.metric,
             "title": sweep.title(promise.metric),
             "share": promise.share,
-            "label": None if promise.metric in sweep.deepest(decision.named).facts.curves else label,
+            "label": None if promise.metric in sweep.deepest(decision.named).facts.at_k else label,
             "cutoff": certificate.cutoff,
             "at": certificate.cutoff and cutoffs_in_words(sweep, certificate.cutoff),
             "cutoff_name": sweep.cutoff,

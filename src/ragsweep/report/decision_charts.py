@@ -88,16 +88,16 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     ends = []
     for index, run in enumerate(runs):
         facts, chosen = sweep.deepest(run).facts, run is decision.named
-        curve = facts.curves.get(metric, ())
+        curve = facts.at_k.get(metric, ())
         cutoffs: Sequence[int] = range(1, len(curve) + 1)
-        if metric in facts.curves and (sweep.budgeted or not curve):  # known at the measured cutoffs alone
+        if metric in facts.at_k and (sweep.budgeted or not curve):  # known at the measured cutoffs alone
             cutoffs, curve = at_each_cutoff(sweep, run, metric)
-        costs = facts.curves.get(cost or "", range(1, max(cutoffs, default=0) + 1))
+        costs = facts.at_k.get(cost or "", range(1, max(cutoffs, default=0) + 1))
         cutoffs = [cutoff for cutoff in cutoffs[: facts.ends_at] if cutoff <= len(costs)]
         places, curve = [costs[cutoff - 1] for cutoff in cutoffs], curve[: len(cutoffs)]
         looks = {"color": colours[labels[index]], "zorder": 3 if chosen else 2}
-        if chosen and metric in facts.intervals and not sweep.budgeted:
-            low, high = (bound[: len(cutoffs)] for bound in facts.intervals[metric])
+        if chosen and metric in facts.at_k_ci and not sweep.budgeted:
+            low, high = (bound[: len(cutoffs)] for bound in facts.at_k_ci[metric])
             axes.fill_between(places, low, high, color=looks["color"], alpha=0.15, linewidth=0)
         marked = [place for place, cutoff in enumerate(cutoffs) if cutoff in swept]
         looks |= {"marker": style.MARKERS[index % len(style.MARKERS)], "markersize": 6, "markevery": marked}
@@ -107,7 +107,7 @@ def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
     axes.set_ylabel(sweep.title(metric))
     axes.set_ylim(limits(axes.get_ylim(), sweep, metric))
     if cost:
-        _cutoffs_above(decision, sweep.deepest(decision.named).facts.curves[cost][: max(ends)], axes)
+        _cutoffs_above(decision, sweep.deepest(decision.named).facts.at_k[cost][: max(ends)], axes)
     else:
         axes.set_xticks(sorted(swept) if sweep.budgeted else style.cutoff_ticks(max(ends)))
     style.dress(axes)
@@ -131,7 +131,7 @@ def _cutoffs_above(decision: Decision, costs: Sequence[float], axes: Axes) -> No
 def cost_of_cutoff(decision: Decision) -> str | None:
     """The first cost that depends on the cutoff, if every configuration that is compared has it."""
     sweep = decision.sweep
-    curves = [sweep.deepest(run).facts.curves for run in compared_by_cutoff(decision)]
+    curves = [sweep.deepest(run).facts.at_k for run in compared_by_cutoff(decision)]
     costs = sweep.settings.costs if not sweep.budgeted else ()
     return next((name for name in costs if all(curve.get(name) for curve in curves)), None)
 

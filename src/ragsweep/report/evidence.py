@@ -156,7 +156,7 @@ def unspent(decision: Decision) -> Iterator[Claim]:
             "labels": [*dict.fromkeys(map(sweep.label, short))],
             "most": [costs[0], costs[-1]],
             "unit": sweep.outcomes[0].facts.cutoff_unit,
-            "k": 2 * max(len(run.facts.curves[sweep.budgeted or ""]) for run in short),
+            "k": 2 * max(len(run.facts.at_k[sweep.budgeted or ""]) for run in short),
         }
         yield evident("unspent", at=cutoffs_in_words(sweep, *dict.fromkeys(run.cutoff for run in short)), **numbers)
 
@@ -172,7 +172,7 @@ def unmeasured(decision: Decision) -> Iterator[Claim]:
         cut = {
             label: curve[cutoff - 1]
             for label, facts in lacking.items()
-            if cutoff and not facts.cutoff_unit and len(curve := facts.curves.get(sweep.decided_by, ())) >= cutoff
+            if cutoff and not facts.cutoff_unit and len(curve := facts.at_k.get(sweep.decided_by, ())) >= cutoff
         }
         if lacking:
             where = cutoffs_in_words(sweep, cutoff)
@@ -214,9 +214,9 @@ def parsers(decision: Decision) -> Iterator[Claim]:
     """On which questions parsers are compared, and how many references each has lost."""
     runs = parsers_of(decision.sweep.outcomes)
     if runs:
-        references = max(run.facts.references for run in runs.values())
+        references = max(run.facts.dataset.references for run in runs.values())
         lost = {
-            name: [run.value(LOST.name) or 0 for run in decision.sweep.outcomes if run.facts.parser == name]
+            name: [run.value(LOST.name) or 0 for run in decision.sweep.outcomes if run.facts.dataset.parser == name]
             for name in runs
         }
         ends = {name: [min(numbers), max(numbers)] for name, numbers in lost.items() if max(numbers)}

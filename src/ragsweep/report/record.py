@@ -42,7 +42,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "claims": [asdict(claim) for claim in claims_of(decision)],
         "dataset": {
             "name": sweep.dataset,
-            "digest": sweep.outcomes[0].facts.digest,
+            "digest": sweep.outcomes[0].facts.dataset.digest,
             "queries": len(sweep.queries),
             "groups": sweep.groups.number if sweep.groups.in_use else None,
         },

@@ -48,10 +48,10 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
     sweep, level = decision.sweep, decision.headline.allowed
     fronts = decision.fronts
     over_cutoffs = len(decision.choices) > 1 if sweep.budgeted else bool(sweep.cutoff)  # a run has a curve over k
-    if decision.gain and decision.gain in decision.named.facts.curves and over_cutoffs:
+    if decision.gain and decision.gain in decision.named.facts.at_k and over_cutoffs:
         drawn, every = len(charts.compared_by_cutoff(decision)), sweep.configurations
         band = (
-            ", with its 95 % interval" if decision.gain in decision.named.facts.intervals and not sweep.budgeted else ""
+            ", with its 95 % interval" if decision.gain in decision.named.facts.at_k_ci and not sweep.budgeted else ""
         )
         caption = f"Means over queries. Marked: the swept {sweep.cutoff}. Thick: the choice{band}."
         yield ReportChart(

@@ -156,7 +156,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "dataset_findings": decision.named.facts.findings,
         "commands": _commands(origin),
         "explaining": origin.explaining,
-        "about_numbers": f"Dataset digest {decision.named.facts.digest[:DIGITS]}; {resamples:,} "
+        "about_numbers": f"Dataset digest {decision.named.facts.dataset.digest[:DIGITS]}; {resamples:,} "
         f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
     }
 
@@ -230,7 +230,7 @@ def _measured(sweep: Sweep) -> str:
 def _queries(sweep: Sweep) -> str:
     """How many queries were measured, of how many."""
     groups = f" in {counted(sweep.groups.number, 'group')}" if sweep.groups.in_use else ""
-    return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.left_out, "query") + groups
+    return counted_of_all(len(sweep.queries), sweep.outcomes[0].facts.dataset.left_out, "query") + groups
 
 
 def _commands(origin: Origin) -> list[dict[str, str]]:

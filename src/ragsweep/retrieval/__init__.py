@@ -16,31 +16,33 @@ from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPq
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
+from ragsweep.retrieval.kinds import (
+    Expander,
+    Expansion,
+    Fusion,
+    Method,
+    Ranker,
+    Reranker,
+    Retriever,
+    Rewriter,
+    Silence,
+    Thresholded,
+    Trace,
+    Words,
+)
 from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.queries.written_queries import HypotheticalPassage, SeveralPhrasings
-from ragsweep.retrieval.ranking import (
-    Expander,
-    Expansion,
-    Fusion,
-    Names,
-    Ranker,
-    Ranking,
-    Reranker,
-    Rewriter,
-    Search,
-    Thresholded,
-    ranked,
-)
+from ragsweep.retrieval.ranking import Names, Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
-from ragsweep.retrieval.results import Answers, BringsPassages, Matching, Result
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result
 from ragsweep.retrieval.returned import ReturnedRetriever
 from ragsweep.retrieval.returned_units.parent_unit import ParentUnit
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
@@ -49,18 +51,14 @@ from ragsweep.retrieval.returned_units.window_unit import WindowUnit
 from ragsweep.retrieval.routing.classifiers import LogisticClassifier
 from ragsweep.retrieval.routing.routed import RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
-from ragsweep.retrieval.silence import ExplainsSilence, Silence
 from ragsweep.retrieval.sparse import SparseRetriever
-from ragsweep.retrieval.stage_capabilities import KnowsTies
 from ragsweep.retrieval.stages import rank
-from ragsweep.retrieval.trace import Trace, Traces, Words, trace
 from ragsweep.store.stage_store import Store
 
 __all__ = [
     "NOTHING",
     "Abbreviations",
     "Answers",
-    "BringsPassages",
     "ConfidenceCutoff",
     "ContextualIngest",
     "CrossEncoderReranker",
@@ -71,7 +69,7 @@ __all__ = [
     "ExactIndex",
     "Expander",
     "Expansion",
-    "ExplainsSilence",
+    "ExternalRetriever",
     "FusedRetriever",
     "Fusion",
     "GapCutoff",
@@ -81,11 +79,11 @@ __all__ = [
     "Index",
     "Ingest",
     "IvfPqIndex",
-    "KnowsTies",
     "LearnsFromJudgments",
     "Lesson",
     "LogisticClassifier",
     "Matching",
+    "Method",
     "MmrReranker",
     "ModelTokenizer",
     "Names",
@@ -102,6 +100,7 @@ __all__ = [
     "Reducible",
     "Reranker",
     "Result",
+    "Retriever",
     "ReturnedRetriever",
     "ReturnedUnit",
     "Rewriter",
@@ -118,7 +117,6 @@ __all__ = [
     "SummaryIngest",
     "Thresholded",
     "Trace",
-    "Traces",
     "WeightedSum",
     "WindowUnit",
     "WordLlamaEncoder",
@@ -126,5 +124,4 @@ __all__ = [
     "minmax",
     "rank",
     "ranked",
-    "trace",
 ]

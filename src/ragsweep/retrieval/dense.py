@@ -19,11 +19,11 @@ from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
-from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
-from ragsweep.retrieval.ranking_checks import checked_ranking, expect_encoder, expect_method
-from ragsweep.retrieval.stage_capabilities import ChecksItself, ChoosesByDepth, NeedsPassages
+from ragsweep.retrieval.kinds import Method, Thresholded
+from ragsweep.retrieval.ranking import Ranking, Search, searching
+from ragsweep.retrieval.ranking_checks import checked_ranking, expect_encoder
 from ragsweep.store.code import kind_of
+from ragsweep.store.component import expect_kind
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store
 
@@ -46,17 +46,17 @@ class DenseRetriever(Thresholded):
 
     def __post_init__(self) -> None:
         expect_encoder(self.encoder)
-        expect_method(self.index, "open", "index")
+        expect_kind(self.index, Index, "index")
 
     @property
     def chooses_by_depth(self) -> bool:
         """Whether codes choose what embeddings order."""
-        return isinstance(self.index, ChoosesByDepth) and self.index.chooses_by_depth
+        return self.index.chooses_by_depth
 
     @property
     def passages_needed(self) -> int:
         """How many passages the index is made of at least."""
-        return self.index.passages_needed if isinstance(self.index, NeedsPassages) else 1
+        return self.index.passages_needed
 
     @property
     def method(self) -> Method:
@@ -65,8 +65,7 @@ class DenseRetriever(Thresholded):
 
     def check(self, search: Search) -> None:
         """Let an index say what is wrong with it before anything is recorded."""
-        if isinstance(self.index, ChecksItself):
-            self.index.check()
+        self.index.check()
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""

@@ -12,6 +12,7 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
+from ragsweep.retrieval.kinds import Fusion
 from ragsweep.retrieval.normalising import NORMS, Norm, Normalisation
 from ragsweep.retrieval.ranking import Ranking, ranked
 
@@ -19,7 +20,7 @@ RELATIVE_ROUNDING = 1e-12  # relative; sums of floats that are equal in exact ar
 
 
 @dataclass(frozen=True)
-class WeightedSum:
+class WeightedSum(Fusion):
     """Adds up normalised scores: `weights[0] * norm(first) + weights[1] * norm(second) + ...`.
 
     A passage that is absent from a ranking gets 0 from it. With `zscore` that is the mean of the ranking, so that a
@@ -59,7 +60,7 @@ class WeightedSum:
 
 
 @dataclass(frozen=True)
-class ReciprocalRankFusion:
+class ReciprocalRankFusion(Fusion):
     """Adds up `weight / (constant + rank)` over the rankings that have a passage (Cormack et al., SIGIR 2009).
 
     Ranks count from 1; passages of equal scores have the ranks of corpus order. Equal to `rrf` of ranx, which has no

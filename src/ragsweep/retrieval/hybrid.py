@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
@@ -10,13 +10,11 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
-from ragsweep.retrieval.method import Method, method_of
-from ragsweep.retrieval.ranking import Fusion, Ranker, Ranking, Search, Thresholded
-from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
-from ragsweep.retrieval.silence import Silence, silences_of
-from ragsweep.retrieval.stage_capabilities import HasRole
-from ragsweep.retrieval.stages import check_search, rank
-from ragsweep.retrieval.trace import Trace, trace
+from ragsweep.retrieval.kinds import Fusion, Method, Ranker, Thresholded, Trace
+from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.retrieval.stages import rank
+from ragsweep.store.component import expect_kind
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class HybridRetriever(Thresholded):
     def __post_init__(self) -> None:
         expect_ranker(self.dense, "retriever.dense")
         expect_ranker(self.sparse, "retriever.sparse")
-        expect_method(self.fusion, "fuse", "retriever.fusion", "rankings")
+        expect_kind(self.fusion, Fusion, "retriever.fusion")
         fusion: Any = self.fusion
         if is_weighted(fusion) and fusion.weights is not None:
             found = f"found {[*fusion.weights]}, expected null"
@@ -63,28 +61,20 @@ class HybridRetriever(Thresholded):
         name, stands_for = f"hybrid, alpha {self.alpha:g}", {"alpha": self.alpha}
         if self.alpha not in (0, 1):
             return Method(name, stands_for=stands_for) if is_weighted(self.fusion) else Method("hybrid")
-        ranker, name = (self.dense, "dense") if self.alpha else (self.sparse, "sparse")
-        role = ranker.role if isinstance(ranker, HasRole) else name
-        return replace(method_of(ranker), name=f"pure {role}, alpha {self.alpha:g}", stands_for=stands_for)
+        [(name, ranker)] = self.parts().items()
+        return replace(ranker.method, name=f"pure {ranker.role or name}, alpha {self.alpha:g}", stands_for=stands_for)
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
         return rank(self._ranker, search, depth)
 
-    def check(self, search: Search) -> None:
-        """Let the rankers that are used refuse what they cannot search."""
-        check_search(self._ranker, search)
-
-    def silences(self, search: Search) -> Sequence[Silence | None]:
-        """Why nothing is found for a query by what ranks at this alpha, or by a part of it."""
-        found = silences_of(self._ranker, search)
-        if self.alpha in (0, 1):
-            return [each and each.within("dense" if self.alpha else "sparse") for each in found]
-        return [each and replace(each, part=each.part.removeprefix("rankers.")) for each in found]
+    def parts(self) -> Mapping[str, Ranker]:
+        """The rankers that are used at this alpha."""
+        return {**({"dense": self.dense} if self.alpha else {}), **({"sparse": self.sparse} if self.alpha < 1 else {})}
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
-        return trace(self._ranker, search, query)
+        return self._ranker.trace(search, query)
 
     @property
     def _ranker(self) -> Ranker:

@@ -21,8 +21,9 @@ from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.timing import UNTIMED, sample, set_within
 from ragsweep.retrieval.copies import fresh, parts_of
 from ragsweep.retrieval.folds import folds_of, numbered, of_one_kind
-from ragsweep.retrieval.lessons import ChecksLesson, LearnsFromJudgments, Lesson
-from ragsweep.retrieval.ranking import Ranker, Ranking, Search
+from ragsweep.retrieval.kinds import Ranker
+from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
+from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.store.code import kind_of, name_of
 
 LEAST_DEPTH = 100  # learning looks at so many passages at least, so that a lower depth changes nothing that is learnt
@@ -65,8 +66,7 @@ class Judgments:
         """Raise `ConfigError` for what cannot be learnt from."""
         place = self._place(learner)
         fold = self._fold(learner, search)
-        if isinstance(learner, ChecksLesson):
-            learner.check_lesson(self._lesson(search, LEAST_DEPTH, fold, 0, rank))
+        learner.check_lesson(self._lesson(search, LEAST_DEPTH, fold, 0, rank))
         kinds = of_one_kind(search.queries, self.groups)
         texts = len({*kinds[self._type_of(search) >= 0].tolist()}) or len({*kinds.tolist()})
         if texts < learner.folds:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from ragsweep.core.arrays import Indices, Scores
-from ragsweep.core.capability import Capability, offered_with
-from ragsweep.retrieval.ranking import Ranker, Ranking, Search
-from ragsweep.retrieval.stage_capabilities import RANKS
+from ragsweep.retrieval.kinds import Ranker, Trace
+from ragsweep.retrieval.ranking import Ranking, Search
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +38,7 @@ class Lesson:
     rank: Callable[[Ranker, int], Ranking]
 
 
-@offered_with(*RANKS)
-@runtime_checkable
-class LearnsFromJudgments(Capability, Protocol):
+class LearnsFromJudgments(Ranker):
     """Stands where a ranker does, and learns from the judgments and the types of other queries. Its runs say so.
 
     The task splits the queries into folds. For each one, a fresh copy of the component learns from the others, and the
@@ -55,16 +52,40 @@ class LearnsFromJudgments(Capability, Protocol):
     folds: int
     seed: int
 
+    @abstractmethod
     def learn_from_judgments(self, lesson: Lesson) -> Ranker:
         """A ranker for the queries of `lesson.rank_for`; what it ranks for other queries is not used."""
-        ...
-
-
-@offered_with("learn_from_judgments")
-@runtime_checkable
-class ChecksLesson(Capability, Protocol):
-    """A component that refuses what it cannot learn from, before anything is recorded."""
 
     def check_lesson(self, lesson: Lesson) -> None:
         """Raise `ConfigError` for a lesson that is of no use."""
-        ...
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """Rank each fold by what was learnt from the others."""
+        from ragsweep.retrieval.stages import rank
+
+        return rank(self, search, depth)
+
+    def check(self, search: Search) -> None:
+        """Raise `ConfigError` for what cannot be learnt from."""
+        from ragsweep.retrieval.judgments import dealt_to
+        from ragsweep.retrieval.stages import rank
+
+        dealt_to(self).check(self, search, rank)
+        super().check(search)
+
+    def details(self, search: Search) -> Mapping[str, Sequence[str]]:
+        """What the ranker of its fold says of each query."""
+        from ragsweep.retrieval.stages import learnt_by
+
+        learnt, empty = learnt_by(self, search), [""] * len(search.queries)
+        of_folds = [ranker.details(search) for ranker in learnt.rankers]
+        names = {name: None for of_fold in of_folds for name in of_fold}
+        return {name: [of_folds[at].get(name, empty)[row] for row, at in enumerate(learnt.fold)] for name in names}
+
+    def trace(self, search: Search, query: int) -> Trace:
+        """How the ranker of its fold ranks a query."""
+        from ragsweep.retrieval.stages import learnt_by
+
+        learnt = learnt_by(self, search)
+        ranker: Ranker = learnt.rankers[learnt.fold[query]]
+        return ranker.trace(search, query)

@@ -9,27 +9,22 @@ from typing import Annotated, ClassVar
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNTIMED
-from ragsweep.retrieval.ranking import Expander, Expansion, Ranker, Ranking, Reranker, Rewriter, Search, Thresholded
-from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
-from ragsweep.retrieval.silence import Silence, silences_of
-from ragsweep.retrieval.stage_capabilities import (
-    ChoosesCandidates,
-    FusesSearches,
-    LooksAhead,
-    StatesFormula,
+from ragsweep.retrieval.kinds import (
+    Expander,
+    Expansion,
+    Ranker,
+    Reranker,
+    Rewriter,
+    Silence,
+    Thresholded,
+    Trace,
+    within,
 )
-from ragsweep.retrieval.stages import (
-    check_search,
-    details_of,
-    expand,
-    fuse,
-    rank,
-    rerank,
-    sections_of,
-    total_ms,
-)
-from ragsweep.retrieval.trace import Trace, trace, within
+from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.retrieval.stages import expand, fuse, rank, rerank, total_ms
 from ragsweep.store.code import name_of
+from ragsweep.store.component import expect_kind
 
 JOINED = " | "  # between the texts that are searched for instead of one query
 
@@ -52,61 +47,59 @@ class PipelineRetriever(Thresholded):
     cuts: ClassVar[Sequence[str]] = ("score_threshold", "dynamic_k")
 
     ranker: Ranker
-    rewriter: Rewriter | None = None
+    rewriter: Rewriter | Expander | None = None
     reranker: Reranker | None = None
     candidates: Annotated[int, Between(1)] | None = 100
     dynamic_k: Reranker | None = None
 
     def __post_init__(self) -> None:
         expect_ranker(self.ranker, "ranker")
-        if self.rewriter is not None and not isinstance(self.rewriter, Expander):
-            expect_method(self.rewriter, "rewrite", "rewriter", "queries")
+        if self.rewriter is not None:
+            expect_kind(self.rewriter, (Rewriter, Expander), "rewriter")
         for name, stage in (("reranker", self.reranker), ("dynamic_k", self.dynamic_k)):
             if stage is not None:
-                expect_method(stage, "rerank", name, "search", "ranking", "depth")
+                expect_kind(stage, Reranker, name)
 
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Settings that have no effect without a reranker, or with one that has its own."""
-        return ("candidates",) if self.reranker is None or isinstance(self.reranker, ChoosesCandidates) else ()
+        return ("candidates",) if self.reranker is None or self.reranker.candidates != 0 else ()
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        seen = max(depth, (self.dynamic_k.most or 0) + 1) if isinstance(self.dynamic_k, LooksAhead) else depth
+        seen = max(depth, ((self.dynamic_k and self.dynamic_k.most) or 0) + 1)
         ranking = self._first(search, seen)
         for stage, most in ((self.reranker, seen), (self.dynamic_k, depth)):
             ranking = rerank(stage, search, ranking, most) if stage is not None else ranking
         return ranking
 
-    def check(self, search: Search) -> None:
-        """Let the ranker refuse what it cannot search."""
-        check_search(self.ranker, search)
+    def parts(self) -> Mapping[str, Ranker]:
+        """The ranker."""
+        return {"ranker": self.ranker}
 
     def details(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What was searched for instead of each query, and what the ranker says of each query."""
         if self.rewriter is None:
-            return details_of(self.ranker, search)
+            return super().details(search)
         expansion = self.expanded(search)
         searched = [JOINED.join(texts) for texts in zip(*(each.queries for each in expansion.searches), strict=True)]
         changes = {"query_change": expansion.changes} if any(expansion.changes) else {}
-        return {**details_of(self.ranker, expansion.searches[0]), "searched": searched, **changes}
+        return {**super().details(expansion.searches[0]), "searched": searched, **changes}
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What the ranker says in the report."""
-        return sections_of(self.ranker, self.expanded(search).searches[0])
+        return super().sections(self.expanded(search).searches[0])
 
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why the ranker finds nothing for a query, by none of the texts that are searched for instead."""
-        of_searches = [silences_of(self.ranker, each) for each in self.expanded(search).searches]
-        return [
-            found[0] and found[0].within("ranker") if all(found) else None for found in zip(*of_searches, strict=True)
-        ]
+        of_searches = [super(PipelineRetriever, self).silences(each) for each in self.expanded(search).searches]
+        return [of_query[0] if all(of_query) else None for of_query in zip(*of_searches, strict=True)]
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
         expansion = self.expanded(search)
         first, *others = expansion.searches
-        inner = trace(self.ranker, first, query)
+        inner = self.ranker.trace(first, query)
         stages = within("ranker", inner.stages, self.ranker)
         if self.rewriter is not None:
             searched = JOINED.join(each.queries[query] for each in expansion.searches)
@@ -120,9 +113,7 @@ class PipelineRetriever(Thresholded):
             kind = name_of(self.reranker)
             parts = {**parts, "ranker": self._first(search, 1).row(query)}
             words = words and words._replace(stage=words.stage or "ranker")
-            formula = f"by {kind}, of the first {self._depth(search, 1)} of ranker"
-            if isinstance(self.reranker, StatesFormula):
-                formula = self.reranker.formula
+            formula = self.reranker.formula or f"by {kind}, of the first {self._depth(search, 1)} of ranker"
             stages["reranker"] = kind
         if self.dynamic_k is not None:
             stages["dynamic_k"] = name_of(self.dynamic_k)
@@ -138,19 +129,19 @@ class PipelineRetriever(Thresholded):
         """How many passages the first ranking has."""
         if self.reranker is None:
             return depth
-        chooses = self.reranker if isinstance(self.reranker, ChoosesCandidates) else self
-        return chooses.candidates or len(search.passages)
+        chosen = self.candidates if self.reranker.candidates == 0 else self.reranker.candidates
+        return chosen or len(search.passages)
 
     def _first(self, search: Search, depth: int) -> Ranking:
         """The ranking before it is reranked."""
         depth = self._depth(search, depth)
         if self.rewriter is None:
             return rank(self.ranker, search, depth)
-        searches, latency_ms, _ = expand(self.rewriter, search, self.ranker)
+        searches, latency_ms, _, fusion = expand(self.rewriter, search, self.ranker)
         rankings = [rank(self.ranker, each, depth) for each in searches]
         ranking = rankings[0]
         if len(rankings) > 1:
-            if not isinstance(self.rewriter, FusesSearches):
+            if fusion is None:
                 raise ConfigError(f"rewriter: {name_of(self.rewriter)} makes several searches and has no fusion")
-            ranking = fuse(self.rewriter.fusion, rankings, search, depth)
+            ranking = fuse(fusion, rankings, search, depth)
         return replace(ranking, latency_ms=total_ms([latency_ms, ranking.latency_ms]))

@@ -1,12 +1,11 @@
-"""A ranking, what is searched, and the stages that a pipeline of retrieval is made of."""
+"""A ranking, and what is searched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Sized
-from copy import copy
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -123,74 +122,6 @@ class Search:
         return self.rows(np.array([query]))
 
 
-class Ranker(Protocol):
-    """Ranks the passages of a corpus; write your own as one class with this method.
-
-    What it may offer besides are the capabilities of `stage_capabilities.py`.
-    """
-
-    def rank(self, search: Search, depth: int) -> Ranking:
-        """At most `depth` passages for every query; `ranked` makes a ranking of scores."""
-        ...
-
-
-class Rewriter(Protocol):
-    """Changes queries before they are searched for; write your own as one class with this method.
-
-    A rewriter that needs more than the queries, or searches for several texts, is an `Expander` instead.
-    """
-
-    def rewrite(self, queries: Sequence[str]) -> Sequence[str]:
-        """A text for every query, in the same order."""
-        ...
-
-
-class Expansion(NamedTuple):
-    """What is searched for instead of the queries.
-
-    Attributes:
-        searches: One search, or several whose rankings are fused; each has the same passages and as many queries.
-        latency_ms: What expanding a single query costs, for a sample of queries, shape [sample]; empty if not timed.
-        changes: What was changed in each query, in a few words, shape [queries]; empty for a query that was not.
-    """
-
-    searches: tuple[Search, ...]
-    latency_ms: Milliseconds
-    changes: tuple[str, ...]
-
-
-@runtime_checkable
-class Expander(Protocol):
-    """Changes what is searched for, by what it knows of the corpus or of a first ranking.
-
-    An expander of several searches is a `FusesSearches`.
-    """
-
-    def expand(self, search: Search, ranker: Ranker) -> Expansion:
-        """What is searched for; `ranker` is the one that will rank, for a first ranking."""
-        ...
-
-
-class Fusion(Protocol):
-    """Makes one ranking of several; write your own as one class with this method."""
-
-    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """A ranking of the passages that are in any of the rankings, which have the same queries."""
-        ...
-
-
-class Reranker(Protocol):
-    """Reorders the first passages of a ranking; write your own as one class with this method."""
-
-    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
-        """At most `depth` passages for every query, each one of those that `ranking` has for it.
-
-        Its `latency_ms` is what reranking for a single query costs, for the queries of `sample`. If it is empty, the
-        pipeline measures that. The `latency_ms` of `ranking` is always empty.
-        """
-        ...
-
-
 def ranked(
     passages: Indices, scores: npt.NDArray[np.float32] | Scores, depth: int, latency_ms: Milliseconds = UNTIMED
 ) -> Ranking:
@@ -208,29 +139,6 @@ def ranked(
     values = np.take_along_axis(values, by_corpus, axis=1)
     best = np.argsort(-values, axis=1, kind="stable")[:, :depth]
     return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(values, best, axis=1), latency_ms)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Thresholded:
-    """A ranker with a lowest score; let your own inherit from it.
-
-    Attributes:
-        score_threshold: Passages with a lower score are not retrieved: `stages.rank` takes them out of what the ranker
-            returns. None retrieves whatever the score.
-    """
-
-    cuts: ClassVar[Sequence[str]] = ("score_threshold",)  # settings that remove passages which were ranked
-
-    score_threshold: float | None = None
-
-
-def without_threshold(ranker: Ranker) -> Ranker:
-    """The same ranker without a lowest score, if it has one. It shares what the ranker has loaded."""
-    if not isinstance(ranker, Thresholded) or ranker.score_threshold is None:
-        return ranker
-    bare = copy(ranker)
-    object.__setattr__(bare, "score_threshold", None)
-    return bare
 
 
 def reaching(ranking: Ranking, threshold: float | None) -> Ranking:

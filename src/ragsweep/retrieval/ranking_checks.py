@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.arrays import NOTHING, Indices, Milliseconds, Scores
-from ragsweep.core.capability import members
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.core.terminal import some_of
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.retrieval.lessons import LearnsFromJudgments
+from ragsweep.retrieval.kinds import Ranker
 from ragsweep.retrieval.ranking import Ranking, Search
-from ragsweep.retrieval.results import Answers, BringsPassages, Result
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Result
 from ragsweep.store.code import kind_of
+from ragsweep.store.component import expect_kind
 
 LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
 
@@ -44,18 +43,15 @@ def expect_method(thing: object, method: str, setting: str, *arguments: str) -> 
         raise ConfigError(f"{setting}: {kind_of(thing)}.{method}: expected {expected} ({error})") from error
 
 
-def expect_ranker(thing: object, setting: str) -> None:
-    """Raise `ConfigError` if the object of a setting neither ranks nor learns to rank."""
-    if isinstance(thing, BringsPassages):
+def expect_ranker(thing: object, setting: str) -> Ranker:
+    """The object of a setting; raises `ConfigError` if it is no ranker."""
+    if isinstance(thing, ExternalRetriever):
         raise ConfigError(
             f"{setting}: {kind_of(thing)} has passages of its own, so it stands alone: choose it as retriever"
         )
-    if isinstance(thing, LearnsFromJudgments):
-        return
-    has, of_own = {*dir(thing)}, members(BringsPassages)
-    if has & of_own and "rank" not in has:
-        raise ConfigError(f"{setting}: {kind_of(thing)} has {some_of(has & of_own)}, but no {some_of(of_own - has)}")
-    expect_method(thing, "rank", setting, "search", "depth")
+    expect_kind(thing, Ranker, setting)
+    assert isinstance(thing, Ranker)
+    return thing
 
 
 def expect_encoder(encoder: Encoder) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple
 
 from ragsweep.core.arrays import Milliseconds
-from ragsweep.core.capability import Capability, offered_with
-from ragsweep.retrieval.stage_capabilities import RANKS
+from ragsweep.retrieval.kinds import Retriever
 
 
 class Result(NamedTuple):
@@ -58,23 +58,23 @@ class Matching(NamedTuple):
     fuzzy_threshold: float = 0.9
 
 
-@offered_with(*RANKS)
-@runtime_checkable
-class BringsPassages(Capability, Protocol):
-    """A retriever that returns passages of its own instead of ranking those that a chunker has cut."""
+class ExternalRetriever(Retriever, ABC):
+    """Returns passages of its own instead of ranking those that a chunker has cut; let your own inherit from it."""
 
-    matching: Matching  # of its results
+    brings_passages: ClassVar[bool] = True
 
+    @property
+    def matching(self) -> Matching:
+        """How its results are matched to what is judged."""
+        return Matching()
+
+    @abstractmethod
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What it returns for the queries: at most `depth` results each."""
-        ...
 
-
-@offered_with("answers")
-@runtime_checkable
-class KeepsAnswers(Capability, Protocol):
-    """A retriever that asks no query twice, so that its system can be gone when all have been asked."""
+    def check(self) -> None:
+        """Raise an error if it cannot be used, before anything is recorded."""
 
     def has_kept(self, queries: Sequence[str]) -> bool:
-        """Whether the answers to all queries are kept, and nothing is asked."""
-        ...
+        """Whether the answers to all queries are kept, and nothing is asked: its system can be gone then."""
+        return False

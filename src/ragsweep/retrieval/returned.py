@@ -18,8 +18,8 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.terminal import quoted
-from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.results import Answers, Matching, Result
+from ragsweep.retrieval.kinds import Method
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result
 
 FILE = "returned.jsonl"  # of the results of a run
 LARGEST_MB = 1000
@@ -56,7 +56,7 @@ def _plain(result: Result) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class ReturnedRetriever:
+class ReturnedRetriever(ExternalRetriever):
     """What a system has returned before, from a file (`results/returned.jsonl` of its run). Nothing is asked.
 
     Attributes:

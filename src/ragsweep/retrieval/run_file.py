@@ -27,11 +27,10 @@ from ragsweep.core.trec_files import (
     trec_eval_order,
     trec_lines,
 )
+from ragsweep.retrieval.kinds import Method, Thresholded, Trace
 from ragsweep.retrieval.known_passages import LONGEST_NAME_SHOWN, KnownPassages, readings
-from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Names, Ranking, Search, Thresholded, reaching, without_unranked
+from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import LARGEST_SCORE
-from ragsweep.retrieval.trace import Trace
 from ragsweep.text.normalisation import composed
 
 SETTING = "retriever.path"
@@ -57,6 +56,7 @@ class RunFileRetriever(Thresholded):
 
     without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
     finds_by_name: ClassVar[bool] = True
+    is_record: ClassVar[bool] = True
 
     path: Text
     name: Text | None = None

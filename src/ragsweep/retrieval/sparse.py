@@ -17,11 +17,9 @@ from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
 from ragsweep.retrieval.bm25 import Bm25Index
 from ragsweep.retrieval.bm25_variants import lucene_weighting, rank_bm25_weighting
-from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.ranking import Ranking, Search, Thresholded, searching
-from ragsweep.retrieval.silence import Silence
+from ragsweep.retrieval.kinds import Method, Silence, Thresholded, Trace, Words
+from ragsweep.retrieval.ranking import Ranking, Search, searching
 from ragsweep.retrieval.term_counts import TermCounts
-from ragsweep.retrieval.trace import Trace, Words
 from ragsweep.store.code import code_of
 from ragsweep.store.identity import identity, own_settings
 from ragsweep.store.stage_store import Arrays, Store

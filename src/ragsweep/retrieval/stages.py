@@ -6,7 +6,7 @@ Rankers time themselves; rewriters, fusions and rerankers are timed here, apart 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
@@ -19,24 +19,10 @@ from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.timing import UNTIMED, timed, with_note, without_note
 from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
+from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker, Reranker, Rewriter
 from ragsweep.retrieval.lessons import LearnsFromJudgments
-from ragsweep.retrieval.ranking import (
-    Expander,
-    Expansion,
-    Fusion,
-    Names,
-    Ranker,
-    Ranking,
-    Reranker,
-    Rewriter,
-    Search,
-    Thresholded,
-    reaching,
-    without_threshold,
-    without_unranked,
-)
+from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
-from ragsweep.retrieval.stage_capabilities import ChecksSearch, HasDetails, HasSections
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
@@ -49,29 +35,6 @@ class Rewritten(NamedTuple):
 
     queries: tuple[str, ...]
     latency_ms: Milliseconds
-
-
-def details_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Texts about each query, by column, from a ranker that has details; a text for each query of the search."""
-    if isinstance(ranker, LearnsFromJudgments):
-        learnt, empty = learnt_by(ranker, search), [""] * len(search.queries)
-        of_folds = [details_of(each, search) for each in learnt.rankers]
-        names = {name: None for each in of_folds for name in each}
-        return {name: [of_folds[at].get(name, empty)[row] for row, at in enumerate(learnt.fold)] for name in names}
-    return ranker.details(search) if isinstance(ranker, HasDetails) else {}
-
-
-def sections_of(ranker: Ranker, search: Search) -> Mapping[str, Sequence[str]]:
-    """Sentences for the report, by heading, from a ranker that has sections."""
-    return ranker.sections(search) if isinstance(ranker, HasSections) else {}
-
-
-def check_search(ranker: Ranker, search: Search) -> None:
-    """Let a ranker that checks searches refuse what it cannot search, before anything is recorded."""
-    if isinstance(ranker, LearnsFromJudgments):
-        dealt_to(ranker).check(ranker, search, rank)
-    if isinstance(ranker, ChecksSearch):
-        ranker.check(search)
 
 
 def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
@@ -91,8 +54,8 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     if isinstance(ranker, LearnsFromJudgments):
         learner = ranker
         return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
-    if isinstance(ranker, Thresholded) and ranker.score_threshold is not None:  # all thresholds share what is kept
-        return reaching(rank(without_threshold(ranker), search, depth), ranker.score_threshold)
+    if ranker.score_threshold is not None:  # all thresholds share what is kept
+        return reaching(rank(ranker.without_threshold(), search, depth), ranker.score_threshold)
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
     def build(search: Search) -> Arrays:
@@ -130,7 +93,7 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
 
 def expand(rewriter: Rewriter | Expander, search: Search, ranker: Ranker) -> Expansion:
     """What is searched for instead of the queries; raise `RetrieverError` if that is not the same corpus."""
-    if not isinstance(rewriter, Expander):
+    if isinstance(rewriter, Rewriter):
         queries, latency_ms = rewrite(rewriter, search.queries)
         return Expansion((replace(search, queries=queries),), latency_ms, ("",) * len(queries))
     expander = rewriter

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.store.code import kind_of
 
 
 class Component:
@@ -51,3 +55,25 @@ def declared(part: object, name: str) -> Any:
     """What a component says of itself under a name of `Component`; the default where it lacks the base."""
     has_it = hasattr(type(part), name) or name in getattr(part, "__dict__", ())
     return getattr(part if has_it else Component(), name)
+
+
+def expect_kind(thing: object, kind: type | tuple[type, ...], setting: str) -> None:
+    """Raise `ConfigError` if the object of a setting does not inherit from a base class, or its methods take others.
+
+    Args:
+        thing: The object.
+        kind: The base class, or several of which one will do.
+        setting: The name of the setting.
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    fitting = next((each for each in kinds if isinstance(thing, each)), None)
+    if fitting is None:
+        names = " or ".join(f"{'.'.join(each.__module__.split('.')[:2])}.{each.__name__}" for each in kinds)
+        raise ConfigError(f"{setting}: {kind_of(thing)} does not inherit from {names}")
+    for method in getattr(fitting, "__abstractmethods__", ()):
+        arguments = [*inspect.signature(getattr(fitting, method)).parameters][1:] if callable(fitting) else []
+        try:
+            inspect.signature(getattr(thing, method)).bind(*arguments)
+        except TypeError as error:
+            expected = f"expected {method}({', '.join(arguments)})"
+            raise ConfigError(f"{setting}: {kind_of(thing)}.{method}: {expected} ({error})") from error

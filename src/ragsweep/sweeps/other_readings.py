@@ -19,18 +19,18 @@ def on_common_queries(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """
     of_source: dict[str, list[Outcome]] = {}
     for run in outcomes:
-        of_source.setdefault(run.facts.source, []).append(run)
+        of_source.setdefault(run.facts.dataset.source, []).append(run)
     together = {source: runs for source, runs in of_source.items() if source and _differ_in_parser(runs)}
     common = {source: _common(runs) for source, runs in together.items()}
     return [
-        _of(run, queries) if len(queries := common.get(run.facts.source, set())) >= LEAST_QUERIES else run
+        _of(run, queries) if len(queries := common.get(run.facts.dataset.source, set())) >= LEAST_QUERIES else run
         for run in outcomes
     ]
 
 
 def parsers_of(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
     """The parsers of runs that were put together, each with a run; empty if these are not several."""
-    parsers = {run.facts.parser: run for run in outcomes if run.facts.source}
+    parsers = {run.facts.dataset.parser: run for run in outcomes if run.facts.dataset.source}
     return parsers if len(parsers) > 1 else {}
 
 
@@ -41,7 +41,7 @@ def differ_by_parser_alone(outcomes: Sequence[Outcome]) -> bool:
 
 def _differ_in_parser(runs: Sequence[Outcome]) -> bool:
     """Whether the texts differ by the parser alone, not by what else a machine has, such as fonts."""
-    texts = {(run.facts.parser, run.facts.texts or run.facts.digest) for run in runs}
+    texts = {(run.facts.dataset.parser, run.facts.dataset.texts or run.facts.dataset.digest) for run in runs}
     return 1 < len({parser for parser, _ in texts}) == len(texts)
 
 
@@ -52,7 +52,7 @@ def _common(runs: Sequence[Outcome]) -> set[str]:
 
 def _of(run: Outcome, queries: set[str]) -> Outcome:
     """A run with some of its queries. Curves of metrics, which are means over all of its queries, become empty."""
-    facts = replace(run.facts, digest=run.facts.source)
+    facts = replace(run.facts, dataset=replace(run.facts.dataset, digest=run.facts.dataset.source))
     kept = run.per_query["query_id"].isin(queries)
     if kept.all():
         return replace(run, facts=facts)
@@ -63,6 +63,6 @@ def _of(run: Outcome, queries: set[str]) -> Outcome:
     table = run.per_query[kept].reset_index(drop=True)
     recounted = {name: float(table[name].mean()) for name in facts.measures if name in table}
     measures = {**facts.measures} | {name: replace(facts.measures[name], value=v) for name, v in recounted.items()}
-    curves = {name: () if name in facts.metrics else curve for name, curve in facts.curves.items()}
-    facts = replace(facts, measures=measures, curves=curves, intervals={}, false_finds=finds)
+    curves = {name: () if name in facts.metrics else curve for name, curve in facts.at_k.items()}
+    facts = replace(facts, measures=measures, at_k=curves, at_k_ci={}, false_finds=finds)
     return replace(run, per_query=table, facts=facts)

@@ -70,7 +70,7 @@ class Outcome:
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Every number of the run: its metrics, then its costs and other measures, by name."""
-        return {name: about.metric(name) for name, about in {**self.facts.metrics, **self.facts.measures}.items()}
+        return {**self.facts.metrics, **self.facts.measures}
 
     def value(self, name: str) -> float | None:
         """A metric or a measure of the run; None if it was not measured."""
@@ -150,7 +150,7 @@ class Outcome:
         """The dataset, its queries and the evaluation settings. Runs can be compared only if all of these are equal."""
         measures = {name: value for name, value in self.settings.items() if name.startswith("evaluation.")}
         measures.pop("evaluation.resamples", None)
-        return {"dataset": self.facts.digest, "queries": list(self.per_query["query_id"]), **measures}
+        return {"dataset": self.facts.dataset.digest, "queries": list(self.per_query["query_id"]), **measures}
 
     @property
     def method(self) -> str:

@@ -49,7 +49,7 @@ def _same(sweep: Sweep, run: Outcome) -> list[Outcome]:
 def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
     """What the queries show about each promise, of the configuration that was chosen by the same queries."""
     for metric, share in (sweep.settings.target or {}).items():
-        curve, queries = sweep.deepest(named).facts.curves.get(metric), len(named.per_query)
+        curve, queries = sweep.deepest(named).facts.at_k.get(metric), len(named.per_query)
         cutoffs: Sequence[int] = range(1, max(1, len(curve or ())) + 1)
         if curve is not None and (named.facts.cutoff_unit or not curve):  # measured at these cutoffs, not at each k
             cutoffs, curve = at_each_cutoff(sweep, named, metric)

@@ -82,7 +82,7 @@ class Sweep:
         It does unless its ranking ends before the budget is filled.
         """
         cost = run.value(self.budgeted) if self.budgeted else None
-        ranked = len(run.facts.curves.get(self.budgeted or "", ()))
+        ranked = len(run.facts.at_k.get(self.budgeted or "", ()))
         return cost is None or run.cutoff is None or ranked < LEAST_DEPTH or cost >= SPENT * run.cutoff
 
     @property
@@ -112,7 +112,7 @@ class Sweep:
     @property
     def dataset(self) -> str:
         """Name of the dataset."""
-        return self.outcomes[0].facts.dataset
+        return self.outcomes[0].facts.dataset.name
 
     @property
     def queries(self) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def fronts(sweep: Sweep, headline: Sweep) -> Iterator[CostFront]:
     for cost in sweep.settings.costs:
         if cost == sweep.budgeted:  # what they are compared at
             continue
-        grows = any(cost in outcome.facts.curves for outcome in sweep.outcomes)
+        grows = any(cost in outcome.facts.at_k for outcome in sweep.outcomes)
         runs = sweep if grows else headline
         metric = next((name for name in sweep.settings.gains if grows), sweep.decided_by)
         distinct: dict[object, Outcome] = {}

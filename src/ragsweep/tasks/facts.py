@@ -1,21 +1,21 @@
-"""Reads `results/evaluation.json` of a run, as far as comparisons and reports need it."""
+"""`results/evaluation.json` of a run: what comparisons and reports need of it, as it is written and read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, isnan, nan
+from math import isnan, nan
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AliasPath, FailFast, Field
+from pydantic import FailFast, Field
 
 from ragsweep.config.run_settings import MOST_REPEATS
 from ragsweep.core.csv_files import TAKEN, TEXT_COLUMNS
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method
 from ragsweep.tasks.false_finds import ThresholdWords
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.unread_text import UnreadText
@@ -30,27 +30,7 @@ Texts = Annotated[tuple[str, ...], FailFast()]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Described:
-    """The description of a number; that of `Metric`, whose name is the field's."""
-
-    title: str = ""
-    unit: str = ""
-    higher_is_better: bool = True
-    lowest: Number = -inf
-    highest: Number = inf
-    binary: bool = False
-    wilson: bool = False
-    of_text: bool = False
-
-    def metric(self, name: str) -> Metric:
-        """The description with a name."""
-        bounds = self.lowest, self.highest
-        flags = self.binary, self.wilson, self.of_text
-        return Metric(name, self.title or name, self.unit, self.higher_is_better, *bounds, *flags)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricFact(Described):
+class MetricFact(Metric):
     """A metric.
 
     Attributes:
@@ -79,7 +59,7 @@ class MetricFact(Described):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasureFact(Described):
+class MeasureFact(Metric):
     """A number besides the metrics: its value, and the values of a few items; empty if none.
 
     Attributes:
@@ -151,7 +131,7 @@ class FalseFindsFact:
     scores: Scores
     answerable: Scores
     found: Scores
-    words: Annotated[ThresholdWords, Field(default_factory=ThresholdWords)]
+    words: ThresholdWords = field(default_factory=ThresholdWords)
 
     def __post_init__(self) -> None:
         if not self.false_finds or len(self.false_finds) != len(self.scores) or len(self.answerable) != len(self.found):
@@ -178,18 +158,35 @@ class RepeatedFact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What a finished run recorded about itself.
+class DatasetFact:
+    """The dataset of a run.
 
     Attributes:
-        version: Of the format; a new field does not change it.
-        dataset: The dataset's name.
+        name: Its name.
         digest: Digest of its questions and correct answers.
         left_out: How many of its questions were left out.
         source: Digest of what was read and asked, whatever parser reads it; empty if that is not known.
         parser: What read the documents, with its version; empty if that is not known.
         texts: Digest of the documents as they were read; empty if that is not known.
         references: How many references were looked for in the text.
+    """
+
+    name: str
+    digest: str
+    left_out: int = 0
+    source: str = ""
+    parser: str = ""
+    texts: str = ""
+    references: Annotated[int, Field(ge=0)] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a finished run recorded about itself.
+
+    Attributes:
+        schema: Of the format; a new field does not change it.
+        dataset: What was asked.
         decided_by: The metric that decided its sweep.
         metrics: The metrics by name, in display order.
         measures: Further numbers by name, such as costs.
@@ -210,18 +207,12 @@ class Facts:
         repeats: How often the configuration was measured.
         repeated: What that shows of its metrics and measures, by name; empty if it was measured once.
         varies: Whether another measurement of the configuration could find something else.
-        curves: Means of metrics at the steps 1, 2, ...
-        intervals: Bounds of the means in some of the curves.
+        at_k: Means of metrics at the steps 1, 2, ...
+        at_k_ci: Bounds of some of these means.
     """
 
-    version: Literal[1] = 1
-    dataset: Annotated[str, Field(validation_alias=AliasPath("dataset", "name"))]
-    digest: Annotated[str, Field(validation_alias=AliasPath("dataset", "digest"))]
-    left_out: Annotated[int, Field(validation_alias=AliasPath("dataset", "left_out"))] = 0
-    source: Annotated[str, Field(validation_alias=AliasPath("dataset", "source"))] = ""
-    parser: Annotated[str, Field(validation_alias=AliasPath("dataset", "parser"))] = ""
-    texts: Annotated[str, Field(validation_alias=AliasPath("dataset", "texts"))] = ""
-    references: Annotated[int, Field(ge=0, validation_alias=AliasPath("dataset", "references"))] = 0
+    schema: Literal[1] = 1
+    dataset: DatasetFact
     decided_by: str
     metrics: Mapping[str, MetricFact]
     measures: Mapping[str, MeasureFact]
@@ -236,18 +227,18 @@ class Facts:
     method: Method
     findings: Texts = ()
     sections: Mapping[str, Texts]
-    if_swept: Annotated[Mapping[str, str], Field(default_factory=dict)]
+    if_swept: Mapping[str, str] = field(default_factory=dict)
     item_columns: Texts = ()
     false_finds: FalseFindsFact | None = None
     repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = 1
-    repeated: Annotated[Mapping[str, RepeatedFact], Field(default_factory=dict)]
+    repeated: Mapping[str, RepeatedFact] = field(default_factory=dict)
     varies: bool = False
-    curves: Annotated[Mapping[str, Numbers], Field(validation_alias="at_k", default_factory=dict)]
-    intervals: Annotated[Mapping[str, Bounds], Field(validation_alias="at_k_ci", default_factory=dict)]
+    at_k: Mapping[str, Numbers] = field(default_factory=dict)
+    at_k_ci: Mapping[str, Bounds] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, bounds in self.intervals.items():
-            if name not in self.curves or {*map(len, bounds)} != {len(self.curves[name])}:
+        for name, bounds in self.at_k_ci.items():
+            if name not in self.at_k or {*map(len, bounds)} != {len(self.at_k[name])}:
                 raise MalformedError(f"at_k_ci.{name}: expected as many bounds as at_k.{name} has values")
         if taken := {*TEXT_COLUMNS, *TAKEN, *self.metrics} & self.measures.keys():
             raise MalformedError(f"measures.{min(taken)}: another column has this name")
@@ -278,6 +269,10 @@ def read_facts(path: Path) -> Facts:
         OSError: The file cannot be read.
     """
     try:
-        return from_record(Facts, read_text(path, LARGEST_RECORD_MB))
+        facts = from_record(Facts, read_text(path, LARGEST_RECORD_MB))
+        for name, about in {**facts.metrics, **facts.measures}.items():
+            if about.name != name:
+                raise MalformedError(f"{name}: found {about.name!r} as its name")
+        return facts
     except MalformedError as error:
         raise MalformedError(f"{path.name}: {error}") from error

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ragsweep.core.csv_files import write_table
+from ragsweep.core.json_records import as_record
 from ragsweep.statistics import STATISTICS, spread
 from ragsweep.tasks.facts import Facts
-from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Items, Measure, Measurement, Score
 
 if TYPE_CHECKING:
@@ -85,66 +85,47 @@ def by_query_type(measurement: Measurement) -> pd.DataFrame:
     return types[names].mean().assign(queries=types.size()).reset_index()
 
 
-def facts(measurement: Measurement, items: Items, decide_by: str) -> Mapping[str, Any]:
-    """The measurement as a JSON-compatible value, for programs that read it."""
-    return {
-        "version": Facts.version,
-        "dataset": {
-            "name": items.name,
-            "digest": items.digest,
-            **{name: number for name, number in items.profile.items() if name == "left_out"},
-            **measurement.facts.get("dataset", {}),
+def facts(measurement: Measurement, items: Items, decide_by: str) -> dict[str, Any]:
+    """The measurement as a JSON-compatible value, for programs that read it: `Facts`, and what else the task knows."""
+    others = dict(measurement.facts)
+    about = {"name": items.name, "digest": items.digest, "left_out": items.profile.get("left_out", 0)}
+    about |= others.pop("dataset", {})
+    known = {field.name for field in fields(Facts)}
+    recorded = as_record(
+        Facts,
+        {
+            **{name: value for name, value in others.items() if name in known},
+            "dataset": about,
+            "method": measurement.method,
+            "findings": measurement.findings,
+            "sections": measurement.sections,
+            "item_columns": measurement.item_columns,
+            "decided_by": decide_by,
+            "control": measurement.control,
+            "caution": measurement.caution,
+            "cutoff": measurement.cutoff,
+            "cutoff_unit": measurement.cutoff_unit,
+            "measures": {measure.metric.name: _measure(measure) for measure in measurement.measures},
+            "metrics": {score.metric.name: _score(score) for score in measurement.scores},
+            "at_k": {name: curve.values.tolist() for name, curve in measurement.curves.items()},
+            "at_k_ci": {
+                name: curve.interval.tolist()
+                for name, curve in measurement.curves.items()
+                if curve.interval is not None
+            },
         },
-        **{name: value for name, value in measurement.facts.items() if name != "dataset"},
-        "queries": len(measurement.items),
-        "method": asdict(measurement.method),
-        "findings": list(measurement.findings),
-        "sections": {heading: list(sentences) for heading, sentences in measurement.sections.items()},
-        "item_columns": measurement.item_columns,
-        "decided_by": decide_by,
-        "control": measurement.control,
-        **({"caution": measurement.caution} if measurement.caution else {}),
-        "cutoff": measurement.cutoff,
-        **({"cutoff_unit": measurement.cutoff_unit} if measurement.cutoff_unit else {}),
-        "measures": {each.metric.name: _measure(each) for each in measurement.measures},
-        "metrics": {score.metric.name: _about(score) for score in measurement.scores},
-        **({"not_measured": dict(measurement.not_measured)} if measurement.not_measured else {}),
-        "at_k": {name: curve.values.tolist() for name, curve in measurement.curves.items()},
-        "at_k_ci": {
-            name: dict(zip(("low", "high"), curve.interval.tolist(), strict=True))
-            for name, curve in measurement.curves.items()
-            if curve.interval is not None
-        },
-    }
+    )
+    recorded["dataset"] = {**about, **recorded["dataset"]}
+    others |= {"queries": len(measurement.items), "not_measured": dict(measurement.not_measured)}
+    return {name: recorded.pop(name) for name in ("schema", "dataset")} | {**others, **recorded}
 
 
-def _about(score: Score) -> dict[str, Any]:
-    return {
-        "mean": score.value,
-        "ci_low": score.low,
-        "ci_high": score.high,
-        "aggregate": score.per_item is None,
-        **({} if score.guessing is None else {"guessing": score.guessing._asdict()}),
-        **({} if score.unread is None else {"unread": score.unread._asdict()}),
-        **_described(score.metric),
-    }
+def _score(score: Score) -> dict[str, Any]:
+    measured = {"mean": score.value, "ci_low": score.low, "ci_high": score.high, "aggregate": score.per_item is None}
+    return {**asdict(score.metric), **measured, "guessing": score.guessing, "unread": score.unread}
 
 
 def _measure(measure: Measure) -> dict[str, Any]:
-    sample = {} if measure.sample is None else {"sample": measure.sample.tolist()}
-    machines = {} if measure.machines is None else {"machines": list(measure.machines)}
-    repeats = {} if measure.slowed_by is None else {"slowed_by": measure.slowed_by}
-    return {"value": measure.value, **_described(measure.metric), **sample, **machines, **repeats}
-
-
-def _described(metric: Metric) -> dict[str, Any]:
-    bounds = {name: bound for name, bound in (("lowest", metric.low), ("highest", metric.high)) if np.isfinite(bound)}
-    return {
-        "title": metric.title,
-        "unit": metric.unit,
-        "higher_is_better": metric.higher_is_better,
-        "binary": metric.binary,
-        **({"wilson": True} if metric.wilson else {}),
-        **({"of_text": True} if metric.of_text else {}),
-        **bounds,
-    }
+    sample = () if measure.sample is None else measure.sample.tolist()
+    circumstances = {"machines": measure.machines, "slowed_by": measure.slowed_by}
+    return {**asdict(measure.metric), "value": measure.value, "sample": sample, **circumstances}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from math import inf, isinf
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from pydantic import Field
 
 from ragsweep.core.capability import Capability
 
@@ -40,8 +42,8 @@ class Metric:
     title: str
     unit: str = ""
     higher_is_better: bool = True
-    low: float = -inf
-    high: float = inf
+    low: Annotated[float, Field(exclude_if=isinf)] = -inf
+    high: Annotated[float, Field(exclude_if=isinf)] = inf
     binary: bool = False
     wilson: bool = False
     of_text: bool = False

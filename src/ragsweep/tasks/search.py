@@ -8,15 +8,14 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ragsweep.core.arrays import Indices
-from ragsweep.core.capability import Capability, misspelt, offered_with
+from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
 from ragsweep.datasets.model.dataset import Passage
-from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Rewriter, Search
+from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Retriever, Rewriter, Search
+from ragsweep.retrieval.kinds import Expander
 from ragsweep.retrieval.ranking_checks import expect_ranker
-from ragsweep.retrieval.results import BringsPassages
-from ragsweep.retrieval.stage_capabilities import FindsByName
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import Store
 
@@ -34,8 +33,8 @@ class Retrieval(NamedTuple):
     """
 
     dataset: DatasetFormat
-    retriever: Ranker | None
-    ranker: Ranker | None
+    retriever: Retriever | None
+    ranker: Retriever | None
     relevance_level: int
     store: Store
     is_measured: bool
@@ -56,32 +55,20 @@ STAGE_SETTINGS = ("ingest", "query", "reranker", "dynamic_k")  # settings of a t
 
 
 def in_stages(
-    retriever: Ranker, query: Rewriter | None, reranker: Reranker | None, dynamic_k: Reranker | None
+    retriever: Retriever, query: Rewriter | Expander | None, reranker: Reranker | None, dynamic_k: Reranker | None
 ) -> Ranker:
-    """The retriever with the stages before and after it; the retriever itself if there are none.
-
-    Stages stand around a retriever that brings passages once these are known.
-    """
-    if isinstance(retriever, BringsPassages):
-        return retriever
-    expect_ranker(retriever, "retriever")
+    """The retriever with the stages before and after it; the retriever itself if there are none."""
+    ranker = expect_ranker(retriever, "retriever")
     if query is None and reranker is None and dynamic_k is None:
-        return retriever
-    return PipelineRetriever(retriever, query, reranker, dynamic_k=dynamic_k)
+        return ranker
+    return PipelineRetriever(ranker, query, reranker, dynamic_k=dynamic_k)
 
 
-def check_stages(retriever: object, ingest: object, *others: object) -> None:
-    """Raise `ConfigError` for stages that cannot do what is asked of them.
-
-    A member of one may have a name that is almost that of a capability's member. What would be indexed may have no
-    effect, as the retriever has rankings or passages of its own.
-    """
-    if ingest is not None and isinstance(retriever, FindsByName) and retriever.finds_by_name:
+def check_ingest(retriever: Retriever, ingest: object) -> None:
+    """Raise `ConfigError` where what is indexed has no effect, as the retriever has rankings of its own."""
+    if ingest is not None and retriever.finds_by_name:
         why = "searches nothing here, so what is indexed would have no effect"
         raise ConfigError(f"ingest: {kind_of(retriever)} {why}; expected ingest=plain")
-    for problem in map(misspelt, components_within([retriever, ingest, *others])):
-        if problem:
-            raise ConfigError(problem)
 
 
 def search_of(items: Dataset, *, as_indexed: bool = True) -> Search:

@@ -17,7 +17,7 @@ from ragsweep.core.csv_files import QUERY_GROUP, TEXT_COLUMNS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import Machines
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method
 from ragsweep.statistics import Groups, confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
 from ragsweep.tasks.metric import Guessing, Metric, Unread

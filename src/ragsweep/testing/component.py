@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import pytest
 
 from ragsweep.config.annotations import signature_of
-from ragsweep.core.capability import misspelt
 from ragsweep.store.stage_store import Store
 
 
@@ -46,7 +45,3 @@ class ComponentContract:
         """A wrong value is refused by it before anything runs."""
         parameters = signature_of(self.component).parameters
         assert [name for name, each in parameters.items() if each.hint is None] == []
-
-    def test_no_member_is_misspelt(self) -> None:
-        """Nothing would ask for it."""
-        assert misspelt(self.component) is None

@@ -10,15 +10,13 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import BaseModel
 
+from ragsweep.core.errors import ModelError
 from ragsweep.core.timing import UNKNOWN
 from ragsweep.models.language.language_model import (
     Asking,
     Completion,
-    LanguageModel,
-    LocalModel,
+    Conversation,
     Message,
-    PaidModel,
-    ScoresOptions,
     TooLongError,
 )
 from ragsweep.store.identity import identity
@@ -44,7 +42,7 @@ class LanguageModelContract(ComponentContract):
     """
 
     prompts: ClassVar[Sequence[str]] = PROMPTS
-    asking: ClassVar[Asking] = Asking("test", max_tokens=6, returns="reply", fields=lambda item: Reply)
+    asking: ClassVar[Asking] = Asking("test", max_tokens=6, form=lambda item: Reply)
 
     def test_every_item_has_the_result_of_its_own(self, made: Any) -> None:
         """In the order of the items, with known or unknown tokens."""
@@ -72,7 +70,7 @@ class LanguageModelContract(ComponentContract):
     def test_an_error_of_the_work_is_raised_as_it_is(self, made: Any) -> None:
         """Whoever asks knows what it means."""
 
-        def fail(item: str, model: LanguageModel) -> Completion:
+        def fail(item: str, model: Conversation) -> Completion:
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -84,49 +82,45 @@ class LanguageModelContract(ComponentContract):
         assert (said is not None) == made.structured
         if said:
             Reply.model_validate_json(said.text)
-        assert made.ask_each(self.prompts[-1:], _as_json, replace(self.asking, fields=None)) == [None]
+        assert made.ask_each(self.prompts[-1:], _as_json, replace(self.asking, form=None)) == [None]
 
     def test_what_it_returned_can_be_found_again(self, store: Store) -> None:
         """The same settings give the same identity."""
         assert identity(self.make(store)) == identity(self.make(store))
 
-    def test_a_model_on_this_machine_tells_how_likely_a_text_is(self, made: Any) -> None:
-        """One that is no `LocalModel` does not."""
+    def test_how_likely_a_text_is_is_told_of_each_continuation(self, made: Any) -> None:
+        """Or of none, where the model does not tell."""
         [scores] = made.ask_each(self.prompts[:1], _scores, self.asking)
-        assert (scores is not None) == isinstance(made, LocalModel)
-        if scores:
-            assert all(isfinite(each) and each <= 0 for each in scores.log_likelihoods)
-            assert [each == scores.log_likelihoods[0] for each in scores.log_likelihoods] == [True, False, True]
+        if scores is not None:
+            assert all(isfinite(score) and score <= 0 for score in scores.log_likelihoods)
+            assert [score == scores.log_likelihoods[0] for score in scores.log_likelihoods] == [True, False, True]
 
-    def test_a_model_on_this_machine_has_limits(self, made: Any) -> None:
+    def test_a_model_with_a_context_has_limits(self, made: Any) -> None:
         """A response ends at `max_tokens`, and a prompt that does not fit is refused."""
-        if isinstance(made, LocalModel):
-            assert 0 < made.usual_tokens <= made.context // 2
+        if made.context is not None:
+            assert made.usual_tokens is None or 0 < made.usual_tokens <= made.context // 2
             [short] = made.ask_each(self.prompts[:1], _complete, replace(self.asking, max_tokens=1))
             assert short.tokens_out == 1
             with pytest.raises(TooLongError, match="longer than"):
                 made.ask_each(["word " * made.context], _complete, self.asking)
 
-    def test_a_model_that_is_paid_for_says_what_was_spent(self, made: Any) -> None:
-        """What it has returned is not paid for again."""
-        if isinstance(made, PaidModel):
-            before = made.spent
-            made.ask_each(self.prompts, _complete, self.asking)
-            spent = made.spent
-            assert spent > before
-            made.ask_each(self.prompts, _complete, self.asking)
-            assert made.spent == spent
+    def test_a_failure_stops_the_rest(self, made: Any) -> None:
+        """And says how many are left."""
+
+        def fail(item: str, model: Conversation) -> Completion:
+            raise ModelError("it is gone")
+
+        with pytest.raises(ModelError, match=f"it is gone; {len(self.prompts)} questions left"):
+            made.ask_each(self.prompts, fail, self.asking)
 
 
-def _complete(prompt: str, model: LanguageModel) -> Completion:
+def _complete(prompt: str, model: Conversation) -> Completion:
     return model.complete([Message("user", prompt)])
 
 
-def _as_json(prompt: str, model: LanguageModel) -> Completion | None:
+def _as_json(prompt: str, model: Conversation) -> Completion | None:
     return model.complete([Message("user", prompt)], as_json=True) if model.structured else None
 
 
-def _scores(prompt: str, model: LanguageModel) -> Any:
-    if not isinstance(model, ScoresOptions):
-        return None
+def _scores(prompt: str, model: Conversation) -> Any:
     return model.option_scores([Message("user", prompt), Message("assistant", "It is")], CONTINUATIONS)

@@ -43,7 +43,7 @@ class ExpanderContract(StageContract):
 
     def test_every_query_is_searched_for_in_the_same_corpus(self, made: Any) -> None:
         """Each search has the passages and as many queries, and it is said of every query what was changed."""
-        searches, latency_ms, changes = made.expand(self.search, self.ranker)
+        searches, latency_ms, changes, _ = made.expand(self.search, self.ranker)
         assert len(searches) >= 1
         assert all(each.passages == self.search.passages for each in searches)
         for texts in (*(each.queries for each in searches), changes):

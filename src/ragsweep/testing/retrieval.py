@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from ragsweep.models.encoders.embeddings import check_embeddings
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank, trace
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank
 from ragsweep.retrieval.routing.classifiers import probabilities
-from ragsweep.retrieval.silence import silences_of
-from ragsweep.retrieval.stage_capabilities import ChoosesByDepth, FindsByName, NeedsPassages
-from ragsweep.retrieval.stages import check_search, details_of, fuse, rerank
+from ragsweep.retrieval.stages import fuse, rerank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
@@ -74,7 +72,7 @@ class RankerContract(StageContract):
 
     def test_it_finds_nothing_where_it_says_why(self, made: Ranker) -> None:
         """One that says why nothing is found says it of each query, and only where its ranking is empty."""
-        silences = silences_of(made, self.search)
+        silences = made.silences(self.search)
         assert len(silences) == len(self.search.queries)
         empty = (made.rank(self.search, 5).passages == NOTHING).all(axis=1)
         assert all(empty[row] for row, silence in enumerate(silences) if silence is not None and silence.whole)
@@ -95,7 +93,7 @@ class RankerContract(StageContract):
 
     def test_a_lower_depth_is_the_beginning_of_a_higher_one(self, made: Ranker) -> None:
         """So a ranking can be cut at several cutoffs."""
-        if isinstance(made, ChoosesByDepth) and made.chooses_by_depth:
+        if made.chooses_by_depth:
             pytest.skip("chooses as many candidates as are asked for")
         low, high = made.rank(self.search, 3), made.rank(self.search, 10)
         assert [row[:3] for row in _rows(high)] == _rows(low)
@@ -103,7 +101,7 @@ class RankerContract(StageContract):
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Ranker) -> None:
         """The smallest corpus that there is."""
         self._needs_no_other_corpus(made)
-        if isinstance(made, NeedsPassages) and made.passages_needed > 1:
+        if made.passages_needed > 1:
             pytest.skip(f"needs {made.passages_needed} passages")
         rank(made, Search(self.search.passages[:1], self.search.queries), 5)
 
@@ -121,14 +119,14 @@ class RankerContract(StageContract):
         assert same(rank(self.make(store), other, 5), rank(self.make(NO_STORE), other, 5))
 
     def _needs_no_other_corpus(self, made: Ranker) -> None:
-        if isinstance(made, FindsByName) and made.finds_by_name:
+        if made.finds_by_name:
             pytest.skip("ranks for a corpus of its own")
 
     def test_it_says_something_of_each_query(self, made: Ranker) -> None:
         """As far as it says anything: details, how a query got its ranking."""
-        check_search(made, self.search)
-        assert {len(texts) for texts in details_of(made, self.search).values()} <= {len(self.search.queries)}
-        assert isinstance(trace(made, self.search, 0), Trace)
+        made.check(self.search)
+        assert {len(texts) for texts in made.details(self.search).values()} <= {len(self.search.queries)}
+        assert isinstance(made.trace(self.search, 0), Trace)
 
 
 class FusionContract(StageContract):

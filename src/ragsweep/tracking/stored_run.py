@@ -144,7 +144,7 @@ class StoredRun:
         if missing := means - set(measured.select_dtypes("number").columns):
             raise MalformedError(f"per_query.csv has no column {min(missing)}")
         for name in means:
-            if problem := facts.metrics[name].metric(name).problem_of(measured[name].to_numpy()):
+            if problem := facts.metrics[name].problem_of(measured[name].to_numpy()):
                 raise MalformedError(f"per_query.csv: {problem}")
         resampled = {}
         if facts.aggregates:

@@ -16,7 +16,7 @@ import regex
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Option
-from ragsweep.models.language.reasoning_marks import split
+from ragsweep.models.language.response import without_thoughts
 from ragsweep_answers.answering.json_answer import read_json_object
 
 LONGEST_READ, LONGEST_SEARCH = 50_000, 1.0  # characters at the end of a text; seconds of a pattern of the user's
@@ -104,7 +104,7 @@ def pattern_of(pattern: str) -> regex.Pattern[str]:
 def matched_letter(text: str, options: Sequence[Option], pattern: regex.Pattern[str]) -> str | None:
     """The option in the group of the last match of a pattern, behind the thoughts of a model; None if there is none."""
     try:
-        last = deque(pattern.finditer(split(text).text[-LONGEST_READ:], timeout=LONGEST_SEARCH), maxlen=1)
+        last = deque(pattern.finditer(without_thoughts(text)[-LONGEST_READ:], timeout=LONGEST_SEARCH), maxlen=1)
     except TimeoutError as error:
         found = f"takes more than {LONGEST_SEARCH:g} s for one text of {len(text):,} characters"
         raise ConfigError(f"answerer.pattern: {found}; write it without a repetition within another") from error
@@ -113,7 +113,7 @@ def matched_letter(text: str, options: Sequence[Option], pattern: regex.Pattern[
 
 def spoken(text: str) -> str:
     """What a model says first, without its thoughts, the tokens of its template, and the next question that it asks."""
-    turns = (turn.strip() for turn in TURN.split(split(text).text))
+    turns = (turn.strip() for turn in TURN.split(without_thoughts(text)))
     said = next((turn for turn in turns if turn not in ("", "assistant", "model")), "")[-LONGEST_READ:]
     question = NEXT_QUESTION.search(said)
     return said[: question.start()].strip() or said if question else said

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ragsweep.core.parsing import MalformedError
-from ragsweep.models.language.reasoning_marks import split
-from ragsweep.models.language.written_json import from_json_of_model
+from ragsweep.models.language.response import from_json_of_model, without_thoughts
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() also takes 1_000
 STATED = re.compile(
@@ -65,7 +64,7 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
 
 def read_json_object(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is, without what a model thought before it and the code block around it."""
-    text = split(text).text.strip()
+    text = without_thoughts(text).strip()
     text = text.partition("\n")[2].removesuffix("```") if text.startswith("```") else text
     try:
         found = from_json_of_model(text)
@@ -81,7 +80,7 @@ def read_confidence(text: str, scale: float | None = None) -> float | None:
         text: What a model wrote.
         scale: What a number without a percent sign is divided by; None takes only one with the sign.
     """
-    lines = [line for line in split(text).text.splitlines() if line.strip()]
+    lines = [line for line in without_thoughts(text).splitlines() if line.strip()]
     stated = [form["number"] for form in map(STATED.match, lines[-2:]) if form]
     number = stated[-1] if stated else None
     return probability_of(number, scale or 1) if number and (scale or number.endswith("%")) else None

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.language_model import (
     Asking,
+    Conversation,
     LanguageModel,
     MaxTokens,
-    Model,
-    NotesFailures,
-    PaidModel,
     TooLongError,
     most_tokens,
 )
@@ -39,7 +37,7 @@ class LanguageModelAnswerer:
             that is cut off often has no answer.
     """
 
-    language_model: Model
+    language_model: LanguageModel
     reasoning: Reasoning
     max_tokens: MaxTokens | None = None
 
@@ -71,17 +69,12 @@ class LanguageModelAnswerer:
         return [answer for answer, _ in answered]
 
     @property
-    def paid(self) -> bool:
-        """Whether answers cost money."""
-        return isinstance(self.language_model, PaidModel)
-
-    @property
     def _asking(self) -> Asking:
         assert self.max_tokens is not None  # since __post_init__
         go_on = "start again with tracking.resume=true"
-        return Asking("answerer", self.max_tokens, "answer", _fields, go_on=go_on)
+        return Asking("answerer", self.max_tokens, _fields, go_on=go_on)
 
-    def _answer(self, question: Question, model: LanguageModel) -> tuple[Answer, str]:
+    def _answer(self, question: Question, model: Conversation) -> tuple[Answer, str]:
         """The answer, and why passages were left out; empty if none were."""
         why = ""
         for kept in range(len(question.evidence), -1, -1):
@@ -90,10 +83,8 @@ class LanguageModelAnswerer:
             except TooLongError as error:
                 why = str(error)
                 continue
-            if isinstance(model, NotesFailures):
-                exchanges = (*answer.exchanges, *model.asked_again)
-                answer = replace(answer, exchanges=exchanges, causes=tuple(model.causes))
-            return answer, why
+            exchanges = (*answer.exchanges, *model.asked_again)
+            return replace(answer, exchanges=exchanges, causes=tuple(model.causes)), why
         raise AnswererError(f"answerer: question {question.question_id!r} is {why}")
 
 

@@ -10,7 +10,7 @@ from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RagsweepError
 from ragsweep.core.timing import UNKNOWN, Machines
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.models.language.language_model import Exchange, LanguageModel
+from ragsweep.models.language.language_model import Conversation, Exchange
 
 
 class AnswererError(RagsweepError):
@@ -133,6 +133,6 @@ class AnswersSome(Capability, Protocol):
 class Reasoning(Protocol):
     """A way to come to an answer with a language model. To add one, write a class with this method."""
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The answer to one question, with every prompt and response in its `exchanges`."""
         ...

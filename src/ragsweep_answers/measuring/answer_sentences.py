@@ -9,8 +9,7 @@ from math import isnan
 import numpy as np
 
 from ragsweep.core.terminal import counted, one_line, shortened
-from ragsweep.models.language.response import CAUSE_NAMES
-from ragsweep.models.language.unusable import HELP
+from ragsweep.models.language.response import CAUSE_NAMES, HELP
 from ragsweep.statistics import LEVEL, holm
 from ragsweep.tasks.task import Measure, Score
 from ragsweep_answers.answering.recorded_answers import PATTERN

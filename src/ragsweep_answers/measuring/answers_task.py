@@ -15,9 +15,8 @@ from ragsweep.datasets import Chunker, Dataset, DatasetFormat
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.ingest.ingest import dataset_of
-from ragsweep.retrieval.method import Method, method_of
+from ragsweep.retrieval.kinds import Expander, Method, Retriever
 from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep.retrieval.stages import check_search
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
@@ -26,7 +25,7 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
@@ -90,7 +89,7 @@ class AnswersTask:
 
     dataset: DatasetFormat
     chunker: Chunker
-    retriever: Ranker
+    retriever: Retriever
     answerer: Answerer
     evaluation: AnswerSettings
     k: Cutoff
@@ -99,16 +98,16 @@ class AnswersTask:
     evidence: Source = "retrieved"
     tokenizer: TokenizerName = BY_WORDS
     ingest: Ingest | None = None
-    query: Rewriter | None = None
+    query: Rewriter | Expander | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
     repeats: Repeats = 1
     confidence_threshold: Probability | None = None
 
     def __post_init__(self) -> None:
-        self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        stages = (self.query, self.reranker, self.dynamic_k)
-        check_stages(self.retriever, self.ingest, *stages, self.dataset, self.chunker, self.answerer)
+        if self._retrieves:
+            self._ranker  # noqa: B018 - fails here if a stage is of another kind
+        check_ingest(self.retriever, self.ingest)
         expect_method(self.answerer, "answer", "answerer")
 
     @property
@@ -156,7 +155,7 @@ class AnswersTask:
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
-                check_search(self._ranker, search_of(items, as_indexed=False))
+                self._ranker.check(search_of(items, as_indexed=False))
 
     @property
     def retrieval(self) -> Retrieval:
@@ -296,5 +295,5 @@ class AnswersTask:
 
     @property
     def _method(self) -> Method:
-        own = Method() if self._recorded else method_of(self.retriever)
+        own = Method() if self._recorded else self.retriever.method
         return replace(own, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")

@@ -24,7 +24,6 @@ from ragsweep.replay.comparing import compare_runs
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.judgments import learners_in
-from ragsweep.retrieval.results import BringsPassages
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import STAGE_SETTINGS
 from ragsweep_audit.judging.pool import Ranked
@@ -88,8 +87,8 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
                 experiment = Experiment.of(trusted(run.config, today, settings, modules))
                 task, items = _expect_ranking(experiment.task, outcome.name), experiment.items
                 assert isinstance(items, Dataset)  # which that task loads
-                if items.digest != outcome.facts.digest:
-                    what = f"{outcome.name}: {outcome.facts.dataset} is not the dataset that was measured"
+                if items.digest != outcome.facts.dataset.digest:
+                    what = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
                     raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
                 yield Ranked(
                     sweep.label(outcome), task.dataset, items, task.rank(items).passages[:, :cutoff], run.run_id
@@ -110,7 +109,7 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
         raise ConfigError(
             f"{label}: returns more than it finds, and judging decides about what is found; choose returns=passage"
         )
-    if isinstance(task.retriever, BringsPassages):
+    if task.retriever.brings_passages:
         raise ConfigError(
             f"{label}: brings passages of its own, and judging needs those of our documents; write what it ranks in a "
             "file, by the names of pages or documents, and take retriever=run_file with chunker=page"

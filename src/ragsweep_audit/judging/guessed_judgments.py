@@ -16,16 +16,14 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.language_model import (
     Asking,
+    Conversation,
     LanguageModel,
     Message,
-    Model,
-    NotesFailures,
     TooLongError,
     most_tokens,
 )
-from ragsweep.models.language.prompt_text import as_data
-from ragsweep.models.language.response import CAUSE_NAMES
-from ragsweep.models.language.written_json import json_in
+from ragsweep.models.language.response import CAUSE_NAMES, json_in
+from ragsweep.models.language.writing import as_data
 from ragsweep.replay.trusted_record import keys_of
 from ragsweep_audit.judging.pool import Pair, Pool
 
@@ -44,12 +42,12 @@ def about_model(overrides: Sequence[str]) -> list[str]:
     return [each for each in overrides if keys_of([each]).pop().partition(".")[0] == GROUP]
 
 
-def model_of(overrides: Sequence[str]) -> tuple[Model, str]:
+def model_of(overrides: Sequence[str]) -> tuple[LanguageModel, str]:
     """The language model that overrides choose, and a digest of its settings. Raises `ConfigError`."""
     stores = [each for each in overrides if keys_of([each]).pop().partition(".")[0] == "store"]
     config = composed([*stores, *about_model(overrides)])
     walk = Walk(config)
-    model: Model = walk.build(GROUP)
+    model: LanguageModel = walk.build(GROUP)
     return model, digest(walk.settings_of(GROUP))
 
 
@@ -63,8 +61,8 @@ def grade_in(text: str, highest: int) -> int | None:
     return grade if type(grade) is int and 0 <= grade <= highest else None
 
 
-def with_guesses(pool: Pool, model: Model, highest: int, tokens: int) -> Pool:
-    """The pool with a guess of each grade that could tell and that nobody has given, after printing what that costs.
+def with_guesses(pool: Pool, model: LanguageModel, highest: int, tokens: int) -> Pool:
+    """The pool with a guess of each grade that could tell and that nobody has given.
 
     Args:
         pool: The pairs.
@@ -78,20 +76,20 @@ def with_guesses(pool: Pool, model: Model, highest: int, tokens: int) -> Pool:
     """
     grades = "1 if it is, 0 if not" if highest == 1 else f"from 0 for not at all to {highest} for completely"
 
-    def guess(pair: Pair, asked: LanguageModel) -> tuple[int | None, str]:
+    def guess(pair: Pair, asked: Conversation) -> tuple[int | None, str]:
         shown, most = pair.read(), LONGEST_READ
         while True:
             text = as_data("".join(shown.cut(most)[1:]))
             prompt = PROMPT.format(query=as_data(pair.query), text=text, grades=grades)
             try:
-                said = asked.complete([Message("user", prompt)]).text
+                said = asked.complete([Message("user", prompt)])
             except TooLongError:
                 most //= 2
                 if not most:
                     return None, "the query is too long"
                 continue
-            causes = asked.causes if isinstance(asked, NotesFailures) and not said.strip() else ()
-            return grade_in(said, highest), CAUSE_NAMES[causes[-1]] if causes else repr(shortened(one_line(said)))
+            why = CAUSE_NAMES[said.cause] if said.cause else repr(shortened(one_line(said.text)))
+            return grade_in(said.text, highest), why
 
     places = np.flatnonzero(np.isnan(pool.judged) & (np.ptp(pool.weights, axis=0) > 0))
     most = most_tokens(model, None, tokens, "judge")

@@ -16,10 +16,9 @@ from ragsweep.core.terminal import say_once, some_of, verb
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method, Ranker, Trace
 from ragsweep.retrieval.ranking import Ranking, Search, searching
 from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import code_of
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_engines.folder_copies import digest_of
@@ -33,7 +32,7 @@ PAYLOAD = {"text": "content", "source": "file_path", "page": None, "passage": No
 
 
 @dataclass(frozen=True)
-class QdrantRetriever:
+class QdrantRetriever(Ranker):
     """The hits of an existing collection, in their order and with their scores. The collection is only read.
 
     A hit counts as the passage of the dataset that its payload names, or as a passage of the page or document that it

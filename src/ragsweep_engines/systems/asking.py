@@ -18,12 +18,12 @@ from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import counted, duration, quoted
 from ragsweep.core.timing import sample
 from ragsweep.models.language.kept import KeptResponses
-from ragsweep.models.language.sending import LONGEST_RETRY_AFTER_S
 from ragsweep.retrieval.results import Answers, Result
 from ragsweep.store.stage_store import Store
 from ragsweep_engines.systems.reading import listing
 
 FILE = "systems.sqlite"  # beside what the store may delete to make room
+LONGEST_RETRY_AFTER_S = 600  # that a system may ask for
 FIRST_WAIT_S = 0.5  # before a query is asked again; doubled each time
 MAY_PASS = ("Timeout", "Connect", "RateLimit")  # in the name of an error
 Ask = Callable[[str], object]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from ragsweep.core.limits import Between, Text
-from ragsweep.retrieval.method import Method
-from ragsweep.retrieval.results import Answers, Matching
+from ragsweep.retrieval.kinds import Method
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_engines.systems import asking
 from ragsweep_engines.systems.reading import Fields, Reader
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadsResults:
+class ReadsResults(ExternalRetriever):
     """Results are measured as they come: the passages of a retriever, in its order.
 
     They are matched to what is judged by their id, or their source and page, or their text.
@@ -58,7 +58,7 @@ ANSWERS_WITHOUT_FIELD = 20  # that is set: after so many, the others are not ask
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningRetriever(ReadsResults, ABC):
+class RunningRetriever(ReadsResults):
     """A retriever that runs already, and returns results for a query.
 
     Attributes:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from http.cookiejar import DefaultCookiePolicy
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep.models.language.endpoint_access import Access, hidden
-from ragsweep.models.language.refusals import ABOUT_KEYS, about_keys, read_refusal
-from ragsweep.models.language.sending import LONGEST_MESSAGE, retry_after_s
+from ragsweep.models.language.endpoint_access import ABOUT_KEYS, LONGEST_MESSAGE, Access, about_keys, hidden, words_of
 from ragsweep_engines.systems.asking import PassingError, passes
 
 if TYPE_CHECKING:
@@ -73,8 +72,8 @@ class SearchService:
 
     def said(self, answer: object) -> str:
         """The error in an answer of status 200, as GraphQL sends it, after a colon; empty if it has none."""
-        message = read_refusal(json.dumps(answer).encode()).message
-        return f": {self._shown(message)}" if message else ""
+        error = answer.get("error") or answer.get("errors") if isinstance(answer, dict) else None
+        return f": {words_of(error, self.access)}" if error else ""
 
     def _reply(self, parameters: Mapping[str, Any], body: Mapping[str, Any] | None) -> _Reply:
         """Send a request and read the reply: a service may send it byte by byte, or without end."""
@@ -115,12 +114,12 @@ class SearchService:
         """What a status of 300 or above means."""
         status = reply.status
         if status in ABOUT_KEYS:
-            return RetrieverError(f"status {status}: {about_keys(status, self.access.settings, 'retriever')}")
+            return RetrieverError(f"status {status}: {about_keys(status, self.access, 'retriever')}")
         if status < 400:
             return RetrieverError(f"status {status}, a redirect, which is not followed; set retriever.url to its end")
         try:
-            content = _unzipped(reply)
-            shown = self._shown(read_refusal(content).message or content.decode(errors="replace"))
+            text = _unzipped(reply).decode("utf-8-sig", errors="replace")
+            shown = words_of(_from_json_or_text(text), self.access)
             said = f": {shown}" if shown else ""
         except RetrieverError:  # too large, and so cut off, maybe within a key
             said = ""
@@ -164,3 +163,23 @@ def _without_keys(value: Any, secrets: tuple[str, ...]) -> Any:
     if isinstance(value, dict):
         return {hidden(name, *secrets): _without_keys(each, secrets) for name, each in value.items()}
     return value
+
+
+def _from_json_or_text(text: str) -> Any:
+    try:
+        return from_json(text)
+    except MalformedError:
+        return text
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks to wait: a number or a date to come (RFC 9110, 10.2.3); None if it does not."""
+    text = headers.get("retry-after", "")
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if isfinite(seconds) and seconds > 0 else None

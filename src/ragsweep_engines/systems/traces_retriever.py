@@ -14,7 +14,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.limits import Address, Text
 from ragsweep.core.terminal import counted
-from ragsweep.retrieval.method import Method
+from ragsweep.retrieval.kinds import Method
 from ragsweep.retrieval.results import Answers
 from ragsweep.tracking.address import check_address
 from ragsweep_engines.systems.asking import plain

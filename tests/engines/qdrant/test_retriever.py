@@ -16,9 +16,9 @@ from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import NOTHING, DenseRetriever, Names, Search
-from ragsweep.retrieval.silence import without_cuts
-from ragsweep.retrieval.stages import check_search, rank
+from ragsweep.retrieval.stages import rank
 from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.tasks.ranking.nothing_found import without_cuts
 from ragsweep.testing import RankerContract
 from ragsweep_engines.qdrant import QdrantRetriever
 
@@ -130,7 +130,7 @@ def test_nothing_is_written(place, retriever):
         return [(path, path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
 
     before = state()
-    check_search(retriever, searched())
+    retriever.check(searched())
     found(retriever)
     assert state() == before
 
@@ -289,7 +289,7 @@ def test_more_points_than_passages_of_a_page_are_left_out_and_counted(tmp_path, 
 )
 def test_what_does_not_fit_is_said_in_one_line_before_a_run(retriever, settings, said):
     with pytest.raises((RetrieverError, ConfigError)) as error:
-        check_search(replace(retriever, **settings), searched())
+        replace(retriever, **settings).check(searched())
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -301,19 +301,19 @@ def test_another_encoder_is_refused(retriever):
             return some / np.linalg.norm(some, axis=1, keepdims=True)
 
     with pytest.raises(RetrieverError, match=r"embeds in 8 dimensions, but vector '' of collection 'manuals' has 26"):
-        check_search(replace(retriever, encoder=Normed()), searched())
+        replace(retriever, encoder=Normed()).check(searched())
 
 
 def test_a_document_that_the_dataset_does_not_have_is_named(retriever):
     other = searched(documents=("0.pdf", "1.pdf", "2.pdf", "3.pdf", "4.pdf", "new.pdf"))
     with pytest.raises(RetrieverError, match=r"3 of 18 hits are nothing that the dataset knows \('docs/5.pdf'\)"):
-        check_search(retriever, other)
+        retriever.check(other)
 
 
 def test_an_empty_collection_is_refused(tmp_path):
     fill(tmp_path, [], ())
     with pytest.raises(RetrieverError, match="collection 'manuals': is empty"):
-        check_search(QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)), searched())
+        QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)).check(searched())
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_the_pickled_points_of_the_local_mode_are_not_read(tmp_path):
     client.create_collection("manuals", models.VectorParams(size=26, distance=models.Distance.COSINE))
     client.close()
     with pytest.raises(RetrieverError, match="local mode, which keeps pickled objects"):
-        check_search(QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path / "local")), searched())
+        QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path / "local")).check(searched())
 
 
 def test_the_fingerprint_follows_the_content(tmp_path):
@@ -415,7 +415,7 @@ def test_a_snapshot_with_something_else_is_refused_and_leaves_nothing(tmp_path, 
             archive.addfile(*each)
     retriever = QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path / "place"), snapshot=str(file))
     with pytest.raises(RetrieverError, match=f"retriever.snapshot: .*{said}"):
-        check_search(retriever, searched())
+        retriever.check(searched())
     assert not [*tmp_path.rglob("outside*")]
     assert [path.name for path in (tmp_path / "place").iterdir()] == ["manuals.lock"]
 
@@ -427,7 +427,7 @@ def test_a_snapshot_larger_than_the_disk_is_refused(tmp_path, monkeypatch):
         archive.addfile(*entry("segments/a.tar", segment(entry("snapshot/files/a", b"x" * 200))))
     retriever = QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path / "place"), snapshot=str(file))
     with pytest.raises(RetrieverError, match="more bytes than the 100"):
-        check_search(retriever, searched())
+        retriever.check(searched())
 
 
 @pytest.mark.parametrize("content", [None, b"not an archive"], ids=["absent", "damaged"])
@@ -437,7 +437,7 @@ def test_a_file_that_is_no_snapshot_is_refused(tmp_path, content):
         file.write_bytes(content)
     retriever = QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path / "place"), snapshot=str(file))
     with pytest.raises(RetrieverError, match=r"retriever.snapshot: .*a\.snapshot"):
-        check_search(retriever, searched())
+        retriever.check(searched())
 
 
 @pytest.fixture
@@ -462,7 +462,7 @@ def server(monkeypatch):
 
 def test_a_server_s_collection_is_read_only(server, retriever):
     on_server = QdrantRetriever("manuals", LetterEncoder(), vector="dense")
-    check_search(on_server, searched())
+    on_server.check(searched())
     assert found(on_server) == found(retriever)
     assert server.writes == []
 
@@ -486,18 +486,18 @@ def test_a_server_is_asked_for_the_same_as_the_engine(server, retriever, setting
 
 def test_a_collection_that_a_server_lacks_is_named(server):
     with pytest.raises(RetrieverError, match=r"has no collection 'nosuch' \(there is manuals\)"):
-        check_search(QdrantRetriever("nosuch", LetterEncoder()), searched())
+        QdrantRetriever("nosuch", LetterEncoder()).check(searched())
 
 
 def test_a_server_gets_the_snapshot_of_a_collection_that_it_lacks(server, place, tmp_path):
     file = as_server_snapshot(place / "manuals", tmp_path / "manuals.snapshot")
     restored = QdrantRetriever("restored", LetterEncoder(), snapshot=str(file))
     with pytest.raises(RetrieverError, match="'restored': is empty"):  # the server of the test does not unpack it
-        check_search(restored, searched())
+        restored.check(searched())
     [uploaded] = server.uploaded
     assert file.read_bytes() in uploaded
     assert b'name="snapshot"' in uploaded
-    check_search(QdrantRetriever("manuals", LetterEncoder(), vector="dense", snapshot=str(file)), searched())
+    QdrantRetriever("manuals", LetterEncoder(), vector="dense", snapshot=str(file)).check(searched())
     assert len(server.uploaded) == 1
 
 
@@ -545,11 +545,11 @@ def test_points_whose_text_is_not_that_of_their_page_are_named(tmp_path, capsys,
 def test_a_collection_without_its_segments_is_named_as_damaged(tmp_path):
     shutil.rmtree(fill(tmp_path, by_source()) / "segments")
     with pytest.raises(RetrieverError, match="manuals has no segments, so it is not a collection, or a damaged one"):
-        check_search(QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)), searched())
+        QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)).check(searched())
 
 
 def test_vectors_that_are_all_zero_are_not_measured(tmp_path):
     for file in fill(tmp_path, by_source()).rglob("chunk*"):
         file.write_bytes(bytes(file.stat().st_size))
     with pytest.raises(RetrieverError, match="every hit of every query scores 0"):
-        check_search(QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)), searched())
+        QdrantRetriever("manuals", LetterEncoder(), path=str(tmp_path)).check(searched())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import RetrieverError
+from ragsweep.retrieval import ExternalRetriever
 from ragsweep.retrieval.results import Answers, Matching, Result
 from ragsweep.testing import SystemContract
 from ragsweep_engines.systems import CallableRetriever
@@ -26,7 +27,7 @@ class TestCallable(SystemContract):
         monkeypatch.syspath_prepend(tmp_path)
 
 
-class Broken:
+class Broken(ExternalRetriever):
     """Breaks the rule that it is told to break."""
 
     def __init__(self, how: str = ""):

@@ -23,7 +23,7 @@ from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.timing import without_timing
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
-from ragsweep.models.language.budget import say_spent
+from ragsweep.models.language.endpoint import say_spent
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store

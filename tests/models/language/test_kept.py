@@ -222,7 +222,7 @@ NAMES = "key, request, response, checksum"
     ids=["view", "trigger"],
 )
 def test_what_a_file_would_execute_is_an_error_before_anything_is_asked(kept, statements):
-    for statement in statements:
+    for statement in (*statements, "PRAGMA user_version = 1"):
         change(kept, statement)
     for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
         with pytest.raises(ModelError, match=r"answers\.sqlite: found no intact .*view or a trigger.*move the file"):
@@ -252,24 +252,27 @@ def as_reader():
         folder.chmod(0o755)
 
 
-def test_a_read_only_file_gives_what_it_has_and_does_not_stop_the_work(as_reader):
+def test_a_read_only_file_gives_what_it_has_and_anything_else_is_an_error(as_reader):
     kept = KeptResponses(as_reader / "answers.sqlite")
     assert kept.get("prompt", refuse) == {"text": "B"}
-    with pytest.warns(UserWarning, match="kept responses: cannot write .* going on without it"):
-        assert kept.get("other", lambda: {"text": "C"}) == {"text": "C"}
-    elsewhere = KeptResponses(as_reader / "folder" / "answers.sqlite")
-    with pytest.warns(UserWarning, match="cannot write"):
-        assert elsewhere.get("prompt", lambda: {"text": "C"}) == {"text": "C"}
+    with pytest.raises(ModelError, match=r"kept responses: cannot use .*store\.enabled=false"):
+        kept.get("other", lambda: {"text": "C"})
+    with pytest.raises(ModelError, match=r"kept responses: cannot use"):
+        KeptResponses(as_reader / "folder" / "answers.sqlite").get("prompt", refuse)
+    assert KeptResponses(as_reader / "answers.sqlite", enabled=False).get("prompt", lambda: {"text": "C"}) == {
+        "text": "C"
+    }
 
 
-def test_what_is_paid_for_and_cannot_be_kept_is_an_error(as_reader):
-    kept = KeptResponses(as_reader / "answers.sqlite", paid=True)
-    assert kept.get("prompt", refuse) == {"text": "B"}
-    for attempt in (kept.check, lambda: kept.get("other", lambda: {"text": "C"})):
-        with pytest.raises(ModelError, match=r"kept responses: cannot write .*store\.enabled=false"):
+@pytest.mark.parametrize("schema", [0, 2])
+def test_a_file_of_another_schema_is_refused_and_stays(kept, schema):
+    kept.get("prompt", lambda: {"text": "B"})
+    change(kept, f"PRAGMA user_version = {schema}")
+    before = kept.path.read_bytes()
+    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
+        with pytest.raises(ModelError, match=f"found schema {schema} of kept responses, expected 1; move it away"):
             attempt()
-    KeptResponses(as_reader / "answers.sqlite").check()
-    KeptResponses(as_reader / "answers.sqlite", enabled=False, paid=True).check()
+    assert kept.path.read_bytes() == before
 
 
 def test_clearing_the_store_keeps_what_was_paid_for(tmp_path):

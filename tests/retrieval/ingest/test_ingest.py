@@ -21,12 +21,14 @@ from ragsweep.datasets import (
     Query,
     RecursiveChunker,
 )
-from ragsweep.models.language import smollm2_files
+from ragsweep.models.language import smollm2
 from ragsweep.retrieval import (
     ContextualIngest,
+    Ingest,
     OpenAIModel,
     PipelineRetriever,
     QuestionsIngest,
+    Reranker,
     RunFileRetriever,
     SmolLM2Model,
     SparseRetriever,
@@ -181,7 +183,7 @@ def test_what_is_indexed_as_it_is_has_no_measure_and_no_param_of_its_own():
     assert search_of(made.load()).own is None
 
 
-class Seen:
+class Seen(Reranker):
     """A reranker that notes what it is given."""
 
     def __init__(self):
@@ -225,7 +227,7 @@ def test_nothing_is_indexed_beside_rankings_from_a_file(tmp_path):
     task(ContextualIngest(), retriever=PipelineRetriever(SPARSE))
 
 
-class Broken:
+class Broken(Ingest):
     def __init__(self, texts):
         self.texts = texts
 
@@ -241,7 +243,7 @@ def test_what_is_not_a_text_for_each_passage_is_refused(texts):
 
 
 def test_what_is_no_ingest_is_refused_before_anything_is_searched():
-    with pytest.raises(ConfigError, match=r"ingest: .* has no method 'index_texts'"):
+    with pytest.raises(ConfigError, match=r"ingest: .* does not inherit from"):
         dataset_of(Held(), CUT, object(), NO_STORE)
 
 
@@ -478,7 +480,7 @@ def test_the_shipped_configuration_has_every_setting_and_its_default(file, compo
 
 @pytest.mark.extra("local")
 def test_smollm2_writes_questions(tmp_path):
-    smollm2_files.load(NO_STORE)  # once per process
+    smollm2.load(NO_STORE)  # once per process
     model = SmolLM2Model(Store(str(tmp_path / "s")))
     held = Held({"4711": FILES["4711"]}, ("tablet",))
     made = QuestionsIngest(language_model=model, max_tokens=12)

@@ -20,7 +20,7 @@ CORPUS = (
 
 
 def expanded(query, corpus=CORPUS, **settings):
-    [search], _, [change] = SpellCheck(**settings).expand(Search(corpus, (query,)), SparseRetriever(NO_STORE))
+    [search], _, [change], _ = SpellCheck(**settings).expand(Search(corpus, (query,)), SparseRetriever(NO_STORE))
     return search.queries[0], change
 
 
@@ -89,7 +89,7 @@ def test_every_setting_changes_what_is_corrected(settings, query, corrected):
 def test_a_correction_is_at_most_one_edit_away(scifact):
     """On real queries; the distance by the definition, over the whole vocabulary."""
     search = Search(scifact.texts, tuple(query.text for query in scifact.queries))
-    _, _, changes = SpellCheck().expand(search, SparseRetriever(NO_STORE))
+    _, _, changes, _ = SpellCheck().expand(search, SparseRetriever(NO_STORE))
     pairs = [change.split(" -> ") for text in changes if text for change in text.split(", ")]
     vocabulary = set(" ".join(scifact.texts).lower().replace("-", " ").split())
     assert len(pairs) > 10

@@ -13,7 +13,7 @@ from question_server import KEY
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.timing import TIMED_QUERIES
-from ragsweep.models.language import smollm2_files
+from ragsweep.models.language import smollm2
 from ragsweep.retrieval import (
     HypotheticalPassage,
     OpenAIModel,
@@ -86,7 +86,7 @@ class TestMulti(OfEndpoint, ExpanderContract):
 
 
 def test_the_query_and_the_passage_are_searched_for(model):
-    [search], _, changes = HypotheticalPassage(model).expand(TABLETS, SPARSE)
+    [search], _, changes, _ = HypotheticalPassage(model).expand(TABLETS, SPARSE)
     assert search.queries == ("What stops pallor? Iron and folic acid tablets. WHAT STOPS PALLOR?",)
     assert changes == ("a passage of 8 words",)
 
@@ -106,7 +106,7 @@ def test_what_is_written_finds_what_the_query_does_not(model):
 @pytest.mark.parametrize("with_query", [True, False])
 def test_phrasings_are_the_lines_without_marks_and_without_the_query(model, with_query):
     made = SeveralPhrasings(model, with_query, fusion=WeightedSum())
-    searches, _, changes = made.expand(TABLETS, SPARSE)
+    searches, _, changes, _ = made.expand(TABLETS, SPARSE)
     texts = ["Iron against What stops pallor?", "Folic acid, What stops pallor?", "Zinc"]
     assert [each.queries[0] for each in searches] == ["What stops pallor?"] * with_query + texts
     assert changes == ("3 phrasings",)
@@ -132,7 +132,7 @@ def test_as_many_phrasings_are_asked_for_as_the_setting_says(model, server):
 def test_the_query_stands_for_phrasings_that_are_missing(model, server):
     server.reply = lambda prompt, times: completion("Only one" if "pallor" in prompt else "")
     search = replace(TABLETS, queries=("pallor", "zinc"))
-    searches, _, changes = SeveralPhrasings(model, fusion=WeightedSum(), phrasings=2).expand(search, SPARSE)
+    searches, _, changes, _ = SeveralPhrasings(model, fusion=WeightedSum(), phrasings=2).expand(search, SPARSE)
     assert [each.queries for each in searches] == [("pallor", "zinc"), ("Only one", "zinc"), ("pallor", "zinc")]
     assert changes == ("1 phrasing", "")
 
@@ -140,7 +140,7 @@ def test_the_query_stands_for_phrasings_that_are_missing(model, server):
 def test_a_refusal_leaves_the_query(model, server):
     server.reply = lambda prompt, times: completion(None, refusal="no")
     for with_query in (True, False):
-        [search], _, changes = HypotheticalPassage(model, with_query).expand(TABLETS, SPARSE)
+        [search], _, changes, _ = HypotheticalPassage(model, with_query).expand(TABLETS, SPARSE)
         assert (search.queries, changes) == (TABLETS.queries, ("",))
 
 
@@ -199,7 +199,7 @@ def test_what_changes_a_text_changes_the_identity(model):
         SeveralPhrasings(model, fusion=WeightedSum(), phrasings=2),
     ]
     assert len({digest(identity(each)) for each in variants}) == len(variants)
-    same = [replace(made, model=replace(model, concurrency=1, timeout_s=1, price_in=1.0)), made]
+    same = [replace(made, model=replace(model, concurrency=1, timeout_s=1)), made]
     assert len({digest(identity(each)) for each in same}) == 1
 
 
@@ -236,11 +236,11 @@ def test_the_shipped_configuration_has_every_setting_and_its_default(file, compo
 
 @pytest.mark.extra("local")
 def test_smollm2_writes_passages_and_phrasings(tmp_path):
-    smollm2_files.load(NO_STORE)  # once per process
+    smollm2.load(NO_STORE)  # once per process
     model = SmolLM2Model(Store(str(tmp_path / "s")))
     search = replace(TABLETS, queries=("When are iron tablets taken?", "???"))
     made = HypotheticalPassage(model, max_tokens=6)
-    [searched], latency_ms, changes = made.expand(search, SPARSE)
+    [searched], latency_ms, changes, _ = made.expand(search, SPARSE)
     assert all(text.startswith(query) for text, query in zip(searched.queries, search.queries, strict=True))
     assert len(searched.queries[0].split()) > 5
     assert all(changes)

@@ -20,17 +20,16 @@ from ragsweep.retrieval import (
     FusedRetriever,
     HnswIndex,
     LogisticClassifier,
+    Ranker,
     RoutedRetriever,
     Search,
     SparseRetriever,
     rank,
     ranked,
-    trace,
 )
 from ragsweep.retrieval.folds import folds_of
 from ragsweep.retrieval.judgments import dealing
 from ragsweep.retrieval.routing.query_words import Routing, sentences
-from ragsweep.retrieval.stages import check_search, details_of
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import LearnerContract
 from ragsweep.testing.learner_contract import JudgedSearch
@@ -52,7 +51,7 @@ def small_search(seed=0, queries=30):
 
 
 @dataclass(frozen=True)
-class RandomRanker:
+class RandomRanker(Ranker):
     """Ranks all passages in an order of its own; fast."""
 
     seed: int
@@ -85,7 +84,7 @@ def learning(made, judged):
     dealt = judged.dealt(made)
     with dealing(dealt):
         rank(made, judged.search, 100)
-        yield SimpleNamespace(details=details_of(made, judged.search), dealt=dealt)
+        yield SimpleNamespace(details=made.details(judged.search), dealt=dealt)
 
 
 def report(made, judged):
@@ -219,7 +218,7 @@ def test_a_query_costs_at_least_its_encoding_and_its_route():
 
 
 @dataclass(frozen=True)
-class TimedRanker:
+class TimedRanker(Ranker):
     """Ranks as BM25 does, and says that every query takes so long."""
 
     ms: float
@@ -240,7 +239,7 @@ def test_the_latency_is_that_of_the_route_that_a_query_takes(store):
 
 def test_a_route_that_is_not_timed_leaves_the_latency_unknown():
     @dataclass(frozen=True)
-    class Untimed:
+    class Untimed(Ranker):
         def rank(self, search, depth):
             return replace(SPARSE.rank(search, depth), latency_ms=np.empty(0))
 
@@ -260,7 +259,7 @@ def test_routes_are_ranked_once_for_all_folds():
     ranked = []
 
     @dataclass(frozen=True)
-    class Counting:
+    class Counting(Ranker):
         def rank(self, search, depth):
             ranked.append(depth)
             return SPARSE.rank(search, depth)
@@ -268,7 +267,7 @@ def test_routes_are_ranked_once_for_all_folds():
     judged, made = small_search(), routed(routes={"mine": Counting()})
     with dealing(judged.dealt(made)):
         rank(made, judged.search, 150)
-        details_of(made, judged.search)
+        made.details(judged.search)
     assert ranked == [150]
 
 
@@ -316,7 +315,7 @@ def test_a_trace_names_the_type_the_confidence_and_the_stages_of_the_route():
     found = details(made, judged)
     query = found["route"].index("both")
     with learning(made, judged):
-        stages = trace(made, judged.search, query).stages
+        stages = made.judged.search.trace(query).stages
     kind, sure = found["type_predicted"][query], float(found["type_confidence"][query])
     said, _, confidence = stages.pop("classifier").rpartition(" ")
     assert said == f"LogisticClassifier, predicts {kind} with confidence"
@@ -343,14 +342,14 @@ SMALL = small_search()
 def test_what_cannot_be_learnt_from_is_one_clear_line(types, settings, message):
     made = routed(**settings)
     with dealing(replace(SMALL, types=types).dealt(made)), pytest.raises(ConfigError, match=message) as error:
-        check_search(made, SMALL.search)
+        made.check(SMALL.search)
     assert "\n" not in str(error.value)
 
 
 def test_what_is_no_ranker_or_classifier_is_an_error():
     with pytest.raises(ConfigError, match="routes: found none"):
         routed(routes={})
-    with pytest.raises(ConfigError, match=r"routes.mine: .* has no method 'rank'"):
+    with pytest.raises(ConfigError, match=r"routes.mine: .* does not inherit from"):
         routed(routes={"mine": object()})
     with pytest.raises(ConfigError, match=r"classifier: .* has no method 'learn'"):
         routed(classifier=object())

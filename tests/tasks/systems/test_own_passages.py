@@ -9,7 +9,7 @@ import pytest
 from ragsweep.core.errors import ConfigError, DatasetError, RetrieverError
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query, Reference
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
-from ragsweep.retrieval import NOTHING, ReturnedRetriever, Search, SpellCheck
+from ragsweep.retrieval import NOTHING, ExternalRetriever, ReturnedRetriever, Rewriter, Search, SpellCheck
 from ragsweep.retrieval.results import Answers, Matching, Result
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, asked_unanswerable, unknown_of
@@ -20,7 +20,7 @@ DOCUMENT = Document.from_pages("m.pdf", [(str(at), f"m.pdf#{at}", text) for at, 
 QUERIES = tuple(Query(str(at), f"What of matter {at}?") for at in range(1, 11))
 
 
-class System:
+class System(ExternalRetriever):
     """Answers with the pages that a function gives for each query."""
 
     def __init__(self, results_of, first_page=1):
@@ -60,7 +60,7 @@ def test_the_ranking_is_what_came_back_in_its_order():
     assert ranking.latency_ms.tolist() == [*range(1, 11)]
 
 
-class Odd:
+class Odd(ExternalRetriever):
     """Answers with what it was given."""
 
     matching = Matching()
@@ -213,7 +213,7 @@ def test_too_few_and_empty_results_are_said():
     assert any("at most 1 result for a query, and k is 5" in each for each in answered.ranker.sentences)
 
 
-class Log:
+class Log(ExternalRetriever):
     """What was answered to the queries of some numbers; the others were never asked."""
 
     matching = Matching()
@@ -354,7 +354,7 @@ def test_a_span_counts_where_the_text_of_a_result_stands():
 
 
 def test_a_rewriter_changes_what_is_asked_unless_it_needs_passages():
-    class Shouts:
+    class Shouts(Rewriter):
         def rewrite(self, queries):
             return [query.replace("What", "WHAT") for query in queries]
 

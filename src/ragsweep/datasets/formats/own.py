@@ -12,6 +12,7 @@ from ragsweep.core.limits import Text
 from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.dataset_format import Corpus, Questions
 from ragsweep.datasets.model.selecting import Selecting
+from ragsweep.store.component import expect_kind
 
 # A setting of corpus or questions in a message, and no name of a file.
 PART = re.compile(r"(?<![\w/.])(?:corpus|questions)\.(?!(?:csv|jsonl?|parquet|tsv)\b)\w+(?:=page_number\b)?")
@@ -35,6 +36,11 @@ class OwnDataset(Selecting):
     questions: Questions
     preset: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
     spelt_out: str = field(default="", kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_kind(self.corpus, Corpus, "corpus")
+        expect_kind(self.questions, Questions, "questions")
 
     @property
     def without_effect(self) -> Sequence[str]:

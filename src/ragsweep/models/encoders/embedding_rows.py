@@ -11,7 +11,7 @@ import numpy as np
 
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import counted
-from ragsweep.models.language.response import count
+from ragsweep.models.language.endpoint import tokens_or_none
 
 LARGEST = 1e6  # that the largest number of an embedding may be
 
@@ -43,7 +43,7 @@ def read_rows(body: bytes, texts: int) -> EmbeddingRows:
         indices = [row.get("index") for row in data]
         embeddings = [row["embedding"] for row in data]
         usage = response.get("usage")
-        tokens_in = count(usage.get("prompt_tokens")) if isinstance(usage, dict) else None
+        tokens_in = tokens_or_none(usage.get("prompt_tokens")) if isinstance(usage, dict) else None
     except (UnicodeDecodeError, MalformedError, LookupError, TypeError, AttributeError) as error:
         raise MalformedError("is no list of embeddings") from error
     if len(data) != texts:

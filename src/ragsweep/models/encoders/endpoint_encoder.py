@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -10,19 +10,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ragsweep.core.digest import digest
-from ragsweep.core.errors import ConfigError, EncoderError
+from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.limits import Between
 from ragsweep.core.parsing import MalformedError
-from ragsweep.core.progress import progress
+from ragsweep.core.progress import in_threads, progress
 from ragsweep.core.terminal import counted, one_line, say_once, shortened
 from ragsweep.models.encoders.embedding_rows import read_rows
 from ragsweep.models.encoders.embeddings import has_kept
 from ragsweep.models.encoders.encoder import Embeddings, Role
 from ragsweep.models.encoders.prompts import Prompted
 from ragsweep.models.encoders.similarity import Similarity, by_dot
+from ragsweep.models.language.endpoint import Endpoint
 from ragsweep.models.language.endpoint_access import hidden
-from ragsweep.models.language.endpoint_user import EndpointUser
-from ragsweep.models.language.sending import Endpoint, Kind, tokens_of
 from ragsweep.store.stage_store import Store
 
 AFTER_FAILURE = "what the store has is kept; start again to ask for no more than the rest"
@@ -30,7 +29,7 @@ TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAIEncoder(EndpointUser, Prompted):
+class OpenAIEncoder(Endpoint, Prompted):
     """Embeddings of a model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
 
     Endpoints do not know of roles: prompts are put before the texts here. What arrives is normalised, unless
@@ -106,27 +105,35 @@ class OpenAIEncoder(EndpointUser, Prompted):
         texts = [self.prompt(role) + text for text in texts]
         if self.truncate is not None and max(map(len, texts), default=0) > self.truncate:
             say_once(f"encoder.truncate={self.truncate}: only the beginning of longer texts is sent to {self.model}")
-        starts = range(0, len(texts), self.batch_size)
-        batches = {start: texts[start : start + self.batch_size] for start in starts}
-        kind = Kind("embeddings", _most_tokens, self._read, largest_mb=1 + self.batch_size // TEXTS_PER_MB)
+        batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         shown = progress(f"asking {self.model} for {counted(len(texts), 'embedding')}", len(batches))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
-            found = self._send_each(batches, self._batch, kind, AFTER_FAILURE)
-        dimensions = sorted({each.shape[1] for each in found.values()})
+            found = in_threads(
+                lambda batch, _: self._batch(batch), batches, self.concurrency, noun="request", go_on=AFTER_FAILURE
+            )
+        dimensions = sorted({each.shape[1] for each in found})
         if len(dimensions) > 1:
             raise EncoderError(f"{self.url}: embeds texts in {dimensions} dimensions, expected the same")
-        return np.vstack([found[start] for start in starts])
+        return np.vstack(found)
 
-    def _batch(self, texts: Sequence[str], endpoint: Endpoint) -> Embeddings:
+    def _batch(self, texts: Sequence[str]) -> Embeddings:
         sent = [text[: self.truncate] for text in texts]
-        request = {**self.extra_body, "model": self.model, "input": sent, "encoding_format": "float"}
-        shortened = {} if self.dimensions is None else {"dimensions": self.dimensions}
-        embeddings: Embeddings = endpoint.send({**request, **shortened})["embeddings"]
-        return embeddings
+        shorter: Any = {} if self.dimensions is None else {"dimensions": self.dimensions}
+        tokens = sum(map(len, sent)) // 4
+        response = self.call(
+            lambda client: client.embeddings.create(
+                model=self.model, input=sent, encoding_format="float", extra_body=dict(self.extra_body), **shorter
+            ),
+            tokens,
+        )
+        try:
+            return self._read(response.to_json().encode(), sent)
+        except MalformedError as error:
+            raise ModelError(f"{self.url}: the response {error}") from None
 
-    def _read(self, body: bytes, request: Mapping[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
+    def _read(self, body: bytes, sent: Sequence[str]) -> Embeddings:
         """The embeddings of a response in the order of the texts; keys are not in numbers."""
-        numbers, tokens_in = read_rows(body, len(request["input"]))
+        numbers, _ = read_rows(body, len(sent))
         try:
             embeddings = np.array(numbers, dtype=np.float64)
         except (ValueError, TypeError, OverflowError) as error:
@@ -142,11 +149,7 @@ class OpenAIEncoder(EndpointUser, Prompted):
             embeddings = embeddings.astype(np.float32)
             lengths = np.linalg.norm(embeddings, axis=1)
         if not (usable := np.isfinite(lengths) & (lengths > 0)).all():
-            text = shortened(one_line(request["input"][int(np.argmin(usable))]))
+            text = shortened(one_line(sent[int(np.argmin(usable))]))
             flaw = "with a number that is not finite in 32 bits, or of zeros only"
-            raise MalformedError(f"has an embedding {flaw}, for {hidden(text, *secrets)!r}")
-        return {"embeddings": embeddings, "tokens_in": tokens_in, "tokens_out": 0}
-
-
-def _most_tokens(request: Mapping[str, Any]) -> tuple[int, int]:
-    return sum(map(tokens_of, request["input"])), 0
+            raise MalformedError(f"has an embedding {flaw}, for {hidden(text, *self.access.secrets)!r}")
+        return np.asarray(embeddings, np.float32)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.terminal import one_line, shortened
 from ragsweep.models.language.likely_keys import is_like_key, is_named_like_key
 
+ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
+LONGEST_MESSAGE = 300  # characters of what a server says
+LEAST_PART = 4  # characters of a part of a key
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 OWN_HEADERS = ("host", "content-type", "content-length", "accept-encoding", "transfer-encoding", "connection")
@@ -126,6 +131,28 @@ def access_of(
         secrets += _parts(value)
         settings[name.lower()] = f"{named} ({setting})"
     return Access(found, tuple(secrets), tuple(settings.values()))
+
+
+def about_keys(status: int, access: Access, group: str) -> str:
+    """What a status of `ABOUT_KEYS` means: which key a server refuses, or that none was sent."""
+    if not access.settings:
+        return f"no key was sent; set {group}.api_key_env or {group}.headers_env to the variable that holds it"
+    keys = "the key in the variable" if len(access.settings) == 1 else "a key in one of the variables"
+    return f"{keys} {', '.join(access.settings)} {ABOUT_KEYS[status]}"
+
+
+def words_of(error: Any, access: Access) -> str:
+    """What an error of a server says, as JSON or text, without a key that it repeats."""
+    error = error.get("error", error) if isinstance(error, dict) else error or ""
+    said = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error
+    said = hidden(said if isinstance(said, str) else json.dumps(said), *access.secrets)
+    return shortened(one_line(said), LONGEST_MESSAGE)
+
+
+def repeats_part(text: str, access: Access) -> bool:
+    """Whether a text has a part of a key, of which servers show the ends."""
+    parts = (key[start : start + LEAST_PART] for key in access.secrets for start in range(len(key)))
+    return any(len(part) == LEAST_PART and part in text for part in parts)
 
 
 def _value(name: str, setting: str, allowed: str, otherwise: str) -> str:

@@ -1,16 +1,17 @@
-"""Responses of language models, kept on disk for good, so that nothing is asked or paid for twice."""
+"""Responses that were paid for, kept on disk for good, so that nothing is asked twice."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from ragsweep.core.digest import digest
@@ -18,11 +19,12 @@ from ragsweep.core.errors import ModelError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.store.stage_store import Store
 
-FILE = "answers.sqlite"  # beside what the store may delete to make room: answers were paid for
+FILE = "answers.sqlite"  # beside what the store may delete to make room
+SCHEMA = 1  # of the file
 PATIENCE_S = 60  # for another process that is writing
 LONGEST_RESPONSE = 10**7  # characters of a response
 TABLE = """
-CREATE TABLE IF NOT EXISTS responses (
+CREATE TABLE responses (
     key TEXT PRIMARY KEY,   -- digest of the request
     request TEXT NOT NULL,  -- everything that determines the response, as JSON
     response TEXT NOT NULL, -- as JSON
@@ -30,7 +32,7 @@ CREATE TABLE IF NOT EXISTS responses (
 )
 """
 
-T = TypeVar("T")
+Reply = TypeVar("Reply", bound=Any)
 
 _locks: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # of the keys that threads are asking for
 _locks_lock = Lock()
@@ -38,112 +40,74 @@ _locks_lock = Lock()
 
 @dataclass(frozen=True)
 class KeptResponses:
-    """Requests and their responses in an SQLite file. Each is on the disk before `get` returns it.
-
-    Threads and processes may share the file. If it cannot be read or written, such as on a full disk, work goes on
-    without it, with a warning; but not if responses are paid for.
+    """Requests and their responses in an SQLite file, which threads and processes may share.
 
     Attributes:
         path: The file.
         enabled: False asks for everything again and writes nothing.
-        paid: Whether responses cost money. Then it is an error if the file cannot be read or written.
         valid: Whether what was read is a response. The file may have been written by anyone.
     """
 
     path: str | Path
     enabled: bool = True
-    paid: bool = False
     valid: Callable[[Mapping[str, Any]], bool] = lambda response: True
 
     @classmethod
-    def of(cls, store: Store) -> KeptResponses:
+    def of(cls, store: Store, valid: Callable[[Mapping[str, Any]], bool] = lambda response: True) -> KeptResponses:
         """The file in the folder of a store, which `Store.clear` leaves alone."""
-        return cls(Path(store.path) / FILE, store.enabled)
+        return cls(Path(store.path) / FILE, store.enabled, valid)
 
     def get(self, key: object, ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """The kept response, or else the one that `ask` returns, which is then kept if it is `valid`.
+        """The kept response, or else the one that `ask` returns, which is on the disk before it is returned.
 
-        Threads of a process that need the same response at the same time ask for it once.
+        A response that is not `valid` is not kept. Threads that need the same response ask for it once.
 
         Args:
             key: JSON-like value with everything that determines the response.
             ask: Returns the response as a JSON-like mapping.
 
         Raises:
-            ModelError: The file is not a database, or a damaged one; or it cannot be used, and responses are paid
-                for. A response that had arrived is lost.
+            ModelError: The file cannot be used, which is found before asking, or is of another schema.
         """
         if not self.enabled:
-            return _as_read(_written(ask()))
+            return _as_read(json.dumps(ask(), allow_nan=False))
         name = digest(key)
         with _lock_of(str(self.path), name):
-            kept = self._kept(name)
+            with self._opened() as connection:
+                kept = self._read(connection, name)
             if kept is not None:
                 return kept
-            response = ask()
-            written = _written(response)
-            return self._keep(name, key, written) if self.valid(response) else _as_read(written)
+            text = json.dumps(ask(), allow_nan=False)
+            response = _as_read(text)
+            if not self.valid(response):
+                return response
+            with self._opened() as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                kept = self._read(connection, name)  # another process may have asked at the same time
+                if kept is None:
+                    row = (name, json.dumps(key), text, digest(text))
+                    connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", row)
+            return response if kept is None else kept
 
     def find(self, key: object) -> Mapping[str, Any] | None:
         """The kept response; None if `get` would ask for it. Raises `ModelError` as `get` does."""
-        return self._kept(digest(key)) if self.enabled else None
+        if not self.enabled or not Path(self.path).exists():
+            return None
+        with self._opened() as connection:
+            return self._read(connection, digest(key))
 
     def has_any(self, *fields: Mapping[str, str]) -> bool:
         """Whether a request with all of these fields has a response."""
         if not self.enabled or not Path(self.path).exists():
             return False
-        parts, found = [json.dumps(each)[1:-1] for each in fields], " AND ".join(["instr(request, ?)"] * len(fields))
-        query = f"SELECT 1 FROM responses WHERE {found} LIMIT 1"
-        return bool(self._use("read", "rw", lambda connection: connection.execute(query, parts).fetchone()))
-
-    def check(self) -> None:
-        """Raise `ModelError` if responses are paid for and the file cannot be written. Call it before asking."""
-        if self.enabled and self.paid:
-            self._use("write", "rwc", _try_to_write)
-
-    def _kept(self, name: str) -> Mapping[str, Any] | None:
-        if not Path(self.path).exists():
-            return None
-        return self._use("read", "rw", lambda connection: self._read(connection, name))
-
-    def _keep(self, name: str, key: object, text: str) -> Mapping[str, Any]:
-        """Write a response, unless another process has written one since this one asked: that one counts for all."""
-
-        def write(connection: sqlite3.Connection) -> Mapping[str, Any] | None:
-            _begin(connection)
-            kept = self._read(connection, name)
-            if kept is None:
-                row = (name, json.dumps(key), text, digest(text))
-                connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", row)
-            return kept
-
-        kept = self._use("write", "rwc", write)
-        return _as_read(text) if kept is None else kept
-
-    def _use(self, what: str, mode: str, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What an action on the file returns; None, with a warning, if the file cannot be used and nothing is paid."""
-        try:
-            if mode == "rwc":
-                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-            with closing(self._connection(mode)) as connection, connection:
-                return action(connection)
-        except (sqlite3.OperationalError, OSError) as error:
-            flaw = f"kept responses: cannot {what} {self.path} ({error})"
-            if self.paid:
-                raise ModelError(f"{flaw}; store.enabled=false keeps no responses, and pays for each again") from error
-            warnings.warn(f"{flaw}: going on without it", stacklevel=2)
-            return None
-        except sqlite3.DatabaseError as error:
-            flaw = f"found no intact database of responses ({error})"
-            raise ModelError(f"{self.path}: {flaw}; move the file away") from error
+        condition = " AND ".join(["instr(request, ?)"] * len(fields))
+        parts = [json.dumps(each)[1:-1] for each in fields]
+        with self._opened() as connection:
+            query = f"SELECT 1 FROM responses WHERE {condition} LIMIT 1"
+            return connection.execute(query, parts).fetchone() is not None
 
     def _read(self, connection: sqlite3.Connection, name: str) -> Mapping[str, Any] | None:
         """The response in a row; None if there is none or it is damaged."""
-        objects = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
-        if not {kind for kind, _ in objects} <= {"table", "index"}:
-            raise sqlite3.DatabaseError("it has a view or a trigger")  # one may compute for ever, or refuse a response
-        if ("table", "responses") not in objects:  # a process was killed before it had made one
-            return None
         query = "SELECT substr(response, 1, ?), checksum FROM responses WHERE key = ?"
         row = connection.execute(query, (LONGEST_RESPONSE, name)).fetchone()
         if row is None:
@@ -160,30 +124,71 @@ class KeptResponses:
             return None
         return response
 
-    def _connection(self, mode: str) -> sqlite3.Connection:
-        """A new connection, as threads and forked processes cannot share one.
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the file, which is made if it is not there; threads and processes cannot share one."""
+        try:
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=PATIENCE_S)) as connection, connection:
+                connection.text_factory = lambda text: text.decode(errors="replace")  # a damaged text must not raise
+                self._check(connection)
+                yield connection
+        except (sqlite3.OperationalError, OSError) as error:
+            flaw = f"kept responses: cannot use {self.path} ({error})"
+            raise ModelError(f"{flaw}; store.enabled=false keeps no responses, and pays for each again") from error
+        except sqlite3.DatabaseError as error:
+            flaw = f"found no intact database of responses ({error})"
+            raise ModelError(f"{self.path}: {flaw}; move the file away") from error
 
-        The default journal is kept: with a write-ahead log the file could not be read in a read-only folder.
-        """
-        uri = f"{Path(self.path).resolve().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE_S, isolation_level=None)
-        connection.text_factory = lambda text: text.decode(errors="replace")  # a damaged text must not raise
-        return connection
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Make the table in an empty file; refuse a file of another schema, or one that computes when it is read."""
+        query = "SELECT type, name FROM sqlite_master"
+        if not connection.execute(query).fetchall():
+            connection.execute("BEGIN IMMEDIATE")
+            if not connection.execute(query).fetchall():  # unless another process has just made it
+                connection.execute(TABLE)
+                connection.execute(f"PRAGMA user_version = {SCHEMA}")
+            connection.commit()
+        [(schema,)] = connection.execute("PRAGMA user_version").fetchall()
+        objects = connection.execute(query).fetchall()
+        if not {kind for kind, _ in objects} <= {"table", "index"}:
+            raise sqlite3.DatabaseError("it has a view or a trigger")
+        if schema != SCHEMA or ("table", "responses") not in objects:
+            raise ModelError(f"{self.path}: found schema {schema} of kept responses, expected {SCHEMA}; move it away")
 
 
-def _begin(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute(TABLE)
+def kept_reply(kind: type[Reply], store: Store, key: object, compute: Callable[[], Reply]) -> Reply:
+    """A named tuple from the store, or else the one that is computed and then kept, if it `is_worth_keeping`.
+
+    Args:
+        kind: Its class.
+        store: Keeps it.
+        key: JSON-like value with everything that determines it.
+        compute: Returns it.
+
+    Raises:
+        ModelError: It cannot be kept.
+    """
+    adapter = _adapter(cast("Any", kind))
+
+    def read(found: Mapping[str, Any]) -> Reply:
+        reply: Reply = adapter.validate_json(json.dumps(found), strict=True)
+        return reply
+
+    def valid(found: Mapping[str, Any]) -> bool:
+        try:
+            return getattr(read(found), "is_worth_keeping", True)
+        except ValueError:
+            return False
+
+    return read(KeptResponses.of(store, valid).get(key, lambda: compute()._asdict()))
 
 
-def _try_to_write(connection: sqlite3.Connection) -> None:
-    _begin(connection)
-    connection.execute("INSERT INTO responses VALUES ('', '', '', '')")
-    connection.rollback()
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
 
-
-def _written(response: Mapping[str, Any]) -> str:
-    return json.dumps(response, allow_nan=False)
+    return TypeAdapter(kind)
 
 
 def _as_read(text: str) -> Mapping[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
 from ragsweep.retrieval.ranking import Ranking, ranked
 from ragsweep.store.code import code_of
+from ragsweep.store.component import Component
 from ragsweep.store.stage_store import Arrays
 
 Nearest = Callable[[Embeddings, int], Ranking]  # (queries of shape [queries, dimensions], depth) -> ranking
@@ -25,19 +27,25 @@ Keep = Callable[[Sequence[Any], Callable[[], Arrays]], Arrays]  # (build setting
 CODES = 256  # of a subquantizer: one byte
 
 
-class Index(Protocol):
-    """A way to search embeddings; write your own as one class with this method.
+class Index(Component, ABC):
+    """A way to search embeddings; write your own as a class that inherits from this one.
 
-    Its attributes must tell its rankings apart, and `libraries`, if it has it, names the packages whose versions do.
+    Its attributes must tell its rankings apart, and `libraries` names the packages whose versions do.
     """
 
+    chooses_by_depth: ClassVar[bool] = False  # whether it orders only as many candidates as are asked for
+    passages_needed: ClassVar[int] = 1  # the fewest that it takes
+
+    @abstractmethod
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
         """Make passages of shape [passages, dimensions] searchable; `keep` returns an index that was built earlier."""
-        ...
+
+    def check(self) -> None:
+        """Raise an error if it cannot be used, before anything is recorded."""
 
 
 @dataclass(frozen=True)
-class ExactIndex:
+class ExactIndex(Index):
     """Compares every query with every passage."""
 
     def open(self, passages: Embeddings, keep: Keep) -> Nearest:
@@ -46,7 +54,7 @@ class ExactIndex:
 
 
 @dataclass(frozen=True)
-class HnswIndex:
+class HnswIndex(Index):
     """A graph of near neighbours, searched from the top of its layers down (Malkov & Yashunin, arXiv:1603.09320).
 
     One thread builds it, because several threads would insert in a different order each time. With n cores, that takes
@@ -82,7 +90,7 @@ class HnswIndex:
 
 
 @dataclass(frozen=True)
-class IvfPqIndex:
+class IvfPqIndex(Index):
     """Passages in lists around centroids, each kept as a short code (Jégou et al. 2011, doi:10.1109/TPAMI.2010.57).
 
     One thread trains and builds it, so that the result does not depend on the number of cores.

@@ -8,9 +8,10 @@ from typing import Annotated
 
 from ragsweep.core.limits import Between
 from ragsweep.datasets import Document, Passage
-from ragsweep.models.language.language_model import MaxTokens, Model
+from ragsweep.models.language.language_model import LanguageModel, MaxTokens
 from ragsweep.models.language.writing import prose
 from ragsweep.retrieval.ingest.heading_paths import heading_paths
+from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ingest.written import most_written, written
 from ragsweep.store.stage_store import NO_STORE, Store
 
@@ -29,7 +30,7 @@ CONTEXT_TOKENS = 128
 
 
 @dataclass(frozen=True)
-class ContextualIngest:
+class ContextualIngest(Ingest):
     """Indexes each passage below the title of its document and the headings above it, or a context by a language model.
 
     A model is shown the passage in its document, and writes one or two sentences, which stand in place of the headings
@@ -45,7 +46,7 @@ class ContextualIngest:
     """
 
     title: bool | None = None
-    language_model: Model | None = None
+    language_model: LanguageModel | None = None
     around: Annotated[int, Between(1)] | None = 8000
     max_tokens: MaxTokens | None = None
     store: Store = NO_STORE

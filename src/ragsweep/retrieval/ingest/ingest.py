@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.plugins import is_ours
 from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage
 from ragsweep.datasets.model.collection import digest_of_documents
-from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.code import kind_of
+from ragsweep.store.component import Component, expect_kind
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 
 OWN = "…"  # stands for the passage's own text
 
 
-class Ingest(Protocol):
-    """Says what is indexed for each passage; write your own as one class with this method.
+class Ingest(Component, ABC):
+    """Says what is indexed for each passage; write your own as a class that inherits from this one.
 
     What is returned, judged, counted in tokens, reranked and read is the passage itself.
     """
 
+    @abstractmethod
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> Sequence[str]:
         """A text for every passage, in the same order."""
-        ...
 
 
 def dataset_of(
@@ -50,6 +51,8 @@ def dataset_of(
         keep_documents: Whether the dataset has the documents.
         how: Further arguments of that.
     """
+    expect_kind(dataset, DatasetFormat, "dataset")
+    expect_kind(chunker, Chunker, "chunker")
     collection = dataset.load()
     if not isinstance(collection, Collection):
         found = type(collection).__name__
@@ -61,7 +64,7 @@ def dataset_of(
         items = replace(items, documents=collection.documents)
     if ingest is None:
         return items
-    expect_method(ingest, "index_texts", "ingest", "documents", "passages")
+    expect_kind(ingest, Ingest, "ingest")
     corpus = dataset.documents_alone()
     titled = corpus.with_headings(collection.documents) if corpus else collection.documents
     texts = cache(partial(indexed, ingest, titled, items.passages))

@@ -10,8 +10,9 @@ from ragsweep.core.limits import Between
 from ragsweep.core.terminal import say_once
 from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.collection import readable
-from ragsweep.models.language.language_model import Asking, MaxTokens, Model, most_tokens
+from ragsweep.models.language.language_model import Asking, LanguageModel, MaxTokens, most_tokens
 from ragsweep.models.language.writing import listed, prose, write_each
+from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.stage_store import NO_STORE, Store
 
@@ -24,7 +25,7 @@ QUESTIONS_TOKENS, SUMMARY_TOKENS = 256, 128
 
 
 @dataclass(frozen=True)
-class QuestionsIngest:
+class QuestionsIngest(Ingest):
     """Indexes each passage followed by questions that a language model says it answers (doc2query, arXiv:1904.08375).
 
     Queries are questions more often than passages are. The questions are appended, not indexed beside the passage, so
@@ -39,7 +40,7 @@ class QuestionsIngest:
         store: Keeps what is indexed.
     """
 
-    language_model: Model
+    language_model: LanguageModel
     questions: Annotated[int, Between(1, 20)] = 3
     max_tokens: MaxTokens | None = None
     store: Store = NO_STORE
@@ -57,7 +58,7 @@ class QuestionsIngest:
 
 
 @dataclass(frozen=True)
-class SummaryIngest:
+class SummaryIngest(Ingest):
     """Indexes each passage followed by its summary by a language model, or the summary alone.
 
     Where the model writes nothing, the passage is indexed alone.
@@ -69,7 +70,7 @@ class SummaryIngest:
         store: Keeps what is indexed.
     """
 
-    language_model: Model
+    language_model: LanguageModel
     with_passage: bool = True
     max_tokens: MaxTokens | None = None
     store: Store = NO_STORE
@@ -88,13 +89,13 @@ class SummaryIngest:
         ]
 
 
-def most_written(model: Model, given: int | None, usual: int) -> int:
+def most_written(model: LanguageModel, given: int | None, usual: int) -> int:
     """The most tokens of one text. Raises `ConfigError` for what is no model."""
     expect_method(model, "ask_each", "ingest.language_model")
     return most_tokens(model, given, usual, "ingest")
 
 
-def written(model: Model, prompts: Sequence[str], max_tokens: int) -> list[str]:
+def written(model: LanguageModel, prompts: Sequence[str], max_tokens: int) -> list[str]:
     """What a model writes for each passage; prints for how many it wrote nothing, or only that it refuses."""
     asking = Asking("ingest", max_tokens, start_will_do=True, item="passage")  # what is searched may lack its end
     texts = [each.text.strip() for each in write_each(model, list(map(readable, prompts)), asking)]

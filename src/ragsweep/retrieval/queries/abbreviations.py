@@ -16,6 +16,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.datasets.readers.fields import text_of
 from ragsweep.datasets.readers.tables import read_entries
+from ragsweep.retrieval.kinds import Rewriter
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import whole_word
 
@@ -24,7 +25,7 @@ WHITE_SPACE = r"\s+"
 
 
 @dataclass(frozen=True)
-class Abbreviations:
+class Abbreviations(Rewriter):
     """Writes out the abbreviations in queries.
 
     Only whole words are abbreviations: ANC is one in "ANC-related", but not in "CANCER" or "ANCs". Where several fit,

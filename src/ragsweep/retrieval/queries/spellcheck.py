@@ -11,7 +11,8 @@ import numpy as np
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import timed
-from ragsweep.retrieval.ranking import Expansion, Ranker, Search
+from ragsweep.retrieval.kinds import Expander, Expansion, Ranker
+from ragsweep.retrieval.ranking import Search
 from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store
 from ragsweep.text.normalisation import folded
@@ -19,7 +20,7 @@ from ragsweep.text.tokens import Tokenizer, word_spans
 
 
 @dataclass(frozen=True)
-class SpellCheck:
+class SpellCheck(Expander):
     """Changes words that the corpus does not have to the nearest word that it has.
 
     A wrong correction is worse than none: "hypotension" for "hypertension" asks the opposite. So a word that the corpus

@@ -13,10 +13,12 @@ from ragsweep.core.arrays import Milliseconds
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.core.timing import sample
-from ragsweep.models.language.language_model import Asking, Completion, MaxTokens, Model, most_tokens
+from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, MaxTokens, most_tokens
 from ragsweep.models.language.writing import listed, prose, write_each
-from ragsweep.retrieval.ranking import Expansion, Fusion, Ranker, Search
+from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker
+from ragsweep.retrieval.ranking import Search
 from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep.store.component import expect_kind
 
 PASSAGE = "Please write a passage to answer the question.\nQuestion: {}\nPassage:"  # that of HyDE
 PHRASINGS = """\
@@ -27,7 +29,7 @@ QUERY_TOKENS = 256  # of a text
 
 
 @dataclass(frozen=True)
-class WritingExpander:
+class WritingExpander(Expander):
     """What expanders by a language model have in common.
 
     Attributes:
@@ -36,7 +38,7 @@ class WritingExpander:
         max_tokens: The most tokens of a text; None takes 256, or what a smaller model usually writes.
     """
 
-    model: Model
+    model: LanguageModel
     with_query: bool = True
     max_tokens: MaxTokens | None = None
 
@@ -96,7 +98,7 @@ class SeveralPhrasings(WritingExpander):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_method(self.fusion, "fuse", "query.fusion")
+        expect_kind(self.fusion, Fusion, "query.fusion")
 
     def expand(self, search: Search, ranker: Ranker) -> Expansion:
         """A search for each phrasing, and one for the queries themselves `with_query`."""
@@ -111,7 +113,7 @@ class SeveralPhrasings(WritingExpander):
             for query, phrasings in zip(search.queries, found, strict=True)
         ]
         searches = tuple(replace(search, queries=texts) for texts in zip(*full, strict=True))
-        return Expansion(searches, _times_ms(said), changes)
+        return Expansion(searches, _times_ms(said), changes, self.fusion)
 
 
 def _times_ms(completions: Sequence[Completion]) -> Milliseconds:

@@ -10,11 +10,12 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
+from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, first_of
 
 
 @dataclass(frozen=True)
-class ConfidenceCutoff:
+class ConfidenceCutoff(Reranker):
     """Keeps the fewest passages whose probabilities add up to `mass`: nucleus sampling's rule (Holtzman et al. 2020).
 
     A passage's probability is `exp(score / temperature)`, divided by the sum of that over the first `most` passages, as

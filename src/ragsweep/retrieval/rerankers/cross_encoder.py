@@ -18,6 +18,7 @@ from ragsweep.core.timing import timed
 from ragsweep.models.encoders.model_files import digest_of_model
 from ragsweep.models.encoders.model_running import LIBRARIES, loaded, settings_of
 from ragsweep.models.encoders.torch_model import TorchModel
+from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
 from ragsweep.store.identity import identity
@@ -25,7 +26,7 @@ from ragsweep.store.stage_store import Store
 
 
 @dataclass(frozen=True)
-class CrossEncoderReranker(TorchModel):
+class CrossEncoderReranker(TorchModel, Reranker):
     """Orders passages by the score that a sentence-transformers `CrossEncoder` gives them beside the query.
 
     The score is the model's output itself. Many models pass it through a sigmoid, which does not change the order but

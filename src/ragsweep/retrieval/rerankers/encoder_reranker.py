@@ -12,6 +12,7 @@ from ragsweep.models.encoders.embeddings import encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.models.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.indexes.exact import canonical_scores
+from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.ranking_checks import expect_encoder
 from ragsweep.retrieval.rerankers.candidates import embed_candidates
@@ -19,7 +20,7 @@ from ragsweep.store.stage_store import Store
 
 
 @dataclass(frozen=True)
-class EncoderReranker:
+class EncoderReranker(Reranker):
     """Orders passages by the similarity of their embedding and the query's: dense retrieval among the candidates.
 
     Passages are embedded ahead, as for a dense retriever; a query costs its own embedding and the similarities.

@@ -10,11 +10,12 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
+from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, first_of
 
 
 @dataclass(frozen=True)
-class GapCutoff:
+class GapCutoff(Reranker):
     """Cuts the ranking of each query at the largest drop between neighbouring scores, as Weaviate's autocut does.
 
     Where all scores are equal, or no drop is large enough, the whole ranking is kept.

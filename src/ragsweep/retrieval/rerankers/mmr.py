@@ -16,6 +16,7 @@ from ragsweep.models.encoders.embeddings import encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval.indexes.exact import canonical_scores
+from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.retrieval.ranking_checks import expect_encoder
@@ -26,7 +27,7 @@ LOWEST = -1.0  # of a cosine: the redundancy of the first passage
 
 
 @dataclass(frozen=True)
-class MmrReranker:
+class MmrReranker(Reranker):
     """Chooses one passage after the other by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
     Each is the one with the largest `lambda * similarity to the query - (1 - lambda) * largest cosine to a passage that

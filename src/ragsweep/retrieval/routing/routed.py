@@ -18,18 +18,18 @@ from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval.folds import numbered
 from ragsweep.retrieval.judgments import rows_of, taken
-from ragsweep.retrieval.lessons import Lesson
-from ragsweep.retrieval.ranking import Ranker, Ranking, Search
+from ragsweep.retrieval.kinds import Ranker, Trace, within
+from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
+from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.retrieval.ranking_checks import expect_method, expect_ranker
 from ragsweep.retrieval.routing.classifiers import Classifier
 from ragsweep.retrieval.routing.route_choice import Choice, Predictions, choose, predict
-from ragsweep.retrieval.stages import check_search, total_bytes, total_ms
-from ragsweep.retrieval.trace import Trace, trace, within
+from ragsweep.retrieval.stages import total_bytes, total_ms
 from ragsweep.store.code import name_of
 
 
 @dataclass(frozen=True)
-class RoutedRetriever:
+class RoutedRetriever(LearnsFromJudgments):
     """Predicts the type of each query, and ranks by the route that is best for that type.
 
     It learns from judgments, as `LearnsFromJudgments` says: the classifier and the choice of routes are learnt from the
@@ -73,10 +73,9 @@ class RoutedRetriever:
         expect_method(self.classifier, "learn", "classifier")
         expect_method(self.classifier.encoder, "encode", "classifier.encoder")
 
-    def check(self, search: Search) -> None:
-        """Let each route refuse what it cannot search."""
-        for ranker in self.routes.values():
-            check_search(ranker, search)
+    def parts(self) -> Mapping[str, Ranker]:
+        """The routes."""
+        return {f"routes.{name}": ranker for name, ranker in self.routes.items()}
 
     def check_lesson(self, lesson: Lesson) -> None:
         """Raise `ConfigError` for fewer than two types of queries."""
@@ -105,7 +104,7 @@ class RoutedRetriever:
 
 
 @dataclass(frozen=True, eq=False)
-class RoutedQueries:
+class RoutedQueries(Ranker):
     """Ranks the queries of a fold by their routes.
 
     Attributes:
@@ -147,7 +146,7 @@ class RoutedQueries:
         name, [place] = self._name(query), np.flatnonzero(self.queries == query)
         kind, sure = self.types[self.predicted.types[place]], self.predicted.confidence[place]
         ranker, classifier = self.settings.routes[name], name_of(self.settings.classifier)
-        inner = trace(ranker, search, query)
+        inner = ranker.trace(search, query)
         stages = {"classifier": f"{classifier}, predicts {kind} with confidence {sure:.2f}"}
         return replace(inner, stages=stages | within(f"routes.{name}", inner.stages, ranker))
 

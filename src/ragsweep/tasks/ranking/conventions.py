@@ -9,11 +9,9 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
-from ragsweep.retrieval import KnowsTies, Ranker, Ranking, Search
-from ragsweep.retrieval.ranking import without_threshold
+from ragsweep.retrieval import Ranker, Ranking, Search
 from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE
-from ragsweep.tasks.systems.own_passages import ReturnedRanking
 from ragsweep.text.normalisation import composed
 
 HEADING = "Documents left out, ties, and the end of the list"
@@ -35,7 +33,7 @@ def conventions(
     """
     facts = _ended(ranker, ranking, items, k) if counts_passages else {}
     said = [*_left_out(search, items, queries), *_ties(ranker, search, queries, k)]
-    if (most := facts.get("ends_at", k)) < k and isinstance(ranker, KnowsTies):
+    if (most := facts.get("ends_at", k)) < k and ranker.finds_by_name:
         said.append(f"At most {most} results are listed for a query, and k is {k}: what would follow is not known.")
     return Aspect(said, sections={HEADING: said} if said else {}, facts=facts)
 
@@ -46,7 +44,7 @@ def _ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[
     What would follow is not known then. A ranker that is asked here, or a lowest score, ends a ranking for good.
     """
     most = int((ranking.passages != NOTHING).sum(axis=1).max(initial=0))
-    elsewhere = isinstance(ranker, KnowsTies | ReturnedRanking) and without_threshold(ranker) is ranker
+    elsewhere = ranker.is_record and ranker.score_threshold is None
     return {"ends_at": most} if elsewhere and 0 < most < min(max(k, CURVE), len(items.passages)) else {}
 
 
@@ -72,7 +70,7 @@ def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]
 
 
 def _ties(ranker: Ranker, search: Search, queries: Indices, k: int) -> Sequence[str]:
-    if not isinstance(ranker, KnowsTies) or not (tied := int(ranker.tied_at(search, k)[queries].sum())):
+    if not (tied := int(ranker.tied_at(search, k)[queries].sum())):
         return []
     asked = _of(tied, len(queries))
     return [f"For {asked}, the scores at the ranks {k} and {k + 1} are equal: {ranker.order_of_ties}."]

@@ -20,7 +20,7 @@ from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import Ranking
-from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.kinds import Retriever
 from ragsweep.retrieval.returned_units.merging import Enlarging, Part
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.statistics.intervals import Array
@@ -78,11 +78,11 @@ def depth_for(unit: ReturnedUnit, k: int) -> int:
     return unit.candidates or PASSAGES_OF_A_PART * k
 
 
-def check_returns(unit: ReturnedUnit | None, retriever: object, items: Dataset) -> None:
+def check_returns(unit: ReturnedUnit | None, retriever: Retriever, items: Dataset) -> None:
     """Raise `ConfigError` where nothing can be returned but what is found."""
     if unit is None:
         return
-    if isinstance(retriever, BringsPassages):
+    if retriever.brings_passages:
         raise ConfigError("returns: the retriever is a system, which decides what it returns; choose returns=passage")
     if len(unanswerable(items)):
         raise ConfigError(

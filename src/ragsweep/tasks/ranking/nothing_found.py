@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from ragsweep.core.arrays import Indices
 from ragsweep.core.errors import NothingFoundError
 from ragsweep.core.terminal import counted, named, quoted
 from ragsweep.datasets import Dataset
-from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
-from ragsweep.retrieval.silence import Silence, silences_of, without_cuts
+from ragsweep.retrieval import NOTHING, LearnsFromJudgments, Ranker, Ranking, Search, rank
+from ragsweep.retrieval.kinds import Silence
 from ragsweep.tasks.ranking.aspect import Aspect
 
 HEADING = "Queries for which nothing is found"
@@ -59,7 +59,7 @@ def silent_queries(ranker: Ranker, search: Search, queries: Indices, ranking: Ra
         queries: Positions of the queries that count.
         ranking: What was found; None if nothing was searched.
     """
-    silences = silences_of(ranker, search)
+    silences = ranker.silences(search)
     groups: dict[Silence, list[int]] = {}
     unexplained = _unexplained(ranker, search, ranking) if ranking is not None else []
     for row in queries.tolist():
@@ -107,6 +107,30 @@ def _unexplained(ranker: Ranker, search: Search, ranking: Ranking) -> list[Silen
     cut = Silence(f"{names} removed all that was ranked for them", advice="They are measured as 0.", is_cut=True)
     is_cut = (ranked != NOTHING).any(axis=1)
     return [(cut if is_cut[row] else UNEXPLAINED) if empty[row] else None for row in range(len(empty))]
+
+
+def without_cuts(part: Any, path: str = "") -> tuple[Any, list[str]]:
+    """A ranker without the settings that remove what was ranked, its own and those of its parts, and their paths.
+
+    Args:
+        part: The ranker, or a part of it.
+        path: Of the part, with a dot at its end.
+    """
+    if isinstance(part, type | LearnsFromJudgments) or not (isinstance(part, Mapping) or is_dataclass(part)):
+        return part, []  # what learns is known by its identity
+    values = part if isinstance(part, Mapping) else {field.name: getattr(part, field.name) for field in fields(part)}
+    cuts = part.cuts if isinstance(part, Ranker) else ()
+    changed: dict[str, Any] = {}
+    paths: list[str] = []
+    for name, value in values.items():
+        bare, removed = (
+            (None, [f"{path}{name}"]) if name in cuts and value is not None else without_cuts(value, f"{path}{name}.")
+        )
+        changed |= {name: bare} if removed else {}
+        paths += removed
+    whole: Any = part
+    bare = {**part, **changed} if isinstance(part, Mapping) else replace(whole, **changed) if changed else part
+    return bare, paths
 
 
 def _as_ranked(silence: Silence | None, unexplained: Silence | None) -> Silence | None:

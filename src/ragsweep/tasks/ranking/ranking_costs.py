@@ -14,7 +14,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import Note, added_up
 from ragsweep.datasets import Dataset
 from ragsweep.models.encoders.prompt_tokens import token_counts
-from ragsweep.retrieval import Ranker, Ranking
+from ragsweep.retrieval import Ranking, Retriever
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric
@@ -22,7 +22,6 @@ from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.lost_references import LOST, measured
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
-from ragsweep.tasks.systems.own_passages import ReturnedRanking
 from ragsweep.tasks.task import Curve, Measure, Measurement
 
 TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)
@@ -80,9 +79,9 @@ def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
     return [] if counts is None else [Measure(INDEXED, float(counts.sum()))]
 
 
-def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Ranker) -> Measurement:
+def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Retriever) -> Measurement:
     """The measurement with what is known of its latency, unless it was returned earlier or elsewhere."""
-    if isinstance(retriever, ReturnedRanking):
+    if retriever.is_record:
         return measurement
     note = added_up(noted)
     known = partial(replace, machines=note.machines, slowed_by=note.ms / note.idle_ms if note.ms else None)

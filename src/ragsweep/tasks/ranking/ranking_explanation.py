@@ -16,7 +16,7 @@ from ragsweep.core.arrays import NOTHING, Scores
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.datasets import Dataset, Query
-from ragsweep.retrieval import Ranker, Ranking, Search, Trace, trace
+from ragsweep.retrieval import Ranker, Ranking, Search, Trace
 from ragsweep.retrieval.ingest.ingest import besides
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
@@ -136,7 +136,7 @@ class Explanation:
     @cached_property
     def trace(self) -> Trace:
         """How the ranking came about."""
-        return trace(self.retriever, self.search, self.query)
+        return self.retriever.trace(self.search, self.query)
 
     @cached_property
     def parts(self) -> Mapping[str, Mapping[int, Place]]:

@@ -10,8 +10,7 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import Ranking
-from ragsweep.retrieval.method import method_of
-from ragsweep.retrieval.stage_capabilities import ReadsRecords
+from ragsweep.retrieval.kinds import Retriever
 from ragsweep.statistics.groups import Groups
 from ragsweep.tasks.false_finds import HEADING, NONE_MARKED, FalseFinds, Kind, ThresholdWords
 from ragsweep.tasks.metric import Metric
@@ -40,19 +39,19 @@ class JudgedRanking(NamedTuple):
     judged: Judged
 
 
-def asked_unanswerable(retriever: object, items: Dataset) -> tuple[Indices, str]:
+def asked_unanswerable(retriever: Retriever, items: Dataset) -> tuple[Indices, str]:
     """The queries without an answer of which it is known what they get, and why there are none, if so."""
     rows = unanswerable(items)
     if not len(rows):
         return rows, NONE_MARKED
-    never = retriever.never_asked(search_of(items), rows) if isinstance(retriever, ReadsRecords) else rows[:0]
+    never = retriever.never_asked(search_of(items), rows)
     if len(never) < len(rows):
         return np.setdiff1d(rows, never), ""
-    who = method_of(retriever).name or "the retriever"
+    who = retriever.method.name or "the retriever"
     return rows[:0], f"no question marked answerable: false (of {len(rows):,}) was asked, as far as {who} tells"
 
 
-def unknown_of(retriever: object, items: Dataset) -> dict[str, str]:
+def unknown_of(retriever: Retriever, items: Dataset) -> dict[str, str]:
     """The metrics of such queries that are not measured although the dataset has some, each with the reason."""
     rows, why = asked_unanswerable(retriever, items)
     return {} if len(rows) or why == NONE_MARKED else {each.name: why for each in PASSAGES.metrics}

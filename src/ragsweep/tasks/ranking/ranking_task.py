@@ -14,15 +14,11 @@ from ragsweep.core.timing import noting
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.models.encoders.tokenizer import BY_WORDS
-from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
+from ragsweep.retrieval import ExternalRetriever, Ingest, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.judgments import Judgments, dealing
-from ragsweep.retrieval.method import Method, method_of
-from ragsweep.retrieval.ranking import without_threshold
-from ragsweep.retrieval.results import BringsPassages
+from ragsweep.retrieval.kinds import Expander, Method, Retriever
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
-from ragsweep.retrieval.stage_capabilities import ChecksItself
-from ragsweep.retrieval.stages import check_search, details_of, sections_of
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
@@ -43,7 +39,7 @@ from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.shown import Measuring, Shown
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_stages, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
 
@@ -74,14 +70,14 @@ class RankingTask:
 
     dataset: DatasetFormat
     chunker: Chunker
-    retriever: Ranker
+    retriever: Retriever
     evaluation: EvaluationSettings
     k: Cutoff
     seed: Seed
     store: Store
     tokenizer: TokenizerName = BY_WORDS
     ingest: Ingest | None = None
-    query: Rewriter | None = None
+    query: Rewriter | Expander | None = None
     reranker: Reranker | None = None
     dynamic_k: Reranker | None = None
     repeats: Repeats = 1
@@ -89,13 +85,13 @@ class RankingTask:
     returns: ReturnedUnit | None = None
 
     def __post_init__(self) -> None:
-        self._ranker  # noqa: B018 - fails here if a stage lacks its method
-        check_stages(self.retriever, self.ingest, self.query, self.reranker, self.dynamic_k, self.dataset, self.chunker)
+        self._staged  # noqa: B018 - fails here if a stage is of another kind
+        check_ingest(self.retriever, self.ingest)
 
     @property
     def loads(self) -> Sequence[str]:
         """What decides what is loaded; a system has passages of its own, so that no chunker cuts any."""
-        cut = () if isinstance(self.retriever, BringsPassages) else ("chunker", "ingest")
+        cut = () if self.retriever.brings_passages else ("chunker", "ingest")
         kept = () if self.returns is None else ("documents",)  # no setting: whatever is returned, they are the same
         return ("dataset", *cut, *kept, "store", "evaluation.relevance_level", "evaluation.fuzzy_threshold")
 
@@ -103,7 +99,7 @@ class RankingTask:
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on the measurement: stages that are None, a chunker that cuts nothing."""
         stages = [name for name in (*STAGE_SETTINGS, "budget", "returns") if getattr(self, name) is None]
-        return [*stages, *(["chunker", "ingest"] if isinstance(self.retriever, BringsPassages) else [])]
+        return [*stages, *(["chunker", "ingest"] if self.retriever.brings_passages else [])]
 
     @property
     def cutoff(self) -> str:
@@ -126,7 +122,7 @@ class RankingTask:
 
     def load(self) -> Dataset:
         """Read and cut the documents, and print what is unusual about them."""
-        is_system = isinstance(self.retriever, BringsPassages)
+        is_system = self.retriever.brings_passages
         chunker, ingest = (PageChunker(), None) if is_system else (self.chunker, self.ingest)
         least, keep = self.evaluation.fuzzy_threshold, self.returns is not None
         dataset = dataset_of(self.dataset, chunker, ingest, self.store, keep_documents=keep, fuzzy_threshold=least)
@@ -136,11 +132,12 @@ class RankingTask:
 
     def check(self, items: Dataset) -> None:
         """Raise an error if this dataset cannot be searched or measured."""
-        if not isinstance(self.retriever, BringsPassages):
+        if external := self._external:
+            if not needs_nothing(external, self.query, items):
+                external.check()
+        else:
             with dealing(self._judgments(items)):
-                check_search(self._ranker, search_of(items, as_indexed=False))
-        elif isinstance(self.retriever, ChecksItself) and not needs_nothing(self.retriever, self.query, items):
-            self.retriever.check()
+                self.ranker.check(search_of(items, as_indexed=False))
         check_spans(items, self.evaluation.metrics)
         check_returns(self.returns, self.retriever, items)
         costs.check_budget(self.budget, items)
@@ -149,26 +146,26 @@ class RankingTask:
     def retrieval(self) -> Retrieval:
         """For checks of a run."""
         level = self.evaluation.relevance_level
-        return Retrieval(self.dataset, self.retriever, self._ranker, level, self.store, is_measured=True)
+        return Retrieval(self.dataset, self.retriever, self._staged, level, self.store, is_measured=True)
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
-        if isinstance(self.retriever, BringsPassages):
-            answered = self._returned(items, self.retriever)
+        if external := self._external:
+            answered = self._returned(items, external)
             measured = replace(self, retriever=answered.ranker).measure(answered.items)
             return replace(measured, sections=answered.with_sections(measured.sections))
         with noting() as noted:
             ranking = self.rank(items)
         with dealing(self._judgments(items)):
             queries = measured_queries(items)
-            nothing_found.check_found(self._ranker, search_of(items), items, ranking, queries, may_remove=True)
+            nothing_found.check_found(self.ranker, search_of(items), items, ranking, queries, may_remove=True)
         measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_note(measured, noted, self.retriever)
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the ranking of a query, line by line, for a terminal of `width` columns."""
-        if isinstance(self.retriever, BringsPassages):
-            answered = self._returned(items, self.retriever)
+        if external := self._external:
+            answered = self._returned(items, external)
             yield from replace(self, retriever=answered.ranker).explain(answered.items, query, record, width)
             return
         row = find(query, items.queries)
@@ -177,14 +174,14 @@ class RankingTask:
         ranking = self.rank(items)
         shown = self.shown(items, ranking)
         table = self.measured(items, ranking, shown).per_item
-        explanation = Explanation(record, items, search_of(items), self._ranker, row, ranking, shown, table)
+        explanation = Explanation(record, items, search_of(items), self.ranker, row, ranking, shown, table)
         with dealing(self._judgments(items)):
             yield from explanation.text(width)
 
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
         with dealing(self._judgments(items)):
-            return rank(self._ranker, search_of(items), self.depth)
+            return rank(self.ranker, search_of(items), self.depth)
 
     def shown(self, items: Dataset, ranking: Ranking) -> Shown:
         """What is returned for the passages of the ranking, measured."""
@@ -198,12 +195,12 @@ class RankingTask:
         if not len(rows := finds.asked_unanswerable(self.retriever, items)[0]):
             return None
         given = free = finds.JudgedRanking(ranking, evaluation.judged)
-        if self.reranker is None and (bare := without_threshold(self.retriever)) is not self.retriever:  # else reranked
-            found = replace(self, retriever=bare).rank(items)
+        if self.reranker is None and isinstance(self.retriever, Ranker) and self.retriever.score_threshold is not None:
+            found = replace(self, retriever=self.retriever.without_threshold()).rank(items)
             free = given._replace(ranking=found, judged=learning.judged_ranking(items, found, self.evaluation, self.k))
         return finds.false_finds_of(items, rows, given, free, self.k)
 
-    def _returned(self, items: Dataset, retriever: BringsPassages) -> Returned:
+    def _returned(self, items: Dataset, retriever: ExternalRetriever) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
         return returned(retriever, self.query, items, depth=self.depth, k=self.k, fuzzy_threshold=threshold)
 
@@ -226,8 +223,18 @@ class RankingTask:
         return max(LEAST_DEPTH, self.k if self.returns is None else depth_for(self.returns, self.k))
 
     @property
-    def _ranker(self) -> Ranker:
-        """The retriever with the stages before and after it."""
+    def _external(self) -> ExternalRetriever | None:
+        """The retriever, if it has passages of its own."""
+        return self.retriever if isinstance(self.retriever, ExternalRetriever) else None
+
+    @property
+    def _staged(self) -> Retriever:
+        """The retriever with the stages before and after it; one that brings passages stands alone."""
+        return self._external or self.ranker
+
+    @property
+    def ranker(self) -> Ranker:
+        """The same, where the retriever ranks."""
         return in_stages(self.retriever, self.query, self.reranker, self.dynamic_k)
 
     def measured(self, items: Dataset, ranking: Ranking, shown: Shown) -> Measurement:
@@ -237,7 +244,7 @@ class RankingTask:
         of_false_finds = false_finds.scores(self.evaluation.resamples, self.seed) if false_finds else []
         of_threshold = (false_find_chart.draw, false_finds) if false_finds else ()
         with dealing(self._judgments(items)):
-            texts = details_of(self._ranker, search_of(items))
+            texts = self.ranker.details(search_of(items))
             circumstances = self._circumstances(items, ranking, shown)
         results = together(
             tables.on_answerable(evaluation, items),
@@ -283,20 +290,20 @@ class RankingTask:
     def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Aspect:
         """What decides a ranking besides the retriever: its index, conventions, silence, and the data."""
         queries, search = shown.evaluation.judged.queries, search_of(items)
-        of_ranker, by_k = sections_of(self._ranker, search), self.budget is None and self.returns is None
+        of_ranker, by_k = self.ranker.sections(search), self.budget is None and self.returns is None
         return together(
             index_recall.index_losses(ranking, min(self.depth, len(items.passages))),
-            conventions(self._ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
-            nothing_found.silence(self._ranker, search, items, queries, ranking),
+            conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
+            nothing_found.silence(self.ranker, search, items, queries, ranking),
             Aspect([line for said in of_ranker.values() for line in said], sections=of_ranker),
-            unread_texts(self._ranker, search, ranking, queries, self.store),
+            unread_texts(self.ranker, search, ranking, queries, self.store),
             tables.doubts_of_data(shown, items, self.k, self.budget),
         )
 
     @property
     def _method(self) -> Method:
         """The retriever's own, which is not the usual one with stages around it."""
-        own = method_of(self.retriever)
-        method = own if self._ranker is self.retriever else Method(stands_for=own.stands_for)
+        own = self.retriever.method
+        method = own if self.ranker is self.retriever else Method(stands_for=own.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))

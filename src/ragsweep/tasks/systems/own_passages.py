@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.other_passages import only_asked, with_passages
-from ragsweep.retrieval import Ranking, Rewriter, Search
-from ragsweep.retrieval.method import Method, method_of
-from ragsweep.retrieval.ranking import Expander
+from ragsweep.retrieval import Ranker, Ranking, Rewriter, Search
+from ragsweep.retrieval.kinds import Expander, Method, Trace
 from ragsweep.retrieval.ranking_checks import checked_answers
-from ragsweep.retrieval.results import Answers, BringsPassages, KeepsAnswers, Result
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Result
 from ragsweep.retrieval.returned import FILE, lines_of
 from ragsweep.retrieval.stages import rewrite
-from ragsweep.retrieval.trace import Trace
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import measured_queries
 from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
@@ -52,22 +50,28 @@ class Returned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ReturnedRanking:
+class ReturnedRanking(Ranker):
     """Ranks the passages of a dataset as the system had returned them, for the queries of this dataset.
 
     Attributes:
         ranking: What it had returned.
         sentences: What is unusual about it.
-        method: What the system says of its method.
+        of_system: What the system says of its method.
         files: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
         never: Positions of the queries that it was never asked.
     """
 
     ranking: Ranking
     sentences: tuple[str, ...]
-    method: Method
+    of_system: Method
     files: Mapping[str, Sequence[str]]
     never: Sequence[int] = ()
+    is_record: ClassVar[bool] = True
+
+    @property
+    def method(self) -> Method:
+        """That of the system."""
+        return self.of_system
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages that it had returned for each query."""
@@ -87,8 +91,8 @@ class ReturnedRanking:
 
 
 def returned(
-    retriever: BringsPassages,
-    rewriter: Rewriter | None,
+    retriever: ExternalRetriever,
+    rewriter: Rewriter | Expander | None,
     items: Dataset,
     *,
     depth: int,
@@ -119,7 +123,7 @@ def returned(
     ranking = _ranking(dict(zip(asked.found, zip(ranked, results, strict=True), strict=True)), len(asked.texts))
     never = [asked.texts[row] for row in asked.never]
     said, files = only_some(items, [*asked.found], never, asked.answers.others)
-    method, judged = method_of(retriever), ([*asked.judged], [*asked.judged.values()])
+    method, judged = retriever.method, ([*asked.judged], [*asked.judged.values()])
     sentences = (
         *asked.answers.notices,
         *said,
@@ -160,7 +164,7 @@ class _Asked:
     never: Sequence[int]
 
 
-def _asked(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset, depth: int) -> _Asked:
+def _asked(retriever: ExternalRetriever, rewriter: Rewriter | Expander | None, items: Dataset, depth: int) -> _Asked:
     if isinstance(rewriter, Expander):
         raise ConfigError(f"query: {name_of(rewriter)} needs passages to search, which a system keeps to itself")
     texts = tuple(query.text for query in items.queries)
@@ -179,10 +183,10 @@ def _asked(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset,
     return _Asked(texts, answers, found, of_judged, [row for row in measured if row not in found])
 
 
-def needs_nothing(retriever: BringsPassages, rewriter: Rewriter | None, items: Dataset) -> bool:
+def needs_nothing(retriever: ExternalRetriever, rewriter: Rewriter | Expander | None, items: Dataset) -> bool:
     """Whether the answers to what is measured are all kept; not known of queries that something rewrites first."""
     texts = [items.queries[row].text for row in measured_queries(items).tolist()]
-    return rewriter is None and isinstance(retriever, KeepsAnswers) and retriever.has_kept(texts)
+    return rewriter is None and retriever.has_kept(texts)
 
 
 def _unordered(results: Sequence[Sequence[Result]]) -> list[str]:

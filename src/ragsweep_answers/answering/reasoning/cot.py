@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragsweep.models.language.language_model import LanguageModel
-from ragsweep.models.language.prompt_text import prompt_beside
+from ragsweep.models.language.language_model import Conversation
+from ragsweep.models.language.writing import prompt_beside
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.dialogue import Dialogue
 
@@ -16,6 +16,6 @@ PROMPT = prompt_beside(__file__)
 class ChainOfThought:
     """Has the model think step by step before it answers (Wei et al. 2022, https://arxiv.org/abs/2201.11903)."""
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The answer at the end of the chain."""
         return Dialogue(question, model).conclude(PROMPT)

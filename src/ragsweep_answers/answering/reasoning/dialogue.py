@@ -9,13 +9,12 @@ from typing import TypeVar, cast
 from ragsweep.core.timing import Machines, put_together
 from ragsweep.models.language.language_model import (
     Completion,
+    Conversation,
     Exchange,
-    LanguageModel,
     Message,
     OptionScores,
-    ScoresOptions,
 )
-from ragsweep.models.language.prompt_text import prompt_beside
+from ragsweep.models.language.writing import prompt_beside
 from ragsweep_answers.answering.answer_forms import LABEL, option_of, plain_text, spoken
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
@@ -34,7 +33,7 @@ class Dialogue:
     Every prompt opens with the passages and the question, so that a model can compute this part once.
     """
 
-    def __init__(self, question: Question, model: LanguageModel) -> None:
+    def __init__(self, question: Question, model: Conversation) -> None:
         self._question, self._model = question, model
         self._described = described(question)
         self._exchanges: list[Exchange] = []
@@ -65,10 +64,10 @@ class Dialogue:
             opening: How the reply opens.
             continuations: How it may go on.
         """
-        if not isinstance(self._model, ScoresOptions):
-            return None
         prompt = self._prompt(task)
         scores = self._model.option_scores([Message("user", prompt), Message("assistant", opening)], continuations)
+        if scores is None:
+            return None
         pairs = zip(continuations, scores.log_likelihoods, strict=True)
         shown = ", ".join(f"{continuation.strip()} {score:.4f}" for continuation, score in pairs)
         self._add(f"{prompt}\n\n{opening}", f"log-likelihoods: {shown}", 0, scores)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragsweep.models.language.language_model import LanguageModel
-from ragsweep.models.language.prompt_text import prompt_beside
+from ragsweep.models.language.language_model import Conversation
+from ragsweep.models.language.writing import prompt_beside
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.dialogue import Dialogue
 
@@ -19,7 +19,7 @@ class DirectReasoning:
     A model that cannot tell how likely a letter is answers by one completion.
     """
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The most likely letter, the first of equals, with the probability of each among the letters."""
         from scipy.special import softmax
 

@@ -9,7 +9,7 @@ from statistics import mean
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import put_together
-from ragsweep.models.language.language_model import LanguageModel
+from ragsweep.models.language.language_model import Conversation
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep_answers.answering.question import Answer, Question, Reasoning
 from ragsweep_answers.answering.reasoning.dialogue import total
@@ -34,7 +34,7 @@ class HybridReasoning:
         for name, method in self.methods.items():
             expect_method(method, "answer", f"reasoning.methods.{name}")
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The chosen letter, None if no method came to an answer.
 
         Its confidence is the share of the methods that chose it. A method without an answer has chosen no letter.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragsweep.models.language.prompt_text import as_data
+from ragsweep.models.language.writing import as_data
 from ragsweep_answers.answering.question import Question
 
 

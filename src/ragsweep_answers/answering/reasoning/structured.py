@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragsweep.models.language.language_model import LanguageModel
-from ragsweep.models.language.prompt_text import prompt_beside
+from ragsweep.models.language.language_model import Conversation
+from ragsweep.models.language.writing import prompt_beside
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.dialogue import Dialogue
 
@@ -19,6 +19,6 @@ class StructuredReasoning:
     These are the steps that the completeness of a reasoning chain is measured by.
     """
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The answer after the five steps."""
         return Dialogue(question, model).conclude(PROMPT)

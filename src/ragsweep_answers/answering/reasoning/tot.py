@@ -9,8 +9,8 @@ from typing import Annotated, NamedTuple
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
-from ragsweep.models.language.language_model import LanguageModel
-from ragsweep.models.language.prompt_text import as_data, prompt_beside
+from ragsweep.models.language.language_model import Conversation
+from ragsweep.models.language.writing import as_data, prompt_beside
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.reasoning.dialogue import Dialogue
 
@@ -46,7 +46,7 @@ class TreeOfThoughts:
         if self.keep > self.branches:
             raise ConfigError(f"reasoning.keep: found {self.keep}, expected at most reasoning.branches={self.branches}")
 
-    def answer(self, question: Question, model: LanguageModel) -> Answer:
+    def answer(self, question: Question, model: Conversation) -> Answer:
         """The answer from the line with the highest rating, the first of equals.
 
         Its confidence is what the model states, or else the rating.

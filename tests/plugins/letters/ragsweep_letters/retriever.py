@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragsweep.retrieval import Ranking, Search, ranked
+from ragsweep.retrieval import Ranker, Ranking, Search, ranked
 from ragsweep_letters.alphabet import Alphabet
 
 
 @dataclass(frozen=True)
-class LettersRetriever:
+class LettersRetriever(Ranker):
     """The score is the number of letters that a passage shares with the query, each counted as often as in both."""
 
     alphabet: Alphabet
