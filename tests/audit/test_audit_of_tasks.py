@@ -98,7 +98,7 @@ def faulty(manual):
     queries = (
         Query("x1", "Iron tablets are taken daily with lemon water and not with coffee?"),
         Query("x2", "Iron tablets are taken daily with lemon water and not with coffee at home?"),
-        Query("x3", "How is it treated?"),
+        Query("x3", "What does this passage recommend?"),
     )
     judgments = tuple(Judgment(query.query_id, "more.pdf#1", 1) for query in queries)
     documents = (Document.from_pages(whole.source, pages), extra)
@@ -210,7 +210,9 @@ def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(
         Answering(Retrieval(pdf_dataset("", "", ""), SPARSE, SPARSE, level, NO_STORE, is_measured=each))
         for each in (True, False)
     )
-    items = replace(with_a_long_page, queries=(*with_a_long_page.queries, Query("unjudged", "How is it treated?")))
+    items = replace(
+        with_a_long_page, queries=(*with_a_long_page.queries, Query("unjudged", "What does this passage recommend?"))
+    )
     kinds = [{each.kind for each in check.of(task, items).findings} for task in (measuring, answering)]
     assert kinds[0] - kinds[1] == {"queries_without_judgments"}
     assert kinds[1]
@@ -443,7 +445,7 @@ def test_queries_of_stop_words_are_audited():
     document = Document.from_pages("a", [("1", "a#1", "iron"), ("2", "a#2", "tea")])
     judged = Collection("small", "page", (document,), (Query("1", "what of the"),), (Judgment("1", "a#1", 1),))
     found = complete(Dataset.from_collection(judged, PageChunker()), retriever=DENSE)
-    assert [each.kind for each in found.findings] == ["dependent_queries"]
+    assert found.findings == ()
 
 
 @pytest.mark.parametrize("offsets", [True, False])

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.datasets.formats.own import as_typed
+from ragsweep.datasets.formats.own import OF_PDF, as_typed
 from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments
-from ragsweep.datasets.formats.presets import OF_PDF
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.model.faults import Faults

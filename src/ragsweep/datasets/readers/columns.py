@@ -281,21 +281,18 @@ class QuestionColumns(Columns):
             if shown.get("document") == NONE_LIKELY and self.references in row:
                 shown["document"] = None
             return pasted(shown)
-        left = [
-            name
-            for name in left
-            if name not in likely.values() and not (folded(name) == "pages" and whole(row[name]) is not None)
-        ]  # how many a document has
+        numbers = [name for name in left if folded(name) == "pages" and whole(row[name]) is not None]  # of a document
+        left = [name for name in left if name not in (*likely.values(), *numbers)]
         kinds = {what: what for what in ("relevant", "references", "document", "page")}
         found = likely_columns(left, kinds | ({"relevant": self.relevant} if self.relevant else {}))
-        lists, judging = found.pop("relevant", NONE_LIKELY), found
+        lists = found.pop("relevant", NONE_LIKELY)
+        judging = {what: name for what, name in found.items() if what != "references"} or {"relevant": lists}
         if "page" in folded(lists) and "document" in found:
             judging = {"document": found["document"], "page": lists}
         elif lists != NONE_LIKELY and folded(lists) != "relevant":
             judging = {"relevant": lists}
         elif "references" in found and "page" not in found:
             return pasted({**shown, **found})
-        judging = {what: name for what, name in judging.items() if what != "references"} or {"relevant": lists}
         is_graded = "relevant" in judging or self.grade is not None or "relevant" not in wanted
         return pasted({**shown, **judging}) + ("" if is_graded else f", with {self._grade_of_rows(row)}")
 

@@ -1,4 +1,4 @@
-"""Reads documents from a table, one document or one page a row."""
+"""Reads documents from a table, one document or one page a row; or none at all."""
 
 from __future__ import annotations
 
@@ -59,3 +59,12 @@ class TableCorpus(Corpus):
             Document.from_pages(source, ((number, f"{source}#{number}", text) for number, text in of_document.items()))
             for source, of_document in pages.items()
         )
+
+
+@dataclass(frozen=True)
+class NoCorpus(Corpus):
+    """No documents, for a retriever that runs elsewhere. What judgments name is taken as it is written."""
+
+    def read(self) -> tuple[Document, ...]:
+        """No documents."""
+        return ()
