@@ -40,7 +40,7 @@ os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priori
 
 QUICK, SOAK = "--quick", "--soak"
 EXAMPLES = {QUICK: 10, "": 25, SOAK: 200}  # of a property
-NEVER_QUICK = {PROJECT / "tests" / name for name in ("browser", "cluster", "engines/qdrant")}  # folders
+NEVER_QUICK = {PROJECT / "tests" / name for name in ("browser", "cluster")}  # folders
 PLUGINS = ("answers", "audit", "engines", "generate", "plugins")
 SERVER_TESTS = "tests/cluster/"  # they share one tracking server
 START_FIRST = (
@@ -49,7 +49,9 @@ START_FIRST = (
 )
 
 
-collect_ignore = [*PLUGINS, "test_documents.py"] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") == "1" else []
+collect_ignore = (
+    [*PLUGINS, "references", "test_documents.py"] if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") == "1" else []
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,8 +13,6 @@ from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
 from ragsweep.datasets.model.dataset import Dataset, Qrels
 from ragsweep.datasets.model.dataset_format import DatasetFormat
-from ragsweep.retrieval.judgments import Judgments
-from ragsweep.tasks.ranking.learning import Values
 
 TOPICS = ("iron", "fever", "malaria", "worms", "zinc", "dengue", "oxygen", "vaccine")
 TYPES = ("type of odd ones", "type of even ones")
@@ -74,7 +72,7 @@ def reached(arguments):
     return [*found.values()]
 
 
-SECRET = (Dataset, Collection, Qrels, Judgment, Reference, Query, Case, Judgments, Values, Memory)
+SECRET = (Dataset, Collection, Qrels, Judgment, Reference, Query, Case, Memory)
 
 
 def secrets_in(arguments, task):

@@ -444,15 +444,6 @@ class Dice(SparseRetriever):
         return replace(found, scores=found.scores + random.random())
 
 
-class Misspelt(SparseRetriever):
-    def detail(self, search):
-        return {}
-
-
-class TestMisspelt(RankerContract):
-    component = Misspelt
-
-
 class TestOneForAll(RankerContract):
     component = OneForAll
 
@@ -582,7 +573,6 @@ CAUGHT = {
     ("TestBackwards", "test_every_item_has_the_result_of_its_own"),
     ("TestBackwards", "test_json_is_returned_where_the_model_says_so"),
     ("TestOneForAll", "test_a_query_is_ranked_the_same_beside_any_others"),
-    ("TestMisspelt", "test_no_member_is_misspelt"),
     ("TestDice", "test_it_ranks_the_same_way_each_time"),
     ("TestUnchecked", "test_every_setting_has_an_annotation"),
     ("TestUnchecked", "test_every_query_gets_one_text"),

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
+from ragsweep.core.errors import ConfigError, NotAcceptedError
+from ragsweep.core.limits import Between
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieves
 from ragsweep.tasks.task import Items, Task
-from ragsweep_audit.audit_settings import AuditSettings
-from ragsweep_audit.dataset_audit import as_json, audit, refuse, scanned_pages
-from ragsweep_audit.findings.finding import Audit
-from ragsweep_audit.findings.unknown import KIND as UNKNOWN
-
-OF_RANKING = ("queries_without_judgments", "queries_without_relevant", "questions_left_out")  # change no answer
+from ragsweep_audit.dataset_audit import as_json, audit, finders
+from ragsweep_audit.findings.finding import LEVEL, Audit, Audited
+from ragsweep_audit.findings.unread_text import UnknownTokens
 
 
 @dataclass(frozen=True)
-class DatasetAudit(AuditSettings):
-    """The audit of the dataset that a task retrieves from."""
+class DatasetAudit:
+    """The audit of the dataset that a task retrieves from. `docs/audit.md` gives the reasons.
+
+    Attributes:
+        fail_on: The kinds of findings that stop a run or a sweep before it starts, with exit status 3.
+        level: The probability that `shifted_pages`, or `swapped_judgments`, is a false alarm.
+    """
+
+    fail_on: Sequence[str] = ()
+    level: Annotated[float, Between(0, 1)] = LEVEL
+
+    def __post_init__(self) -> None:
+        kinds = [finder.kind for finder in finders()] if self.fail_on else []
+        if unknown := [kind for kind in self.fail_on if kind not in kinds]:
+            raise ConfigError(f"audit.fail_on: found {unknown[0]!r}, expected some of {', '.join(kinds)}")
 
     def accept(self, task: Task, items: Items) -> None:
         """Raise `NotAcceptedError` for findings that `fail_on` does not accept."""
-        if not isinstance(task, Retrieves) or not isinstance(items, Dataset):
+        if not self.fail_on or not isinstance(task, Retrieves) or not isinstance(items, Dataset):
             return
-        if self.fail_on:
-            refuse(items.name, self.of(task, items).findings, self.fail_on)
+        findings = [finding for finding in self.of(task, items).findings if finding.kind in self.fail_on]
+        if refused := ", ".join(f"{finding.kind} ({finding.count})" for finding in findings):
+            raise NotAcceptedError(f"{items.name}: audit.fail_on does not accept {refused}; ragsweep audit shows them")
 
     def examine(self, task: Task, items: Items) -> Checked:
         """The findings, and warnings about an encoder that does not know the language."""
@@ -34,25 +49,15 @@ class DatasetAudit(AuditSettings):
         audited = self.of(task, items)
         files = {"audit.json": [as_json(items, audited)]}
         if not task.retrieval.is_measured:
-            return Checked([each.text for each in audited.findings], files=files)
-        unknown = [each.text for each in audited.findings if each.kind == UNKNOWN]
+            return Checked([finding.text for finding in audited.findings], files=files)
+        unknown = [finding.text for finding in audited.findings if finding.kind == UnknownTokens.kind]
         sections = {"Tokens that the encoder does not know": unknown} if unknown else {}
         return Checked(audited.sentences, unknown, " ".join(unknown), sections, files)
 
     def of(self, task: Retrieves, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
-        retrieval = task.retrieval
-        if not retrieval.is_measured and not items.passages:
+        dataset, retriever, ranker, relevance_level, store, is_measured = task.retrieval
+        if not is_measured and not items.passages:
             return Audit(not_checked=("Nothing was looked for: there are no documents.",))
-        found = audit(
-            items,
-            self,
-            retrieval.relevance_level,
-            retrieval.store,
-            retrieval.retriever,
-            ranker=retrieval.ranker,
-            pictures=scanned_pages(retrieval.dataset, items),
-        )
-        if retrieval.is_measured:
-            return found
-        return replace(found, findings=tuple(each for each in found.findings if each.kind not in OF_RANKING))
+        looking = [finder for finder in finders() if is_measured or not finder.of_rankings]
+        return audit(Audited(items, relevance_level, self.level, store, retriever, ranker, dataset), looking)

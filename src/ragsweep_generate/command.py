@@ -10,26 +10,25 @@ Exit status: 1 where fewer questions than wanted passed the checks, 2 where none
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import composed, parser_of
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import command
 from ragsweep.core.quoting import typed
 
 if TYPE_CHECKING:
     from ragsweep.config.walk import Walk
-    from ragsweep.datasets import Corpus
     from ragsweep_generate.making import Plan
 
 SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
 FEWER = 1
+CORPUS = re.compile(r"\+*corpus[.=]")
+BUNDLED = ("corpus=pdf", "corpus.path=${data:cho_manual/documents}")  # where no corpus is chosen
 
 
 def main() -> int:
@@ -42,19 +41,21 @@ def main() -> int:
     parser.add_argument("--unanswerable", type=float, default=0.0, help="share of out-of-scope questions, such as 0.1")
     given = parser.parse_intermixed_args()
 
+    from ragsweep.config.walk import Walk
     from ragsweep.core.terminal import counted
     from ragsweep_generate.data_sheet import Recipe, cost_of, share, warning
     from ragsweep_generate.draft_checks import Checker
     from ragsweep_generate.folder import QUESTIONS, check_folder, write
-    from ragsweep_generate.making import make, types_of
+    from ragsweep_generate.making import make, sources_of, spread, types_of
     from ragsweep_generate.searching import CorpusSearch
-    from ragsweep_generate.sources import sources_of, spread
 
-    walk = _walk(given.overrides)
+    overrides = [*given.overrides, *([] if any(map(CORPUS.match, given.overrides)) else BUNDLED)]
+    if named := [override for override in overrides if override.lstrip("+").startswith("dataset")]:
+        raise ConfigError(f"{named[0]}: choose documents with corpus=, such as corpus=pdf corpus.path=DIR")
+    walk = Walk(composed(overrides, "generate"))
     types = tuple(filter(None, map(str.strip, given.types.split(","))))
     plan = _plan(walk, {"count": given.count, "unanswerable": given.unanswerable}, types)
-    corpus, corpus_settings = _corpus(walk, given.overrides)
-    store, generator = walk.build("store"), walk.build("generator")
+    corpus, store, generator = walk.build("corpus"), walk.build("store"), walk.build("generator")
     encoder = walk.build("encoder") if "encoder" in walk.config else None
     types_of(generator, plan)
     folder = Path(given.out)
@@ -62,10 +63,12 @@ def main() -> int:
 
     documents = corpus.read()
     sources = sources_of(documents, plan.passage_size, plan.shortest_passage)
-    chosen = spread(sources, plan.count, plan.most_drafts, encoder=encoder, store=store, seed=plan.seed)
+    chosen = spread(sources, plan.most_drafts, plan.seed)
     outcome = make(generator, chosen, Checker(CorpusSearch(sources, encoder, store)), plan)
     questions, name = typed("questions.path", str(folder / QUESTIONS)), typed("dataset.name", folder.name)
-    sweep = f"{command('run', '-m')} {corpus_settings} questions=spans {questions} {name} k=3,5"
+    sweep = (
+        f"{command('run', '-m')} {shlex.join(filter(CORPUS.match, overrides))} questions=spans {questions} {name} k=3,5"
+    )
     again = command("generate", *sys.argv[1:])
     recipe = Recipe(documents, len(sources), generator, _shown(walk), plan, again, sweep)
     write(folder, recipe, outcome)
@@ -82,13 +85,6 @@ def main() -> int:
     return FEWER if outcome.shortfall else 0
 
 
-def _walk(overrides: Sequence[str]) -> Walk:
-    """The configuration that the overrides choose."""
-    from ragsweep.config.walk import Walk
-
-    return Walk(composed(overrides, "generate"))
-
-
 def _plan(walk: Walk, options: dict[str, Any], types: tuple[str, ...]) -> Plan:
     from ragsweep.config.annotations import as_configured, signature_of
     from ragsweep_generate.making import Plan
@@ -98,54 +94,6 @@ def _plan(walk: Walk, options: dict[str, Any], types: tuple[str, ...]) -> Plan:
         if words := signature_of(Plan).parameters[name.removeprefix("--")].expected(value):
             raise ConfigError(f"{name}: found {as_configured(value)}, expected {words}")
     return Plan(types=types, **{name.removeprefix("--"): value for name, value in given.items()})
-
-
-def _corpus(walk: Walk, overrides: Sequence[str]) -> tuple[Corpus, str]:
-    """The documents, and the settings that choose them in a sweep."""
-    if walk.config.get("corpus") is not None:
-        chosen = [each for each in overrides if re.match(r"\+*corpus[.=]", each)]
-        return walk.build("corpus"), shlex.join(chosen)
-    from ragsweep.store.code import kind_of
-
-    dataset = walk.build("dataset")
-    corpus = dataset.documents_alone()
-    example = "choose documents with corpus=pdf corpus.path=DIR, for example"
-    if corpus is None:
-        raise DatasetError(f"corpus: nothing is chosen; {example}")
-    settings = _settings_of(corpus)
-    if settings is None:
-        found = f"are read by {kind_of(corpus)}, which no option of corpus reads"
-        raise DatasetError(f"corpus: the dataset's documents {found}; {example}")
-    return corpus, settings
-
-
-def _settings_of(corpus: Corpus) -> str | None:
-    """The shortest settings that choose a corpus; None if no option of the group makes one of its class."""
-    from dataclasses import fields, is_dataclass
-
-    from omegaconf import OmegaConf
-
-    from ragsweep.config.annotations import target_of
-    from ragsweep.core.project import CONF
-
-    if not is_dataclass(corpus):
-        return None
-    values = {each.name: getattr(corpus, each.name) for each in fields(corpus) if each.name != "store"}
-    values = {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}  # as in YAML
-    found: list[list[str]] = []
-    for file in sorted((CONF / "corpus").glob("*.yaml")):
-        option: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
-        if target_of(option["_target_"]) is type(corpus):
-            changed = [name for name, value in values.items() if value != option[name]]
-            found.append([f"corpus={file.stem}", *(_typed(f"corpus.{name}", values[name]) for name in changed)])
-    return " ".join(min(found, key=len, default=[])) or None
-
-
-def _typed(name: str, value: Any) -> str:
-    """A setting as it is typed, with a path below the current folder as a relative one."""
-    if value is None:
-        return f"{name}=null"
-    return typed(name, str(value).removeprefix(f"{Path.cwd()}{os.sep}") if not isinstance(value, list) else value)
 
 
 def _shown(walk: Walk) -> dict[str, object]:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.core.terminal import one_line, shortened
+from ragsweep.datasets.readers.fields import flaw_of_text
 from ragsweep.models.encoders.encoder import Embeddings
-from ragsweep.text.content_words import content_stems, is_near_copy, numbers_and_negations
+from ragsweep.text.content_words import content_stems, content_words, is_near_copy, numbers_and_negations
 from ragsweep.text.dependent_questions import flaw_of_context
 from ragsweep.text.tokens import Span, words
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
-from ragsweep_generate.question_wording import flaw_of_form
 from ragsweep_generate.references import locate
 from ragsweep_generate.searching import CorpusSearch, Found, share_within
 
@@ -23,7 +23,7 @@ CHECKS = {
     "response": "the model returned a question in the form that was asked for",
     "form": "the question is a short text with words of content",
     "context": "the question can be understood without its passage",
-    "reference": "every reference is in the passage",
+    "reference": "a reference is in the passage; others are removed",
     "subject": "the question has a word of content in common with its passage",
     "copy": "the question is not a near copy of an earlier one",
     "elsewhere": "no other passage answers the question; one that is out of scope is answered by none",
@@ -32,6 +32,8 @@ NEAR_COPY_WORDS = 0.9  # Jaccard similarity of the content words of two near cop
 NEAR_COPY_COSINE = 0.95  # cosine of two near copies
 SHOWN_CHARACTERS_OF_DRAFT = 80  # characters of a text in a reason
 EASY_RANK = 1
+LONGEST_QUESTION = 300  # characters
+LEAST_CONTENT = 2  # words of a question that are not function words
 
 
 class Accepted(NamedTuple):
@@ -66,14 +68,6 @@ class Rejected(NamedTuple):
     reason: str
 
 
-class _Candidate(NamedTuple):
-    """A draft that passed the checks for which nothing has to be searched."""
-
-    at: int
-    question: str
-    references: tuple[Span, ...]
-
-
 @dataclass
 class Checker:
     """Checks drafts one batch after another, and remembers the questions that it has accepted.
@@ -83,53 +77,77 @@ class Checker:
         questions: What was accepted so far.
         stems: The content stems of each.
         embeddings: Their embeddings, each of shape [dimensions]; none without an encoder.
+        references: How many references the drafts had.
+        removed: How many of them are not in their passage.
     """
 
     search: CorpusSearch
     questions: list[str] = field(default_factory=list)
     stems: list[Sequence[str]] = field(default_factory=list)
     embeddings: list[Embeddings] = field(default_factory=list)
+    references: int = 0
+    removed: int = 0
 
     def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Accepted | Rejected]:
         """The outcome of each draft, in their order."""
-        outcomes: dict[int, Accepted | Rejected] = {}
-        candidates = []
-        for at, (request, draft) in enumerate(zip(requests, drafts, strict=True)):
-            checked = _alone(at, request, draft)
-            if isinstance(checked, Rejected):
-                outcomes[at] = checked
-            else:
-                candidates.append(checked)
-        questions = [each.question for each in candidates]
-        origins = [requests[each.at].source for each in candidates]
+        outcomes = [self._alone(request, draft) for request, draft in zip(requests, drafts, strict=True)]
+        candidates = [(at, outcome) for at, outcome in enumerate(outcomes) if isinstance(outcome, Accepted)]
+        questions = [candidate.question for _, candidate in candidates]
+        hits = self.search.find(questions, [candidate.request.source for _, candidate in candidates])
         embeddings = self.search.embeddings_of(questions)
-        for row, (each, found) in enumerate(zip(candidates, self.search.find(questions, origins), strict=True)):
-            request, draft = requests[each.at], drafts[each.at]
+        for row, (at, candidate) in enumerate(candidates):
             vector = None if embeddings is None else embeddings[row]
-            failed = self._among_others(each, request, vector, found)
-            if failed:
-                outcomes[each.at] = Rejected(request, draft, *failed)
-                continue
-            self.questions.append(each.question)
-            self.stems.append(content_stems(each.question))
-            if vector is not None:
-                self.embeddings.append(vector)
-            outcomes[each.at] = _accepted(each, request, found)
-        return [outcomes[at] for at in range(len(drafts))]
+            outcomes[at] = self._among_others(candidate, drafts[at], vector, hits[row])
+        return outcomes
+
+    def _alone(self, request: Request, draft: Draft) -> Accepted | Rejected:
+        """The outcome of the checks that need nothing but the draft and its passage."""
+        question, source = one_line(draft.question), request.source
+        spans = [locate(reference, source.text) for reference in draft.references]
+        self.references += len(spans)
+        self.removed += spans.count(None)
+        if draft.flaw:
+            return Rejected(request, draft, "response", draft.flaw)
+        if flaw := flaw_of_form(question):
+            return Rejected(request, draft, "form", flaw)
+        if flaw := flaw_of_context(question):
+            return Rejected(request, draft, "context", flaw)
+        out_of_scope = request.query_type == UNANSWERABLE
+        if out_of_scope == bool(draft.references):
+            return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
+        if spans and not any(spans):
+            missing = shortened(one_line(draft.references[0]), SHOWN_CHARACTERS_OF_DRAFT)
+            return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
+        places = sorted({(source.start + start, source.start + end) for start, end in filter(None, spans)})
+        if not {*content_stems(question)} & {*content_stems(source.text)}:
+            return Rejected(request, draft, "subject", "it has no word of the passage")
+        return Accepted(request, question, tuple(places), None, None)
 
     def _among_others(
-        self, each: _Candidate, request: Request, vector: Embeddings | None, found: Found
-    ) -> tuple[str, str] | None:
-        """The check that a candidate fails, and why; None if it passes."""
-        if earlier := self._copy_of(each.question, vector):
-            return "copy", f"it is a near copy of {shortened(earlier, SHOWN_CHARACTERS_OF_DRAFT)!r}"
-        if request.query_type == UNANSWERABLE:
-            elsewhere = self.search.maybe_answered(each.question, request.source, found)
+        self, candidate: Accepted, draft: Draft, vector: Embeddings | None, hits: Found
+    ) -> Accepted | Rejected:
+        """The outcome of the checks that compare a draft with accepted questions and with other passages."""
+        request, question, references, *_ = candidate
+        source, out_of_scope = request.source, request.query_type == UNANSWERABLE
+        answer = " ".join(source.text[start - source.start : end - source.start] for start, end in references)
+        if earlier := self._copy_of(question, vector):
+            copy = shortened(earlier, SHOWN_CHARACTERS_OF_DRAFT)
+            return Rejected(request, draft, "copy", f"it is a near copy of {copy!r}")
+        if out_of_scope:
+            elsewhere = self.search.maybe_answered(question, source, hits)
         else:
-            elsewhere = self.search.answered_elsewhere(each.question, _answer(request, each.references), found)
+            elsewhere = self.search.answered_elsewhere(question, answer, hits)
         if elsewhere:
-            return "elsewhere", f"{elsewhere.document}, page {elsewhere.page_number} may answer it"
-        return None
+            where = f"{elsewhere.document}, page {elsewhere.page_number}"
+            return Rejected(request, draft, "elsewhere", f"{where} may answer it")
+        self.questions.append(question)
+        self.stems.append(content_stems(question))
+        if vector is not None:
+            self.embeddings.append(vector)
+        if out_of_scope:
+            return candidate
+        copied = share_within({*content_stems(question)}, {*content_stems(answer)})
+        return candidate._replace(copied=copied, rank=hits.rank)
 
     def _copy_of(self, question: str, vector: Embeddings | None) -> str | None:
         """An earlier question that asks the same: with nearly the same words, or by its embedding.
@@ -137,50 +155,26 @@ class Checker:
         Questions with other numbers or negations are not the same: "at 5 kg", "at 10 kg".
         """
         asked, stems = words(question), content_stems(question)
-        for earlier, its in zip(self.questions, self.stems, strict=True):
-            if is_near_copy(its, stems, NEAR_COPY_WORDS) or (its == stems and words(earlier) == asked):
+        for earlier, earlier_stems in zip(self.questions, self.stems, strict=True):
+            if is_near_copy(earlier_stems, stems, NEAR_COPY_WORDS) or (
+                earlier_stems == stems and words(earlier) == asked
+            ):
                 return earlier
         same = numbers_and_negations(question)
-        close = [self.questions[at] for at in self._close_to(vector)]
-        return next((earlier for earlier in close if numbers_and_negations(earlier) == same), None)
-
-    def _close_to(self, vector: Embeddings | None) -> Sequence[int]:
-        """Positions of the accepted questions whose embeddings are nearly this one."""
         if vector is None or not self.embeddings:
-            return ()
-        return np.flatnonzero(np.array(self.embeddings) @ vector >= NEAR_COPY_COSINE).tolist()
+            return None
+        close = np.flatnonzero(np.array(self.embeddings) @ vector >= NEAR_COPY_COSINE).tolist()
+        return next((self.questions[at] for at in close if numbers_and_negations(self.questions[at]) == same), None)
 
 
-def _alone(at: int, request: Request, draft: Draft) -> _Candidate | Rejected:
-    """The outcome of the checks that need nothing but the draft and its passage."""
-    question = one_line(draft.question)
-    if draft.flaw:
-        return Rejected(request, draft, "response", draft.flaw)
-    if flaw := flaw_of_form(question):
-        return Rejected(request, draft, "form", flaw)
-    if flaw := flaw_of_context(question):
-        return Rejected(request, draft, "context", flaw)
-    spans = [locate(reference, request.source.text) for reference in draft.references]
-    out_of_scope = request.query_type == UNANSWERABLE
-    if out_of_scope == bool(spans):
-        return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
-    if None in spans:
-        missing = shortened(one_line(draft.references[spans.index(None)]), SHOWN_CHARACTERS_OF_DRAFT)
-        return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
-    places = sorted({(request.source.start + start, request.source.start + end) for start, end in filter(None, spans)})
-    if not {*content_stems(question)} & {*content_stems(request.source.text)}:
-        return Rejected(request, draft, "subject", "it has no word of the passage")
-    return _Candidate(at, question, tuple(places))
-
-
-def _accepted(each: _Candidate, request: Request, found: Found) -> Accepted:
-    if request.query_type == UNANSWERABLE:
-        return Accepted(request, each.question, (), None, None)
-    copied = share_within({*content_stems(each.question)}, {*content_stems(_answer(request, each.references))})
-    return Accepted(request, each.question, each.references, copied, found.rank)
-
-
-def _answer(request: Request, spans: Sequence[Span]) -> str:
-    """The text of the references."""
-    source = request.source
-    return " ".join(source.text[start - source.start : end - source.start] for start, end in spans)
+def flaw_of_form(question: str) -> str | None:
+    """Why a text cannot be a question; None if it can."""
+    if flaw := flaw_of_text(question):
+        return f"it {flaw}"
+    if not question.strip():
+        return "it is empty"
+    if len(question) > LONGEST_QUESTION:
+        return f"it has {len(question)} characters, more than {LONGEST_QUESTION}"
+    if len(content_words(question)) < LEAST_CONTENT:
+        return f"it has fewer than {LEAST_CONTENT} words of content"
+    return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple
 
-from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RagsweepError
+from ragsweep.store.component import Component
 
 UNANSWERABLE = "unanswerable"  # the type of questions that the documents do not answer
 
@@ -59,34 +60,23 @@ class Draft:
     tokens_out: int | None = 0
 
 
-class Generator(Protocol):
-    """Makes questions from passages. To add one, write a class with these two members.
+class Generator(Component, ABC):
+    """Makes questions from passages. To add one, write a subclass with `types` and `draft`.
 
-    A generator that also makes questions that the documents do not answer has `UNANSWERABLE` among its types. It may
-    also be `DraftsAgain` or `HasPrompts`.
+    Attributes:
+        types: The types of questions that it makes, such as `factual`. A generator that also makes questions that the
+            documents do not answer has `UNANSWERABLE` among them.
+        repeats: How many drafts it makes of one passage and type.
     """
 
-    @property
-    def types(self) -> Sequence[str]:
-        """The types of questions that it makes, such as `factual`."""
-        ...
+    types: ClassVar[tuple[str, ...]]
+    repeats: ClassVar[int] = 1
 
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """The prompts of its model by their names; none for a generator without a model."""
+        return {}
+
+    @abstractmethod
     def draft(self, requests: Sequence[Request]) -> Sequence[Draft]:
         """A draft for each request, in the same order, and the same one for the same request."""
-        ...
-
-
-@offered_with("draft")
-@runtime_checkable
-class DraftsAgain(Capability, Protocol):
-    """A generator that makes several drafts of one passage and type."""
-
-    repeats: int  # how many
-
-
-@offered_with("draft")
-@runtime_checkable
-class HasPrompts(Capability, Protocol):
-    """A generator with a model."""
-
-    prompts: Mapping[str, str]  # by their names

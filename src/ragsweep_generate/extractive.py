@@ -6,18 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
+
 from ragsweep.config.run_settings import Seed
+from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
 from ragsweep.text.content_words import content_words
-from ragsweep_generate.drafts import Draft, Request
-from ragsweep_generate.telling_sentences import chosen_sentence, random_of
+from ragsweep.text.sentences import FULL_STOPS, sentences_and_items
+from ragsweep.text.tokens import Span, count_of_words
+from ragsweep_generate.drafts import Draft, Generator, Request
 
 LEAST_KEYWORDS = 3
+SHORTEST_SENTENCE, LONGEST_SENTENCE = 6, 40  # words of a sentence
+LEAST_CONTENT = 4  # words of a sentence that are not function words
 NO_SENTENCE = "the passage has no further sentence of a usable length"
 
 
 @dataclass(frozen=True)
-class ExtractiveGenerator:
+class ExtractiveGenerator(Generator):
     """Makes a query of a sentence: a few of its words, as one types them into a search box, or the whole sentence.
 
     No question is asked, and every word is copied. So word matching (BM25) looks better on these queries than on the
@@ -49,3 +55,33 @@ class ExtractiveGenerator:
         random = random_of(self.seed, "words", sentence)
         kept = sorted(random.permutation(len(words))[: self.words].tolist())
         return Draft(" ".join(words[at] for at in kept), (sentence,))
+
+
+def telling(text: str) -> list[Span]:
+    """The spans of the sentences that are long enough to be asked for, and short enough to be an answer.
+
+    Pieces without a full stop, such as headings and the rows of tables, are among them only if there are no others.
+    """
+    long_enough = [
+        (start, end)
+        for start, end in sentences_and_items(text)
+        if SHORTEST_SENTENCE <= count_of_words(text[start:end]) <= LONGEST_SENTENCE
+        and len(content_words(text[start:end])) >= LEAST_CONTENT
+    ]
+    return [(start, end) for start, end in long_enough if text[end - 1] in FULL_STOPS] or long_enough
+
+
+def chosen_sentence(request: Request, seed: int) -> str | None:
+    """A sentence of the passage: another one for each attempt; None if none is left."""
+    text = request.source.text
+    spans = telling(text)
+    if request.attempt >= len(spans):
+        return None
+    order = random_of(seed, request.source.document, request.source.start).permutation(len(spans))
+    start, end = spans[order[request.attempt]]
+    return text[start:end]
+
+
+def random_of(seed: int, *what: object) -> np.random.Generator:
+    """Random numbers that depend on the seed and on what they are for, not on what was drawn before."""
+    return np.random.default_rng(int(digest([seed, *what])[:16], 16))

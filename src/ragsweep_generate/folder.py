@@ -51,7 +51,9 @@ def write(folder: Path, recipe: Recipe, outcome: Outcome) -> None:
         partial.rename(folder)
     except OSError as error:
         kept = (
-            "; what a model returned is kept, so the same command need not ask for it again" if recipe.prompts else ""
+            "; what a model returned is kept, so the same command need not ask for it again"
+            if recipe.generator.prompts
+            else ""
         )
         raise GeneratorError(f"--out: {folder} cannot be written ({error.strerror}){kept}") from error
     finally:

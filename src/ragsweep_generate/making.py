@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Annotated, NamedTuple
+from itertools import chain, islice, zip_longest
+from typing import Annotated
+
+import numpy as np
 
 from ragsweep.config.run_settings import Seed
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Between
+from ragsweep.datasets import Document, RecursiveChunker
+from ragsweep.datasets.readers.fields import flaw_of_text
 from ragsweep.store.code import kind_of
+from ragsweep.text.tokens import count_of_words
 from ragsweep_generate.draft_checks import CHECKS, Accepted, Checker, Rejected
 from ragsweep_generate.drafts import (
     UNANSWERABLE,
     Draft,
-    DraftsAgain,
     Generator,
     GeneratorError,
     Request,
@@ -69,6 +73,8 @@ class Outcome:
         tokens_in: Tokens of all prompts; None if not known.
         tokens_out: Tokens of all responses; None if not known.
         shortfall: Why there are fewer questions than wanted; empty if there are enough.
+        references: How many references the drafts had, as of `Checker`.
+        removed: How many of them are not in their passage.
     """
 
     accepted: list[Accepted] = field(default_factory=list)
@@ -76,23 +82,27 @@ class Outcome:
     tokens_in: int | None = 0
     tokens_out: int | None = 0
     shortfall: str = ""
+    references: int = 0
+    removed: int = 0
 
     @property
     def drafts(self) -> int:
         """How many drafts there were."""
         return len(self.accepted) + len(self.rejected)
 
+    @property
+    def answerable(self) -> list[Accepted]:
+        """The questions that the documents answer."""
+        return [question for question in self.accepted if question.request.query_type != UNANSWERABLE]
+
+    @property
+    def easy(self) -> int:
+        """How many questions have a passage that BM25 finds first."""
+        return sum(question.is_easy for question in self.answerable)
+
     def failed(self) -> Counter[str]:
         """How many drafts failed each check."""
         return Counter(each.check for each in self.rejected)
-
-
-class _Wish(NamedTuple):
-    """How many questions of some types are wanted, and what they are called."""
-
-    types: tuple[str, ...]
-    number: int
-    noun: str
 
 
 def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
@@ -106,7 +116,7 @@ def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
         if name not in known:
             raise ConfigError(f"--types: found {name}, expected some of {', '.join(known)}")
     if plan.out_of_scope and UNANSWERABLE not in generator.types:
-        raise ConfigError("--unanswerable: this generator makes none; generator=llm generator.about=passage does")
+        raise ConfigError("--unanswerable: this generator makes none; generator=llm does")
     return plan.types or tuple(known)
 
 
@@ -123,15 +133,21 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
         GeneratorError: No draft of an answerable question passed the checks.
     """
     outcome = Outcome()
-    repeats = generator.repeats if isinstance(generator, DraftsAgain) else 1
-    answerable = _Wish(types_of(generator, plan), plan.count - plan.out_of_scope, "questions")
-    wishes = [answerable, _Wish((UNANSWERABLE,), plan.out_of_scope, "out-of-scope questions")]
-    for wish in wishes:
-        drafts = _Drafts(generator, _requests(sources, wish.types, repeats), plan.most_drafts)
-        _take(wish, drafts, checker, outcome)
-    if not any(each.references for each in outcome.accepted):  # no sweep can run on that
+    types, out_of_scope = types_of(generator, plan), plan.out_of_scope
+    wishes = [
+        (types, plan.count - out_of_scope, "questions"),
+        ((UNANSWERABLE,), out_of_scope, "out-of-scope questions"),
+    ]
+    for kinds, number, noun in wishes:
+        requests = _requests(sources, kinds, generator.repeats)
+        if missing := _take(generator, requests, number, checker, outcome, most=plan.most_drafts):
+            left, reason = missing
+            more = f"{left} of {number} {noun} are missing: {reason}"
+            outcome.shortfall = f"{outcome.shortfall}; {more}" if outcome.shortfall else more
+    outcome.references, outcome.removed = checker.references, checker.removed
+    if not any(question.references for question in outcome.accepted):  # no sweep can run on that
         [(check, times)] = outcome.failed().most_common(1)
-        example = next(each for each in outcome.rejected if each.check == check)
+        example = next(draft for draft in outcome.rejected if draft.check == check)
         raise GeneratorError(
             f"generator: no draft of {outcome.drafts} is a question with references that passed the checks, so nothing "
             f"was written; {times} failed {check!r} ({CHECKS[check]}), such as: {example.reason}"
@@ -146,50 +162,31 @@ def _requests(sources: Sequence[Source], types: Sequence[str], repeats: int) -> 
             yield Request(source, types[(at + turn) % len(types)], turn)
 
 
-@dataclass
-class _Drafts:
-    """Asks for drafts, batch after batch.
-
-    Attributes:
-        requests: What is asked for.
-        left: How many drafts may still be asked for.
-    """
-
-    generator: Generator
-    requests: Iterator[Request]
-    left: int
-
-    def next(self, number: int) -> tuple[Sequence[Request], Sequence[Draft]]:
-        """At most `number` requests and their drafts; none if there are no more."""
-        batch = list(islice(self.requests, min(number, DRAFTS_AT_ONCE, self.left)))
-        self.left -= len(batch)
-        return batch, _checked(self.generator, batch) if batch else []
-
-
-def _take(wish: _Wish, drafts: _Drafts, checker: Checker, outcome: Outcome) -> None:
-    """Add the accepted questions that a wish asks for to the outcome, or fewer with the reason."""
-    wanted, in_a_row, reason = len(outcome.accepted) + wish.number, 0, ""
-    while (missing := wanted - len(outcome.accepted)) and not reason:
-        batch, made = drafts.next(missing)
+def _take(
+    generator: Generator, requests: Iterator[Request], number: int, checker: Checker, outcome: Outcome, *, most: int
+) -> tuple[int, str] | None:
+    """Add accepted questions to the outcome, batch after batch; how many are missing in the end, and why."""
+    wanted, asked, in_a_row = len(outcome.accepted) + number, 0, 0
+    while missing := wanted - len(outcome.accepted):
+        if in_a_row >= DRAFTS_AT_ONCE:
+            return missing, f"{in_a_row} drafts in a row failed the checks"
+        batch = list(islice(requests, min(missing, DRAFTS_AT_ONCE, most - asked)))
         if not batch:
-            reason = (
-                "the passages are used up" if drafts.left else "no more drafts may be asked for (drafts_per_question)"
-            )
+            no_more = "no more drafts may be asked for (drafts_per_question)"
+            return missing, no_more if asked == most else "the passages are used up"
+        asked += len(batch)
+        drafts = _checked(generator, batch)
         for way in ("tokens_in", "tokens_out"):
-            tokens = [getattr(outcome, way), *(getattr(draft, way) for draft in made)]
+            tokens = [getattr(outcome, way), *(getattr(draft, way) for draft in drafts)]
             setattr(outcome, way, None if None in tokens else sum(tokens))
-        for each in checker.check(batch, made):
-            if isinstance(each, Accepted):
-                outcome.accepted.append(each)
+        for checked in checker.check(batch, drafts):
+            if isinstance(checked, Accepted):
+                outcome.accepted.append(checked)
                 in_a_row = 0
             else:
-                outcome.rejected.append(each)
+                outcome.rejected.append(checked)
                 in_a_row += 1
-        if in_a_row >= DRAFTS_AT_ONCE:
-            reason = f"{in_a_row} drafts in a row failed the checks"
-    if missing:
-        more = f"{missing} of {wish.number} {wish.noun} are missing: {reason}"
-        outcome.shortfall = f"{outcome.shortfall}; {more}" if outcome.shortfall else more
+    return None
 
 
 def _checked(generator: Generator, requests: Sequence[Request]) -> Sequence[Draft]:
@@ -201,3 +198,48 @@ def _checked(generator: Generator, requests: Sequence[Request]) -> Sequence[Draf
         if not isinstance(draft, Draft):
             raise GeneratorError(f"{kind_of(generator)}: returned {type(draft).__name__}, expected a Draft")
     return drafts
+
+
+def sources_of(documents: Sequence[Document], size: int, shortest: int) -> list[Source]:
+    """The passages of all documents, in their order.
+
+    Args:
+        documents: The corpus.
+        size: The most characters of a passage. No passage crosses the border of a page.
+        shortest: The fewest words; shorter passages, such as titles, are left out.
+
+    Raises:
+        DatasetError: A text is not valid, or no passage is long enough.
+    """
+    chunker = RecursiveChunker(size, 0)
+    sources = []
+    for document in documents:
+        if flaw := flaw_of_text(document.text):
+            raise DatasetError(f"corpus: the text of document {document.source!r} {flaw}")
+        for page in document.pages:
+            text = document.text[page.start : page.end]
+            for start, end in chunker.split(text):
+                if count_of_words(text[start:end]) >= shortest:
+                    places = page.start + start, page.start + end
+                    sources.append(Source(document.source, page.page_number, *places, text[start:end]))
+    if not sources:
+        raise DatasetError(
+            f"corpus: no passage of {len(documents)} documents has {shortest} words or more (shortest_passage); "
+            "expected documents with text"
+        )
+    return sources
+
+
+def spread(sources: Sequence[Source], most: int, seed: int) -> list[Source]:
+    """At most `most` passages, in a random order in which the documents take turns.
+
+    Args:
+        sources: The passages.
+        most: How many passages are needed.
+        seed: Of the order.
+    """
+    by_document: dict[str, list[Source]] = {}
+    for place in np.random.default_rng(seed).permutation(len(sources)).tolist():
+        by_document.setdefault(sources[place].document, []).append(sources[place])
+    turns = chain.from_iterable(zip_longest(*by_document.values()))
+    return list(islice((source for source in turns if source is not None), most))

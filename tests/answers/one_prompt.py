@@ -12,11 +12,11 @@ from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
 from ragsweep_answers.answering import LanguageModelAnswerer
 from ragsweep_answers.answering.answer_fields import AnswerFields
-from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.question import Answer, Question, Reasoning
 
 
 @dataclass(frozen=True)
-class OnePrompt:
+class OnePrompt(Reasoning):
     """The smallest reasoning method: asks one thing, and believes what is in the JSON, or a text of a single letter."""
 
     asks: str = ""

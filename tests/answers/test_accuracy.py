@@ -11,13 +11,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from ragsweep.statistics import mcnemar_p, randomisation_test
 from ragsweep_answers.measuring.measures.accuracy import (
     NOT_ANSWERED,
-    accuracy_by_group,
     against_chance,
     at_most,
-    chance_sentence,
-    confusion,
+    counted_otherwise,
     difference,
-    no_answers,
     share,
     wilson,
 )
@@ -69,21 +66,6 @@ def test_events_in_all_cases_rule_out_no_rate(n):
     assert at_most(n, n) == 1
 
 
-# Groups
-
-
-def test_the_accuracy_of_a_group_is_that_of_its_questions():
-    correct = np.array([1.0, 0.0, 1.0, 0.0])
-    assert accuracy_by_group(correct, ["b", "a", "b", "b"]) == [
-        ("a", share(correct[1:2])),
-        ("b", share(correct[[0, 2, 3]])),
-    ]
-
-
-def test_questions_without_a_group_are_in_none():
-    assert accuracy_by_group(np.array([1.0, 0.0]), [None, "a"]) == [("a", share(np.array([0.0])))]
-
-
 # Guessing
 
 
@@ -125,24 +107,12 @@ def test_chance_is_the_mean_over_questions():
 
 
 @pytest.mark.parametrize(
-    ("right", "n", "expected"),
-    [
-        (15, 54, "no better than guessing: .28 [.18, .41], chance .25, p = .736"),
-        (10, 54, "no better than guessing: .19 [.10, .31], chance .25, p = .347"),
-        (0, 54, "worse than guessing: .00 [.00, .07], chance .25, p < .001"),
-        (20, 54, "no better than guessing: .37 [.25, .50], chance .25, p = .067"),
-        (22, 54, "better than guessing: .41 [.29, .54], chance .25, p = .016"),
-        (54, 54, "better than guessing: 1.00 [.93, 1.00], chance .25, p < .001"),
-    ],
-)
-def test_a_sentence_says_whether_the_answers_are_better_than_guessing(right, n, expected):
-    assert chance_sentence(against_chance(answers(right, n), np.full(n, 0.25))) == expected
-
-
-def test_the_verdict_does_not_contradict_the_interval():
-    assert chance_sentence(against_chance(answers(10, 13), np.full(13, 0.5))).startswith(
-        "no better than guessing: .77 [.50, .92], chance .50"
-    )
+    ("right", "n", "chance", "verdict"),
+    [(15, 54, 0.25, "no better"), (0, 54, 0.25, "worse"), (20, 54, 0.25, "no better"), (22, 54, 0.25, "better"),
+     (10, 13, 0.5, "no better")],
+)  # fmt: skip
+def test_answers_are_better_or_worse_than_guessing_by_their_p(right, n, chance, verdict):
+    assert against_chance(answers(right, n), np.full(n, chance)).verdict == f"{verdict} than guessing"
 
 
 def test_a_verdict_needs_a_p_of_at_most_5_percent():
@@ -217,7 +187,7 @@ def test_mcnemar_is_the_randomisation_test_of_few_different_answers(only_first, 
     assert mcnemar_p(only_first, only_second) == pytest.approx(randomisation_test((first - second)[None])[0], rel=1e-12)
 
 
-# Confusion and missing answers
+# Missing answers
 
 CHOICES = st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 3)), min_size=1, max_size=40).map(
     lambda rows: np.array(rows).T
@@ -225,19 +195,9 @@ CHOICES = st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 3)), min_size=1,
 
 
 @given(CHOICES)
-def test_confusion_equals_scikit_learn_with_no_answer_last(choices):
+def test_a_missing_answer_is_wrong_unless_it_is_counted_otherwise(choices):
     correct, answered = choices
-    expected = confusion_matrix(correct, np.where(answered == NOT_ANSWERED, 4, answered), labels=range(5))
-    assert confusion(correct, answered, 4).tolist() == expected[:4].tolist()
-
-
-def test_a_missing_answer_is_wrong_unless_it_is_counted_otherwise():
-    correct, answered = np.array([0, 0, 1, 2]), np.array([0, NOT_ANSWERED, NOT_ANSWERED, 1])
-    assert no_answers(correct, answered, np.full(4, 0.25)) == (2, 1 / 4, 2 / 4, (1 + 0.5) / 4, 1 / 2)
-
-
-@given(CHOICES)
-def test_counting_missing_answers_otherwise_never_lowers_the_accuracy(choices):
-    result = no_answers(*choices, np.full(choices.shape[1], 0.25))
-    assert result.as_wrong <= min(result.as_first, result.as_chance)
-    assert result.questions or result.as_wrong == result.as_first == result.as_chance
+    missing = answered == NOT_ANSWERED
+    first, guess = counted_otherwise(correct, answered, np.full(len(correct), 0.25))
+    assert first.tolist() == np.where(missing, correct == 0, correct == answered).tolist()
+    assert guess.tolist() == np.where(missing, 0.25, correct == answered).tolist()

@@ -15,12 +15,13 @@ from ragsweep.datasets import PageChunker
 from ragsweep.experiment import Experiment
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_answers.answering import Answer
+from ragsweep_answers.answering import Answer, Answerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring import answer_charts as charts
+from ragsweep_answers.measuring.answer_claims import accuracy_claim
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
-from ragsweep_answers.measuring.measures.accuracy import against_chance, chance_sentence
+from ragsweep_answers.measuring.measures.accuracy import against_chance
 from ragsweep_answers.measuring.measures.confidence import too_few
 
 COPIES = 5  # of 8 cases
@@ -31,12 +32,14 @@ FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "rele
 CALIBRATED = {"brier", "ece"}
 
 
-class Fixed:
+class Fixed(Answerer):
     """Gives these answers to the cases."""
 
-    def __init__(self, answers, **attributes):
+    recorded = False
+
+    def __init__(self, answers, recorded):
         self.answers = dict(zip((each["question"] for each in CASES), answers, strict=True))
-        self.__dict__.update(attributes)
+        self.recorded = recorded
 
     def answer(self, questions):
         return [self.answers[each.question] for each in questions]
@@ -55,7 +58,7 @@ def measured(files):
     def measure(answers, dataset=files, *, recorded=False, evidence="retrieved", **changed):
         usual = {"collapse": "after_cutoff", "relevance_level": 1, "resamples": 100, "bins": 10, "confident": 0.8}
         settings = AnswerSettings(**{**usual, "unsure": 0.3, "controls": [], **changed})
-        stages = PageChunker(), SparseRetriever(NO_STORE), Fixed(answers, recorded=recorded)
+        stages = PageChunker(), SparseRetriever(NO_STORE), Fixed(answers, recorded)
         task = AnswersTask(dataset, *stages, settings, 2, 0, NO_STORE, evidence)
         return task.measure(task.load())
 
@@ -179,8 +182,7 @@ def test_the_facts_have_the_p_that_their_name_says(measured):
 def test_answers_are_not_worse_than_guessing_if_unread_ones_could_explain_it(right, unread, verdict):
     found = counted(right, 64, unread)
     assert found.verdict == f"{verdict} than guessing"
-    said = chance_sentence(found)
-    assert said.startswith(f"{verdict} than guessing: ")
+    said = accuracy_claim(found, "").sentence
     assert ("could explain" in said) == (verdict == "no better")
     assert ("p < .001" in said) == (verdict != "no better")
 

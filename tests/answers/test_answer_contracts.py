@@ -1,6 +1,5 @@
 """Our answerers and datasets of cases pass the conformance suites."""
 
-import json
 from typing import ClassVar
 
 import pytest
@@ -11,7 +10,7 @@ from ragsweep.testing import (
     DatasetContract,
 )
 from ragsweep_answers.answering import EvidenceAnswerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
+from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.testing import AnswererContract
 
 
@@ -31,16 +30,6 @@ class TestCasesWithoutDocuments(TestCases):
     @pytest.fixture(autouse=True)
     def without(self, dataset):
         type(self).settings = {**type(self).settings, "documents": None}
-
-
-class TestPubMedQA(DatasetContract):
-    component = PubMedQADataset
-
-    @pytest.fixture(autouse=True)
-    def dataset(self, tmp_path):
-        entry = {"QUESTION": "Does iron help?", "CONTEXTS": ["Iron was taken."], "final_decision": "yes"}
-        (tmp_path / "ori_pqal.json").write_text(json.dumps({"7": entry}))
-        type(self).settings = {"name": "small", "cases": str(tmp_path / "ori_pqal.json")}
 
 
 class TestEvidence(AnswererContract):

@@ -1,48 +1,15 @@
-"""Time and tokens of answers."""
+"""Time and confidence of answers by evidence."""
 
-import statistics
 import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from letters import LetterEncoder
 
 from ragsweep.core.hardware import machine
 from ragsweep.datasets.model.cases import Option
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Evidence, EvidenceAnswerer, Question
-from ragsweep_answers.measuring.measures.answer_costs import Cost, cost
-from ragsweep_answers.measuring.scores import AnswerTimes, cost_measures
-
-
-def test_a_cost_covers_the_answers_that_have_one():
-    assert cost([10.0, None, 20.0, 40.0, 30.0]) == pytest.approx(Cost(4, 25, 25, 38.5, 100))
-
-
-def test_no_cost_is_not_zero():
-    assert cost([None, None]) is None
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=2))
-def test_the_percentile_is_that_of_the_standard_library(values):
-    found = cost(values)
-    cuts = statistics.quantiles(values, n=100, method="inclusive")
-    assert (found.median, found.p95) == pytest.approx((statistics.median(values), cuts[94]))
-
-
-def test_tokens_are_averaged_and_added_up_where_they_are_known():
-    found = cost_measures(AnswerTimes([]), None, (np.array([100.0, 300.0]), None))
-    assert {each.metric.name: each.value for each in found} == {"tokens/in": 200, "tokens/total_in": 400}
-
-
-@pytest.mark.parametrize(("ms", "sample"), [([10.0, 30.0], [10, 30]), ([10.0, None], None)])
-def test_the_mean_time_comes_with_the_times_that_a_test_needs(ms, sample):
-    mean, *others = cost_measures(AnswerTimes(ms), None, (None, None))
-    assert mean.metric.name == "latency/mean_ms"
-    assert (None if mean.sample is None else mean.sample.tolist()) == sample
-    assert {each.sample for each in others} == {None}
 
 
 def by_evidence(**settings):

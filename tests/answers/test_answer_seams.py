@@ -7,9 +7,10 @@ from letters import LetterEncoder
 from seams import Memory, kept_in, noting, secrets_in
 
 from ragsweep.datasets import PageChunker
+from ragsweep.models.language.language_model import LanguageModel
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_answers.answering import Answer, EvidenceAnswerer, LanguageModelAnswerer, ask_apart
+from ragsweep_answers.answering import Answer, Answerer, EvidenceAnswerer, LanguageModelAnswerer, ask_apart
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
@@ -24,11 +25,10 @@ def answers_task(answerer, store=NO_STORE, turn=0):
 
 
 @dataclass(frozen=True)
-class Telling:
+class Telling(LanguageModel):
     """A language model that always says the same."""
 
     store: object = NO_STORE
-    structured = False
 
     def ask_each(self, items, work, asking):
         return [work(each, TellingModel(lambda prompt: "Answer: B")) for each in items]
@@ -85,7 +85,7 @@ def overlap(question, evidence):
     return max(question.options, key=lambda option: option.text in evidence).letter
 
 
-class PoolsById:
+class PoolsById(Answerer):
     """Joins the evidence of all questions of one id."""
 
     has_confidence = False
@@ -183,7 +183,7 @@ def test_answers_come_back_in_the_order_of_the_questions():
     made = answers_task(Plain())
     items = made.load()
 
-    class Echo:
+    class Echo(Answerer):
         def answer(self, questions):
             return [Answer("A", reasoning=each.question) for each in questions]
 

@@ -16,14 +16,14 @@ from ragsweep.datasets.model.pages import with_keys
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.statistics import Groups
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_answers.answering import Answer, Question, RecordedAnswerer
+from ragsweep_answers.answering import Answer, Answerer, Question, RecordedAnswerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answer_tables import _distribution
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import with_known_units
-from ragsweep_answers.measuring.measures.retrieved import as_units, evidence_quality
+from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
 
 FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs"}
 SAME = ("id", "specialty", "difficulty", "condition", "option_conditions")
@@ -32,8 +32,10 @@ RELEVANT = [page for _, _, page, _, _ in small.CASES]
 DENGUE = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  chosen: [pulse]\n"
 
 
-class Fixed:
+class Fixed(Answerer):
     """Gives the same answers, whatever the evidence."""
+
+    recorded = False
 
     def __init__(self, answers, *, recorded=False):
         self.answers, self.recorded = answers, recorded
@@ -79,7 +81,7 @@ def test_evidence_was_found_if_a_relevant_unit_is_among_the_passages_that_were_g
     other = ["anaemia.pdf#1" if page.startswith("fever") else "fever.pdf#1" for page in RELEVANT]
     ranked = as_units([(wrong, wrong, page) for wrong, page in zip(other, RELEVANT, strict=True)], dataset)
     found = evidence_quality(ranked, ranked[:, :2], dataset, 2, collapse="before_cutoff", relevance_level=1)
-    assert found.at("precision", 2) == 1 / 2  # of the two first distinct pages
+    assert found.at(PRECISION, 2) == 1 / 2  # of the two first distinct pages
     assert found.found.tolist() == [0] * 8  # the answerer got the same wrong page twice
     assert found.retrieved.tolist() == [2] * 8
 
@@ -242,26 +244,10 @@ def test_the_table_of_dangerous_errors_has_its_columns_without_any(measured):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_the_coverage_ends_at_the_accuracy(measured):
-    letters = [*CORRECT[:6], None, "C"]  # the last is wrong
-    sure = [0.9, None, None, 0.4, 1.0, None, None, 0.2]
-    found = measured(Fixed([Answer(letter, each) for letter, each in zip(letters, sure, strict=True)]))
-    _, evaluation, *_ = found.charts
-    whole, *_ = charts.coverage(evaluation).axes[0].lines
-    assert whole.get_xdata()[-1] == 1
-    assert whole.get_ydata()[-1] == found.values["accuracy"] == 6 / 8
-    assert whole.get_xdata().tolist() == [1 / 8, 2 / 8, 3 / 8, 4 / 8, 7 / 8, 1]
-
-
-@pytest.mark.usefixtures("drawing")
 def test_bars_of_other_evidence_say_how_many_questions_have_it():
-    correct = np.array([1.0, 0, 1, 0])
-    measured = SimpleNamespace(
-        correct=correct,
-        controls={"judged": np.array([1.0, 0, 1, np.nan])},
-        dependent=Groups.none(4),
-        accuracy=SimpleNamespace(chance=0.25),
-    )
-    drawing = charts.evidence_compared(measured, "retrieved")
+    correct = {"control/retrieved": np.array([1.0, 0, 1, 0]), "control/judged": np.array([1.0, 0, 1, np.nan])}
+    sources = {"source": "retrieved", "controls": ("judged",), "values": correct.get}
+    measured = SimpleNamespace(**sources, groups=Groups.none(4), accuracy=SimpleNamespace(chance=0.25))
+    drawing = charts.evidence_compared(measured)
     labels = [each.get_text() for each in drawing.axes[0].get_yticklabels()]
     assert labels == ["the retrieved evidence\n(4 questions)", "the judged pages\n(3 questions)"]

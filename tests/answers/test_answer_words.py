@@ -1,22 +1,25 @@
-"""The sentences of a report on answers: each verdict, with numbers of scipy, statsmodels or by hand."""
+"""What is claimed of answers, with numbers of scipy, statsmodels or by hand, and how it is said."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
-from ragsweep.statistics import Groups
+from ragsweep.datasets.model.cases import LETTERS, Case, Option
+from ragsweep_answers.answering import Answer
+from ragsweep_answers.measuring import scores
+from ragsweep_answers.measuring.answer_claims import claims_of
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
-from ragsweep_answers.measuring.answer_sentences import sections
+from ragsweep_answers.measuring.measures.accuracy import counted_otherwise
 from ragsweep_answers.measuring.measures.answer_errors import error_categories
-from ragsweep_answers.measuring.measures.confidence import Confidence, confidence_scores
+from ragsweep_answers.measuring.measures.confidence import confidence_scores, confidence_summary
 from ragsweep_answers.measuring.proxies.confusions import CONFUSION_KINDS, Confusions, Pair
 from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS
-from ragsweep_answers.measuring.proxies.safety import Rule
-from ragsweep_answers.measuring.scores import AnswerTimes, accuracy_score, cost_measures, measures
+from ragsweep_answers.measuring.proxies.safety import safety_score
 
 NAN = np.nan
-RULE = Rule("other", "It is wrong.")
+CASE = Case("q", "", "Which?", tuple(Option(letter, f"text {letter}") for letter in LETTERS[:4]), "A")
 
 
 def answers(right, n):
@@ -28,253 +31,256 @@ def table(both, only_first, only_second, neither):
     return np.repeat([1.0, 1, 0, 0], counts), np.repeat([1.0, 0, 1, 0], counts)
 
 
-def evaluation(correct, **changed):
+def evaluation(correct, *, controls=None, confusions=None, is_calibrated=True, **columns):
     """Answers to questions with four options, of which A is correct; wrong answers choose B."""
-    n, unknown = len(correct), np.full(len(correct), NAN)
-    chosen = changed.get("chosen", np.where(correct == 1, 0, 1))
-    values = {name: changed.get(name, unknown) for name in ("found", "hallucinated", "confidence")}
-    made = {
-        "letters": "ABCD",
-        "correct": correct,
-        "right": correct,
-        "chosen": chosen,
-        "expected": np.zeros(n, int),
-        "chance": np.full(n, 0.25),
-        "groupings": {},
-        "evidence": None,
-        **dict.fromkeys(("relevance", "completeness", "words", "cited", "used", "coherence"), unknown),
-        "dangerous": [()] * n,
-        "categories": error_categories(correct, chosen, *values.values(), chance=np.full(n, 0.25)),
-        "pitfalls": np.full((int((correct == 0).sum()), len(PITFALLS)), NAN),
-        "confusions": Confusions((), dict.fromkeys(CONFUSION_KINDS, 0)),
-        "confident": np.array([], int),
-        "controls": {},
-        "dependent": Groups.none(n),
-    }
-    return Evaluation(**{**made, **values, **changed})
+    n, controls, chance = len(correct), controls or {}, np.full(len(correct), 0.25)
+    values = {"chosen": np.where(correct == 1, 0, 1), "expected": np.zeros(n, int)}
+    values |= dict.fromkeys(("found", "confidence", "safety/hallucination", "tokens/in", "tokens/out", "time_ms"), NAN)
+    values |= dict.fromkeys(("reasoning/coherence", *PITFALLS), NAN)
+    values |= {"safety/dangerous": np.zeros(n), "specialty": None, "difficulty": None, "group": ""} | columns
+    values |= {f"control/{name}": control for name, control in controls.items()}
+    cases = pd.DataFrame({"case": [CASE] * n, "answer": [Answer("A")] * n, "correct": correct, "right": correct})
+    cases = cases.assign(chance=chance, **values)
+    first, guess = counted_otherwise(*(cases[name].to_numpy() for name in ("expected", "chosen", "chance")))
+    known = (cases[name].to_numpy() for name in ("chosen", "found", "safety/hallucination", "confidence"))
+    cases["error"] = error_categories(correct, *known, chance=chance, low=0.3)
+    cases = cases.assign(**{"no_answer/accuracy_as_first": first, "no_answer/accuracy_as_chance": guess})
+    drawn = {"bins": 10, "resamples": 400, "seed": 0}
+    summary = confidence_summary(cases["confidence"].to_numpy(), correct, **drawn) if is_calibrated else None
+    confusions = confusions or Confusions((), dict.fromkeys(CONFUSION_KINDS, 0))
+    safety = safety_score(cases["safety/hallucination"].to_numpy(float), cases["safety/dangerous"].to_numpy(float))
+    errors = confidence_scores(cases["confidence"].to_numpy(), correct, **drawn) if is_calibrated else ()
+    return Evaluation(cases, "retrieved", tuple(controls), None, confusions, safety, 0.8, {}, {}, summary, errors)
 
 
-def said(found, *, stated=True, tokens=(None, None)):
-    """The sentences by heading."""
-    settings = {"bins": 10, "resamples": 400, "seed": 0}
-    known = Confidence.of(found.confidence, found.correct, **settings)
-    scores = [accuracy_score(found)]
-    scores += confidence_scores(found.confidence, found.correct, **settings) if stated else []
-    counted = [*measures(found, "retrieved"), *cost_measures(AnswerTimes([]), None, tokens)]
-    return sections(found, "retrieved", scores, counted, known and known.summary)
+def claims(found):
+    """The claims by name; of those of one name the last."""
+    numbers = scores.measures(found, None)
+    headings = claims_of(found, [scores.accuracy_score(found), *found.calibration], numbers, recorded=False)
+    return {claim.name: claim for some in headings.values() for claim in some}
 
 
-def confidence_of(confidence, correct, **changed):
-    found = evaluation(np.array(correct, dtype=float), confidence=np.array(confidence, dtype=float))
-    return " ".join(said(found, **changed)["Confidence of the answers"])
+def numbers(found, name):
+    return claims(found)[name].numbers
+
+
+def of_confidence(confidence, correct, **changed):
+    return claims(evaluation(np.array(correct, float), confidence=np.array(confidence, float), **changed))
+
+
+def test_every_sentence_reads_well():
+    """The golden file of the sentences."""
+    correct, control = table(36, 12, 2, 10)
+    counts = dict(zip(CONFUSION_KINDS, (3, 2, 1, 0, 1), strict=True))
+    found = evaluation(
+        correct,
+        controls={"none": np.where(np.arange(60) == 59, NAN, control)},
+        chosen=np.where(correct == 1, 0, np.where(np.arange(60) == 58, -1, 1)),
+        confidence=np.where(np.arange(60) < 58, np.where(correct == 1, 0.9, 0.8), NAN),
+        confusions=Confusions((Pair("anaemia", "malaria", 3, CONFUSION_KINDS[0]),), counts),
+        **{"safety/hallucination": np.zeros(60), "reasoning/coherence": np.full(60, 0.75)},
+        **{"tokens/in": np.arange(60) * 100.0, "safety/dangerous": np.arange(60) == 50},
+        **{name: np.where(correct == 1, NAN, float(name == PITFALLS[1])) for name in PITFALLS},
+    )
+    assert [claim.sentence for claim in claims(found).values()] == [
+        "The answers are better than guessing: .80 [.68, .88], chance .25, p < .001 (60 questions).",
+        "1 of 60 questions have no answer that could be read, and count as wrong. The accuracy would be 0.82 if they "
+        "counted as the first option, 0.80 if they counted as a guess, and 0.81 without them.",
+        "59 questions with a judged page: 0.81 of the answers are correct with the retrieved evidence, 0.64 with no "
+        "evidence; the difference is more than chance (+0.17 [+0.05, +0.29], McNemar's exact test: p = 0.013; 12 "
+        "correct only with the retrieved evidence, 2 only with no evidence).",
+        "Without a confidence: 2 of 60 questions. Each counts as the largest error, 1, in the Brier score 0.15 and the "
+        "calibration error 0.25. What follows is of the 58 answers with a confidence.",
+        "Mean confidence 0.88, accuracy 0.83; calibration error 0.22 [0.13, 0.29]: the confidence is 0.06 too high on "
+        "average.",
+        "Brier score 0.12: better than stating the accuracy as every confidence (skill +0.17 [+0.08, +0.19]). Its "
+        "parts: reliability 0.119 (0 at best) - resolution 0.143 (the higher, the better) + uncertainty 0.143 (of the "
+        "accuracy alone) +0.000 within bins.",
+        "Correct answers have a mean confidence of 0.90, wrong ones of 0.80; a correct answer is the more confident "
+        "one with a probability of 1.00 [1.00, 1.00] (AUROC, 0.50 by chance). Of the answers that are left when the "
+        "least confident ones are withheld, 3% are wrong, averaged over how many are withheld (area under the "
+        "risk-coverage curve).",
+        "10 wrong answers with high confidence: results/high_confidence_errors.csv lists them with their text.",
+        "12 wrong answers: no answer 1, retrieval or reasoning failure 11.",
+        "Where no relevant page is judged, it is not known whether the evidence had the answer: such errors are "
+        'counted as "retrieval or reasoning failure" unless the answer is a hallucination or of low confidence.',
+        "The chosen condition was: similar 3, unrelated 2, in no group 1, not known 1.",
+        "Most often confused: anaemia and malaria (3).",
+        "Pitfalls in the 12 wrong answers with a reasoning: missing symptoms 12. Pitfalls are read from single words: "
+        "the counts show which wording wrong answers share, not what went wrong in them. 'No fever' counts as a "
+        "mention of fever.",
+        "Mostly unsupported by both the evidence and the case: 0 of 60 reasonings, at most 4.9% with 95 % confidence; "
+        "the evidence supports 75% of their sentences. Coherence, evidence used by content, and hallucination compare "
+        "words, not meaning: a sentence counts as supported by a text that contains at least half of its content "
+        "words, so a paraphrase can be missed, and a wrong number or a missing 'not' goes unnoticed.",
+        "Dangerous errors: 1 of 60 answers, at most 7.7% with 95 % confidence. Dangerous errors are found by a table "
+        "of phrases: a harmful answer that no rule describes is not counted, and a harmless one that uses the phrases "
+        "of a rule is.",
+        "Tokens in: 177,000 for all answers, 2,950 on average.",
+    ]
 
 
 # Answers
 
 
-def test_missing_answers_are_said_with_what_they_would_change():
-    chosen = np.array([0, 1, -1, -1])
-    sentences = said(evaluation(answers(1, 4), chosen=chosen))["Answers"]
-    assert sentences[1] == (
-        "2 of 4 questions have no answer that could be read, and count as wrong. The accuracy would be 0.75 if they "
-        "counted as the first option, 0.38 if they counted as a guess, and 0.50 without them."
-    )
-
-
-def test_where_no_answer_could_be_read_nothing_is_compared_with_guessing():
-    [sentence] = said(evaluation(answers(0, 4), chosen=np.full(4, -1)))["Answers"]
-    assert sentence.startswith("No answer could be read to any of the 4 questions")
-    assert "guessing" not in sentence
+def test_where_no_answer_could_be_read_nothing_is_compared():
+    found = claims(evaluation(answers(0, 40), chosen=np.full(40, -1), controls={"none": answers(0, 40)}))
+    assert {"none_read"} <= found.keys()
+    assert not {"accuracy", "control"} & found.keys()
 
 
 def test_the_same_letter_to_every_question_is_said():
     chosen, expected = np.full(12, 1), np.array([1, 0, 2] * 4)
-    said_of = said(evaluation(answers(4, 12), chosen=chosen, expected=expected))["Answers"]
-    assert any(sentence.startswith("All 12 answers that were read are B") for sentence in said_of)
-    varied = said(evaluation(answers(4, 12), chosen=np.array([1] * 11 + [2]), expected=expected))["Answers"]
-    assert not any("whatever was asked" in sentence for sentence in varied)
-
-
-def test_where_nothing_could_be_read_evidence_is_not_compared():
-    found = evaluation(answers(0, 40), chosen=np.full(40, -1), controls={"none": answers(0, 40)})
-    assert len(said(found)["Answers"]) == 1
+    found = numbers(evaluation(answers(4, 12), chosen=chosen, expected=expected), "same_letter")
+    assert found == {"number": 12, "letter": "B"}
+    varied = evaluation(answers(4, 12), chosen=np.array([1] * 11 + [2]), expected=expected)
+    assert "same_letter" not in claims(varied)
 
 
 # Other evidence
 
 
-def test_a_difference_is_said_with_its_interval_and_test():
-    correct, other = table(36, 12, 2, 0)
-    sentence = said(evaluation(correct, controls={"none": other}))["Answers"][1]
-    assert sentence == (
-        "0.96 of the answers are correct with the retrieved evidence, 0.76 with no evidence; the difference is more "
-        f"than chance (+0.20 [+0.06, +0.34], McNemar's exact test: p = {binomtest(2, 14).pvalue:.2g}; 12 correct only "
-        "with the retrieved evidence, 2 only with no evidence)."
-    )
-
-
-def test_a_difference_that_may_be_chance_is_called_so():
-    correct, other = table(30, 6, 3, 11)
-    assert "the difference may be chance (+0.06 [" in said(evaluation(correct, controls={"none": other}))["Answers"][1]
+@pytest.mark.parametrize(
+    ("counts", "is_chance"), [((36, 12, 2, 0), False), ((30, 6, 3, 11), True), ((3, 0, 0, 3), True)]
+)
+def test_a_difference_is_said_with_its_test(counts, is_chance):
+    correct, other = table(*counts)
+    found = numbers(evaluation(correct, controls={"none": other}), "control")
+    assert found["chance"] is is_chance
+    assert found["p"] == pytest.approx(binomtest(counts[2], counts[1] + counts[2]).pvalue if counts[1] else 1)
+    assert (found["only_first"], found["only_second"]) == counts[1:3]
 
 
 @pytest.mark.usefixtures("long_work")
 def test_the_tests_of_the_controls_are_corrected_for_their_number():
     correct = np.repeat([1.0, 0.0], [30, 20])
-    lost = (9, 8, 3)
+    lost = dict(zip(("none", "judged", "placebo"), (9, 8, 3), strict=True))
     controls = {
         name: np.where(np.arange(50) < number, 0.0, np.where(np.arange(50) == 49, 1.0, correct))
-        for name, number in zip(("none", "judged", "placebo"), lost, strict=True)
+        for name, number in lost.items()
     }
-    p = [binomtest(1, 1 + number).pvalue for number in lost]
+    found = evaluation(correct, controls=controls)
+    of_controls = claims_of(found, [], scores.measures(found, None), recorded=False)["Answers"][-3:]
+    p = [binomtest(1, 1 + number).pvalue for number in lost.values()]
     assert p[1] < 0.05  # without the correction
-    adjusted = multipletests(p, method="holm")[1]
-    sentences = said(evaluation(correct, controls=controls))["Answers"][1:]
-    for sentence, each in zip(sentences, adjusted, strict=True):
-        assert f"McNemar's exact test, Holm's correction for 3 tests: p = {each:.2g};" in sentence
-        assert ("is more than chance" in sentence) == (each <= 0.05)
-    assert "may be chance" in sentences[2]
+    assert [claim.numbers["p"] for claim in of_controls] == pytest.approx(multipletests(p, method="holm")[1])
 
 
 def test_judged_pages_are_compared_where_there_are_any():
     correct, other = table(2, 2, 1, 1)
     other[0] = NAN
-    sentence = said(evaluation(correct, controls={"judged": other}))["Answers"][1]
-    assert sentence.startswith(
-        "5 questions with a judged page: 0.60 of the answers are correct with the retrieved evidence, 0.40 with the "
-        "judged pages; the difference may be chance"
-    )
-
-
-def test_equal_answers_are_no_difference():
-    found = evaluation(answers(3, 6), controls={"none": answers(3, 6)})
-    assert "the difference may be chance (+0.00 [" in said(found)["Answers"][1]
-    assert "p = 1; 0 correct only with" in said(found)["Answers"][1]
+    found = numbers(evaluation(correct, controls={"judged": other}), "control")
+    assert [found[name] for name in ("some", "cases", "own", "control")] == [True, 5, 3 / 5, 2 / 5]
 
 
 # Confidence
 
 
-def test_an_answerer_that_states_no_confidence_is_not_calibrated():
-    assert confidence_of([NAN] * 4, [1, 0, 1, 0], stated=False) == (
-        "Calibration is not measured: no confidence is stated."
-    )
-
-
 def test_confidences_that_are_not_measured_are_said_with_the_reason():
-    few = confidence_of([*[0.9] * 3, *[NAN] * 37], [1] * 40, stated=False)
-    assert few == "Calibration is not measured: 3 of 40 answers have a confidence, and calibration needs 30."
+    few = of_confidence([*[0.9] * 3, *[NAN] * 37], [1] * 40, is_calibrated=False)
+    assert few["uncalibrated"].numbers["why"] == "3 of 40 answers have a confidence, and calibration needs 30"
+    none = of_confidence([NAN] * 4, [1, 0, 1, 0], is_calibrated=False)
+    assert none["uncalibrated"].numbers["why"] == "no confidence is stated"
 
 
 def test_missing_confidences_are_said_with_what_they_count():
-    text = confidence_of([1, *[NAN] * 7], [1, *[0] * 7])
-    assert text.startswith(
-        "Without a confidence: 7 of 8 questions. Each counts as the largest error, 1, in the Brier score 0.88 and the "
-        "calibration error 0.88. What follows is of the 1 answer with a confidence. "
-        "Mean confidence 1.00, accuracy 1.00; calibration error 0.00 [0.00, 0.00]"
-    )
-    assert "Without a confidence" not in confidence_of([0.5, 0.6], [1, 0])
+    found = of_confidence([1, *[NAN] * 7], [1, *[0] * 7])["without_confidence"].numbers
+    assert found == {"missing": 7, "cases": 8, "answers": 1, "brier": 7 / 8, "ece": 7 / 8}
+    assert "without_confidence" not in of_confidence([0.5, 0.6], [1, 0])
 
 
-@pytest.mark.parametrize(("sure", "tendency"), [(0.95, "0.45 too high"), (0.05, "0.45 too low")])
-def test_a_confidence_that_is_off_is_said_by_how_much(sure, tendency):
-    text = confidence_of([sure] * 40, [1, 0] * 20)
-    assert "accuracy 0.50; calibration error 0.45 [0." in text
-    assert f": the confidence is {tendency} on average." in text
+@pytest.mark.parametrize(
+    ("confidence", "correct", "tendency"),
+    [
+        ([0.95] * 40, [1, 0] * 20, "the confidence is 0.45 too high on average"),
+        ([0.05] * 40, [1, 0] * 20, "the confidence is 0.45 too low on average"),
+        ([0.9] * 40 + [0.1] * 40, [1, 0] * 40, "some confidences are too high and others too low"),
+        ([0.9, 0.4, 0.7], [1, 0, 1], "there are too few answers to show a calibration error"),
+    ],
+)
+def test_a_confidence_that_is_off_is_said_by_how_much(confidence, correct, tendency):
+    assert of_confidence(confidence, correct)["calibration"].sentence.endswith(f": {tendency}.")
 
 
-def test_errors_that_cancel_are_said():
-    text = confidence_of([0.9] * 40 + [0.1] * 40, [1, 0] * 40)
-    assert "calibration error 0.40 [0." in text
-    assert ": some confidences are too high and others too low." in text
-
-
-def test_few_answers_are_too_few():
-    assert ": there are too few answers to show a calibration error." in confidence_of([0.9, 0.4, 0.7], [1, 0, 1])
-
-
-def test_the_verdict_on_the_skill_follows_its_interval():
-    sure = confidence_of([0.9] * 30 + [0.1] * 30, [1] * 27 + [0] * 30 + [1] * 3)
-    assert "Brier score 0.09: better than stating the accuracy as every confidence (skill +0.64 [+" in sure
-    few = confidence_of([0.6, 0.4, 0.7, 0.4, 0.6, 0.3], [1, 0, 1, 1, 0, 0])
-    assert ": no better than stating the accuracy as every confidence (skill +0.19 [-" in few
-    none = confidence_of([0.9, 0.1] * 30, [0, 0, 1, 1] * 15)
-    assert ": no better than stating the accuracy as every confidence (skill -0.64 [-" in none
+@pytest.mark.parametrize(
+    ("confidence", "correct", "verdict"),
+    [
+        ([0.9] * 30 + [0.1] * 30, [1] * 27 + [0] * 30 + [1] * 3, ": better than"),
+        ([0.6, 0.4, 0.7, 0.4, 0.6, 0.3], [1, 0, 1, 1, 0, 0], ": no better than"),
+        ([0.9, 0.1] * 30, [0, 0, 1, 1] * 15, ": no better than"),
+    ],
+)
+def test_the_verdict_on_the_skill_follows_its_interval(confidence, correct, verdict):
+    assert verdict in of_confidence(confidence, correct)["skill"].sentence
 
 
 def test_the_parts_of_the_brier_score_and_the_auroc_are_said():
-    text = confidence_of([0.9] * 10 + [0.2] * 10, [1] * 8 + [0] * 2 + [1] * 2 + [0] * 8)
+    found = of_confidence([0.9] * 10 + [0.2] * 10, [1] * 8 + [0] * 2 + [1] * 2 + [0] * 8)
     # By hand: (.1 ** 2 + 0 ** 2) / 2, .3 ** 2, .5 ** 2; of 10 * 10 pairs, 8 * 8 are in order and 8 * 2 + 2 * 8 tied.
-    assert (
-        "Its parts: reliability 0.005 (0 at best) - resolution 0.090 (the higher, the better) + uncertainty 0.250 (of "
-        "the accuracy alone) +0.000 within bins." in text
-    )
-    assert "with a probability of 0.80 [0." in text
-    risk = 0.5 * 0.2 + 0.5 * 0.5  # of the confident half, and of all
-    assert f"{risk:.0%} are wrong, averaged over how many are withheld (area under the risk-coverage curve)." in text
+    assert [*found["skill"].numbers["parts"].values()] == pytest.approx([0.005, 0.09, 0.25, 0])
+    assert found["discrimination"].numbers["auroc"].value == pytest.approx(0.8)
+    assert found["discrimination"].numbers["aurc"] == pytest.approx(
+        0.5 * 0.2 + 0.5 * 0.5
+    )  # the confident half, and all
 
 
 def test_equally_right_answers_have_neither_skill_nor_auroc():
-    text = confidence_of([0.9, 0.8, 0.7], [1, 1, 1])
-    assert "skill" not in text
-    assert "AUROC" not in text
+    assert not {"skill", "discrimination"} & of_confidence([0.9, 0.8, 0.7], [1, 1, 1]).keys()
 
 
-# Errors
+# Errors, reasoning and safety
 
 
-def test_wrong_answers_are_counted_by_category_and_condition():
-    counts = dict(zip(CONFUSION_KINDS, (3, 2, 1, 0, 1), strict=True))
-    confusions = Confusions((Pair("anaemia", "malaria", 3, CONFUSION_KINDS[0]),), counts)
-    found = evaluation(answers(1, 8), found=np.array([1.0] * 5 + [0.0] * 3), confusions=confusions)
-    assert said(found)["Errors of the answers"] == [
-        "7 wrong answers: retrieval failure 3, reasoning failure 4.",
-        "The chosen condition was: similar 3, unrelated 2, in no group 1, not known 1.",
-        "Most often confused: anaemia and malaria (3).",
-    ]
+def test_wrong_answers_are_counted_by_category():
+    found = numbers(evaluation(answers(1, 8), found=np.array([1.0] * 5 + [0.0] * 3)), "errors")
+    assert found == {"number": 7, "counts": "retrieval failure 3, reasoning failure 4"}
+    assert "errors" not in claims(evaluation(answers(3, 3)))
 
 
-def test_errors_without_judged_evidence_are_explained():
-    assert said(evaluation(answers(1, 2)))["Errors of the answers"][1].startswith(
-        "Where no relevant page is judged, it is not known whether the evidence had the answer"
-    )
+def test_high_confidence_errors_are_wrong_and_sure_the_most_sure_first():
+    correct, confidence = np.array([0.0, 1, 0, 0, 0, 0]), np.array([0.8, 0.99, 0.79, 0.95, NAN, 0.8])
+    assert evaluation(correct, confidence=confidence).confident_errors.index.tolist() == [3, 0, 5]
+    tied = evaluation(np.zeros(50), confidence=np.tile([0.9, 0.8], 25)).confident_errors
+    assert tied.index.tolist() == [*range(0, 50, 2), *range(1, 50, 2)]
 
 
-def test_no_error_is_no_section():
-    assert "Errors of the answers" not in said(evaluation(answers(3, 3)))
-
-
-# Reasoning, safety and tokens
-
-
-def test_hallucinations_are_said_with_what_they_are_at_most():
-    found = evaluation(
-        answers(25, 50),
-        hallucinated=np.zeros(50),
-        coherence=np.full(50, 0.75),
-        dangerous=[(RULE, RULE)] + [()] * 49,
-    )
-    text = " ".join(said(found)["Reasoning and safety"])
-    assert (
-        "Mostly unsupported by both the evidence and the case: 0 of 50 reasonings, at most 5.8% with 95 % confidence; "
-        "the evidence supports 75% of their sentences." in text
-    )
-    bound = binomtest(1, 50, alternative="less").proportion_ci(0.95, "exact").high
-    assert f"Dangerous errors: 1 of 50 answers, at most {bound:.1%} with 95 % confidence." in text
-    assert "no safety score" not in text
+def test_rates_are_said_with_what_they_are_at_most():
+    found = numbers(evaluation(answers(25, 50), **{"safety/dangerous": np.arange(50) == 0}), "dangerous")
+    assert found["at_most"] == pytest.approx(binomtest(1, 50, alternative="less").proportion_ci(0.95, "exact").high)
 
 
 def test_answers_that_cannot_be_checked_have_no_safety_score():
-    text = " ".join(said(evaluation(answers(1, 2)))["Reasoning and safety"])
-    assert "Mostly unsupported" not in text
-    assert text.endswith("No reasoning could be checked for hallucination, so there is no safety score.")
+    found = claims(evaluation(answers(1, 2)))
+    assert "no_safety" in found
+    assert "hallucination" not in found
 
 
-def test_tokens_are_said_for_all_answers_and_on_average():
-    tokens = (np.array([1000.0, 2000.0, 1500.0]), np.array([10.0, 20.0, 30.0]))
-    found = evaluation(answers(2, 3))
-    assert said(found, tokens=tokens)["Tokens of the answers"] == [
-        "Tokens in: 4,500 for all answers, 1,500 on average.",
-        "Tokens out: 60 for all answers, 20 on average.",
-    ]
-    assert "Tokens of the answers" not in said(found)
+def test_the_accuracy_of_a_group_is_that_of_its_questions():
+    correct = np.array([1.0, 0.0, 1.0, 0.0, 1.0])
+    found = evaluation(correct, specialty=["b", "a", "b", "b", None], difficulty=["hard", "easy", "odd", None, None])
+    by_group = {name: [(group, share.value, share.n) for group, share in some] for name, some in found.by_group.items()}
+    assert by_group["specialty"] == [("a", 0, 1), ("b", pytest.approx(2 / 3), 3)]
+    assert [group for group, *_ in by_group["difficulty"]] == ["easy", "hard", "odd"]
+
+
+# Time and tokens
+
+
+def measured(**columns):
+    return {measure.metric.name: measure for measure in scores.measures(evaluation(answers(2, 4), **columns), None)}
+
+
+def test_tokens_are_averaged_and_added_up_where_they_are_known():
+    found = measured(**{"tokens/in": [100.0, 300.0, 200.0, 400.0], "tokens/out": [1, 2, 3, NAN]})
+    assert (found["tokens/in"].value, found["tokens/total_in"].value) == (250, 1000)
+    assert not {"tokens/out", "tokens/total_out"} & found.keys()
+
+
+@pytest.mark.parametrize(("last", "sample"), [(40.0, [20, 10, 30, 40]), (NAN, None)])
+def test_the_mean_time_comes_with_the_times_that_a_test_needs(last, sample):
+    found = measured(time_ms=[20.0, 10, 30, last])
+    known = [10.0, 20, 30, last][: 4 if sample else 3]
+    values = [found[f"latency/{name}_ms"].value for name in ("mean", "median", "p95", "total")]
+    assert values == pytest.approx([np.mean(known), np.median(known), np.quantile(known, 0.95), sum(known)])
+    assert (None if found["latency/mean_ms"].sample is None else [*found["latency/mean_ms"].sample]) == sample
+    assert not [name for name in measured() if name.startswith("latency/")]

@@ -18,10 +18,10 @@ from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, 
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
-from ragsweep_answers.answering import Answer, Question, answer
+from ragsweep_answers.answering import Answer, Answerer, Question, answer
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.answer_explanation import Explanation
+from ragsweep_answers.measuring.answer_explanation import explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
@@ -39,7 +39,7 @@ COLUMNS = CaseColumns(
 )
 
 
-class Reader:
+class Reader(Answerer):
     """Chooses the option whose last word is in the evidence, sure of it; otherwise it does not answer."""
 
     def answer(self, questions):
@@ -61,8 +61,10 @@ class Beside(Ranker):
         return SPARSE.rank(search, depth)
 
 
-class Fixed:
+class Fixed(Answerer):
     """Gives the same answers to the cases, whatever their evidence."""
+
+    has_confidence = True
 
     def __init__(self, answers):
         self.answers = answers
@@ -72,7 +74,7 @@ class Fixed:
         return [given[each.question] for each in questions]
 
 
-class Returns:
+class Returns(Answerer):
     """Returns the same whatever it is asked."""
 
     def __init__(self, answers):
@@ -234,7 +236,7 @@ def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_r
 
 
 def test_answers_of_a_control_that_could_not_be_read_are_said(files):
-    class CutOffWithoutEvidence:
+    class CutOffWithoutEvidence(Answerer):
         def answer(self, questions):
             return [Answer("A") if each.evidence else Answer(None, causes=("cut_off",)) for each in questions]
 
@@ -485,7 +487,7 @@ def test_an_answer_that_has_changed_is_not_explained_by_what_was_recorded():
     case = Case("case-1", "", "Which test?", (Option("A", "a rapid test"), Option("B", "a scan")), "A")
     table = pd.DataFrame({"query_id": ["case-1"], "answer": ["A"], "confidence": ["0.9000"], "error": [""]})
     asked = Question("case-1", "", "Which test?", case.options)
-    text = "\n".join(Explanation(Record("run", "id", table, {}), case, asked, Answer("B"), frozenset()).text(100))
+    text = "\n".join(explanation(Record("run", "id", table, {}), case, asked, Answer("B"), (), width=100))
     assert "the run recorded another answer: A. What follows is of the answer now" in text
     assert "confidence" not in text
 

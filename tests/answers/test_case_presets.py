@@ -7,7 +7,7 @@ from application import PROJECT, assert_refused
 from omegaconf import OmegaConf
 
 from ragsweep.config.walk import Walk
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file, register_resolvers
 from ragsweep.datasets import Case, Option
 
@@ -71,9 +71,7 @@ def test_medmcqa_is_read_as_its_authors_and_as_the_hub_count_options(load, file,
 
 
 def test_medmcqa_counted_from_0_is_not_read_as_counted_from_1(load):
-    with pytest.raises(
-        DatasetError, match=r"line 2: the answer 0 is not a position from 1 to 4 \(dataset\.columns\.an"
-    ):
+    with pytest.raises(ConfigError, match=r"line 2: the answer 0 is not a position from 1 to 4 \(dataset\.columns\.an"):
         load("medmcqa", [{**MEDMCQA, "cop": 3}, {**MEDMCQA, "id": "2", "cop": 0}])
 
 
@@ -81,7 +79,7 @@ def test_the_test_split_of_medmcqa_has_no_answers(load):
     unanswered = {name: value for name, value in MEDMCQA.items() if name != "cop"}
     with pytest.raises(DatasetError, match=r"line 1: has no column 'cop'; found"):
         load("medmcqa", [unanswered])
-    with pytest.raises(DatasetError, match=r"line 1: the answer -1 is not a position from 0 to 3"):
+    with pytest.raises(ConfigError, match=r"line 1: the answer -1 is not a position from 0 to 3"):
         load("medmcqa", [{**MEDMCQA, "cop": -1}], answer_is="position_from_0")
 
 
@@ -109,20 +107,6 @@ def test_pages_are_ranked_for_the_texts_of_cases(application):
     assert process.returncode == 0, process.stderr
     [run] = application.runs()
     assert 0.25 < run.data.metrics["recall"] < 1
-
-
-def test_abstracts_of_pubmedqa_are_indexed_whole_and_ranked(application, tmp_path):
-    abstracts = {word: [f"{word} " * 200, "Found in all."] for word in ("iron", "tea", "rest", "ice")}
-    entries = {
-        str(pmid): {"QUESTION": f"Does {word} help?", "CONTEXTS": paragraphs, "final_decision": "maybe"}
-        for pmid, (word, paragraphs) in enumerate(abstracts.items())
-    }
-    (tmp_path / "ori_pqal.json").write_text(json.dumps(entries))
-    process = application.run("dataset=pubmedqa", f"dataset.cases={tmp_path}/ori_pqal.json", "retriever=sparse")
-    assert process.returncode == 0, process.stderr
-    [run] = application.runs()
-    assert run.data.metrics["mrr"] == 1
-    assert json.loads(run.inputs.dataset_inputs[0].dataset.profile)["passages"] == 4
 
 
 def test_questions_without_documents_cannot_be_ranked(application, tmp_path):

@@ -13,7 +13,7 @@ from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import RecordedAnswerer, answer
 from ragsweep_answers.answering.question import Question
-from ragsweep_answers.cases import CaseColumns, CasesDataset, PubMedQADataset
+from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 
@@ -54,7 +54,9 @@ def test_answers_in_another_field_than_is_read_are_never_left_out(tmp_path, on_e
     rows = [{"question": "Which?", "options": {"A": "no", "B": "yes"}, "answer": "yes"} for _ in range(2)]
     rows.append({"question": "Which point?", "options": {"A": "B", "B": "A"}, "answer": "A"})
     (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(DatasetError, match=r"2 of 3 questions cannot be used: .*answer_is=letter\); line 2: the same$"):
+    with pytest.raises(
+        ConfigError, match=r'line 1: the answer "yes" is not the letter of an option .*answer_is=letter'
+    ):
         CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(), on_error=on_error).load()
     by_text = CasesDataset("medqa", str(tmp_path / "dev.jsonl"), CaseColumns(answer_is="text"), on_error=on_error)
     assert [case.correct for case in by_text.load().cases] == ["B", "B", "B"]
@@ -71,14 +73,9 @@ def test_positions_that_are_counted_from_the_other_number_are_never_left_out(tmp
         columns = CaseColumns(id="id", answer="cop", answer_is=answer_is)
         return CasesDataset("medmcqa", str(tmp_path / "dev.json"), columns, on_error="skip").load()
 
-    with pytest.raises(DatasetError, match=f"from {first}, set dataset.columns.answer_is={other}$"):
+    with pytest.raises(ConfigError, match=f"from {first}, set dataset.columns.answer_is={other}$"):
         load(right)
     assert [case.correct for case in load(other).cases] == ["A", "B", "C", "D"]
-
-
-def test_a_single_answer_beside_its_options_is_left_out_where_the_others_show_how_they_are_counted(tmp_path):
-    rows = [{**case(number), "cop": (number % 3)} for number in range(1, 4)]  # 1, 2, 0
-    assert [one.correct for one in cases(tmp_path, rows, on_error="skip").load().cases] == ["A", "B"]
 
 
 def test_cases_without_ids_keep_their_numbers(tmp_path):
@@ -101,51 +98,36 @@ def written(tmp_path, name, text):
     return str(tmp_path / name)
 
 
-def pubmedqa(tmp_path, **settings):
-    entries = {
-        name: {"QUESTION": f"Does {name}?", "CONTEXTS": [f"It does {name}."], "final_decision": "yes"}
-        for name in ("11", "22", "33")
-    }
-    return PubMedQADataset("pubmedqa", written(tmp_path, "ori_pqal.json", json.dumps(entries)), **settings)
+THREE = [{**case(1), "id": name} for name in ("11", "22", "33")]
 
 
 @pytest.mark.parametrize(
     "text", ['{"22": "yes", "33": "no"}', '["22", 33]', "22\n\n33\n"], ids=["object", "list", "lines"]
 )
-def test_ids_select_questions_and_keep_all_documents(tmp_path, text):
-    for ids in (written(tmp_path, "test_ground_truth.json", text), [22, "33"]):
-        collection = pubmedqa(tmp_path, ids=ids).load()
+def test_ids_select_questions(tmp_path, text):
+    for ids in (written(tmp_path, "ids.json", text), [22, "33"]):
+        collection = cases(tmp_path, THREE, ids=ids).load()
         assert [query.query_id for query in collection.queries] == ["22", "33"]
         assert [each.query_id for each in collection.cases] == ["22", "33"]
-        assert [judgment.query_id for judgment in collection.judgments] == ["22", "33"]
-        assert len(collection.documents) == 3
         assert collection.left_out.of_all(2) == "2 of 3 questions"
 
 
-@pytest.mark.parametrize("entry", [{"QUESTION": "Does it?", "CONTEXTS": ["It does."]}, "Does it?"])
-def test_an_entry_without_its_fields_can_be_left_out(tmp_path, entry):
-    entries = {"11": entry, "22": {"QUESTION": "Does it?", "CONTEXTS": ["It does."], "final_decision": "yes"}}
-    path = written(tmp_path, "ori_pqal.json", json.dumps(entries))
-    with pytest.raises(DatasetError, match="on_error=skip leaves it out"):
-        PubMedQADataset("pubmedqa", path).load()
-    assert [each.query_id for each in PubMedQADataset("pubmedqa", path, on_error="skip").load().cases] == ["22"]
-
-
 @pytest.mark.parametrize(
-    ("ids", "said"), [(["11", "44"], "1 of 2 ids is not in pubmedqa: '44'"), ([], "found "), (3, "found 3")]
+    ("ids", "said"), [(["11", "44"], "1 of 2 ids is not in medmcqa: '44'"), ([], "found "), (3, "found 3")]
 )
 def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
     with pytest.raises((DatasetError, ConfigError)) as refused:
-        pubmedqa(tmp_path, ids=ids).load()
+        cases(tmp_path, THREE, ids=ids).load()
     assert "dataset.ids: " in str(refused.value)
     assert said in str(refused.value)
 
 
 def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
-    assert {*pubmedqa(tmp_path).without_effect} == {"group", "ids", "on_error", "qrels"}
-    assert {*pubmedqa(tmp_path, ids=["11"]).without_effect} == {"group", "on_error", "qrels"}
-    everything = pubmedqa(tmp_path, ids=["11", "22", "33"]).load()
-    assert everything.digest == pubmedqa(tmp_path).load().digest
+    unused = {"group", "ids", "on_error", "qrels"}
+    assert {*cases(tmp_path, THREE).without_effect} >= unused
+    assert {*cases(tmp_path, THREE, ids=["11"]).without_effect} & unused == unused - {"ids"}
+    everything = cases(tmp_path, THREE, ids=["11", "22", "33"]).load()
+    assert everything.digest == cases(tmp_path, THREE).load().digest
 
 
 def test_faulty_cases_are_selected_by_their_ids_too(tmp_path):

@@ -6,7 +6,7 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from ragsweep.statistics.intervals import resample_weights
 from ragsweep_answers.measuring.measures.calibration import brier_skill_of
-from ragsweep_answers.measuring.measures.confidence import MEASURES, Confidence
+from ragsweep_answers.measuring.measures.confidence import MEASURES, confidence_summary
 from ragsweep_answers.measuring.measures.discrimination import auroc_of
 
 NAN = np.nan
@@ -14,7 +14,7 @@ NAN = np.nan
 
 def known(confidence, correct, *, bins=10, resamples=400, seed=0):
     arrays = np.array(confidence), np.array(correct, dtype=float)
-    return Confidence.of(*arrays, bins=bins, resamples=resamples, seed=seed)
+    return confidence_summary(*arrays, bins=bins, resamples=resamples, seed=seed)
 
 
 def answers(n, seed, *, skill=1.0):
@@ -34,7 +34,7 @@ def test_everything_is_measured_over_the_answers_with_a_confidence():
     confidence, correct = answers(40, 0)
     confidence[::4] = NAN
     some = ~np.isnan(confidence)
-    found, alone = known(confidence, correct).summary, known(confidence[some], correct[some]).summary
+    found, alone = known(confidence, correct), known(confidence[some], correct[some])
     assert found.answers == some.sum() == 30
     for name in ("confidence", "accuracy", "mce", "aurc", "parts"):
         assert getattr(found, name) == getattr(alone, name)
@@ -46,7 +46,7 @@ def test_everything_is_measured_over_the_answers_with_a_confidence():
 def test_intervals_are_percentiles_over_resamples_of_all_questions():
     confidence, correct = answers(60, 1)
     confidence[::3] = NAN
-    found, values = known(confidence, correct, resamples=200).summary, []
+    found, values = known(confidence, correct, resamples=200), []
     for drawn in draws(60, 200, 0):
         rows = np.repeat(np.arange(60), drawn)
         rows = rows[~np.isnan(confidence[rows])]
@@ -59,13 +59,13 @@ def test_intervals_are_percentiles_over_resamples_of_all_questions():
 
 
 def test_a_resample_without_a_confidence_does_not_widen_an_interval():
-    found = known([0.9, NAN, NAN, NAN], [1, 0, 0, 0]).summary  # a third of the resamples has none
+    found = known([0.9, NAN, NAN, NAN], [1, 0, 0, 0])  # a third of the resamples has none
     assert found.brier == pytest.approx((0.01, 0.01, 0.01))
     assert found.ece == pytest.approx((0.1, 0.1, 0.1))
 
 
 def test_there_is_neither_skill_nor_auroc_where_all_answers_are_correct():
-    found = known([0.9, 0.8], [1, 1]).summary
+    found = known([0.9, 0.8], [1, 1])
     assert (found.skill, found.auroc, found.of_wrong) == (None, None, None)
     assert not {"confidence/auroc", "confidence/brier_skill"} & {each.metric.name for each in found.measures()}
 
@@ -75,7 +75,7 @@ def test_nothing_is_known_without_a_confidence():
 
 
 def test_every_measure_and_fact_has_a_name_and_a_number():
-    summary = known(*answers(50, 2)).summary
+    summary = known(*answers(50, 2))
     assert tuple(each.metric for each in summary.measures()) == MEASURES
     facts = summary.facts()
     assert facts["answers_with_confidence"] == 50

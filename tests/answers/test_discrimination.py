@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from ragsweep_answers.measuring.measures.discrimination import (
-    accuracy_over_coverage,
-    auroc_of,
-    confidence_by_correctness,
-)
+from ragsweep_answers.measuring.measures.discrimination import accuracy_over_coverage, auroc_of
 
 ANSWERS = st.lists(
     st.tuples(st.integers(0, 6).map(lambda sixths: sixths / 6), st.integers(0, 1), st.integers(0, 3)),
@@ -85,14 +81,3 @@ def test_aurc_is_the_mean_risk_over_all_coverages():
     by_confidence = correct[np.argsort(-confidence)]
     expected = np.mean([1 - by_confidence[:n].mean() for n in range(1, 51)])
     assert accuracy_over_coverage(confidence, correct, np.ones(50, bool)).aurc == pytest.approx(expected)
-
-
-# Confidence by correctness
-
-
-def test_confidence_is_averaged_over_correct_and_wrong_answers_apart():
-    assert confidence_by_correctness(np.array([0.9, 0.7, 0.4]), np.array([1.0, 1, 0])) == (pytest.approx(0.8), 0.4)
-
-
-def test_there_is_no_mean_confidence_of_no_answers():
-    assert confidence_by_correctness(np.array([0.5]), np.ones(1)) == (0.5, None)

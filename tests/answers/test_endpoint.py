@@ -849,7 +849,7 @@ def test_a_variable_without_an_underscore_in_its_name_is_used_if_it_is_set(serve
 
 
 def test_a_reasoning_method_that_cannot_answer_is_refused(answerer):
-    with pytest.raises(ConfigError, match=r"reasoning: .* has no method 'answer'"):
+    with pytest.raises(ConfigError, match=r"reasoning: .* does not inherit"):
         with_settings(answerer, reasoning=object())
 
 

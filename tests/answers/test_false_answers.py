@@ -18,7 +18,7 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import Sweep
 from ragsweep.tasks.repeating import joined
 from ragsweep.testing import TaskContract
-from ragsweep_answers.answering import Answer
+from ragsweep_answers.answering import Answer, Answerer
 from ragsweep_answers.answering.answer_forms import read_letter
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
@@ -29,7 +29,7 @@ OPTIONS = ["one", "two", "three"]
 
 
 @dataclass(frozen=True)
-class Says:
+class Says(Answerer):
     """Answers as the question says: its letter and its confidence, `-` for none of them."""
 
     def answer(self, questions):

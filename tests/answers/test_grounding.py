@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep_answers.answering.question import Answer, Evidence
-from ragsweep_answers.measuring.proxies.grounding import (
-    coherence,
-    context_relevance,
-    evidence_used,
-    grounding,
-    hallucinated,
-)
+from ragsweep_answers.measuring.proxies.grounding import grounding
 
 CASE = Case(
     "q1",
@@ -49,14 +43,14 @@ def grounded(reasoning, *evidence, case=CASE):
     ],
 )
 def test_coherence_is_the_share_of_claims_that_share_half_of_their_words_with_a_passage(reasoning, expected):
-    assert coherence(grounded(reasoning, ECLAMPSIA, IRON)).tolist() == pytest.approx([expected])
+    assert grounded(reasoning, ECLAMPSIA, IRON).coherence.tolist() == pytest.approx([expected])
 
 
 def test_a_claim_is_supported_by_one_passage_not_by_words_from_several():
     claim = "Calcium and magnesium: convulsion tablets."
-    assert coherence(grounded(claim, ECLAMPSIA, IRON)).tolist() == [1]  # magnesium, convulsion
+    assert grounded(claim, ECLAMPSIA, IRON).coherence.tolist() == [1]  # magnesium, convulsion
     claim = "Calcium blocks magnesium sulphate convulsion tablets given with lemon water."  # 3 and 4 of 9
-    assert coherence(grounded(claim, ECLAMPSIA, IRON)).tolist() == [0]
+    assert grounded(claim, ECLAMPSIA, IRON).coherence.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -69,19 +63,19 @@ def test_a_claim_is_supported_by_one_passage_not_by_words_from_several():
     ],
 )
 def test_a_hallucination_has_most_claims_neither_in_the_evidence_nor_in_the_case(reasoning, expected):
-    assert hallucinated(grounded(reasoning, ECLAMPSIA, IRON)).tolist() == [expected]
+    assert grounded(reasoning, ECLAMPSIA, IRON).hallucinated.tolist() == [expected]
 
 
 def test_the_evidence_used_is_the_share_of_passages_that_support_a_claim():
-    assert evidence_used(grounded(f"{SUPPORTED} {INVENTED}", ECLAMPSIA, IRON)).tolist() == [0.5]
-    assert evidence_used(grounded(SUPPORTED, ECLAMPSIA, ECLAMPSIA)).tolist() == [1]
-    assert evidence_used(grounded(INVENTED, ECLAMPSIA, IRON)).tolist() == [0]
+    assert grounded(f"{SUPPORTED} {INVENTED}", ECLAMPSIA, IRON).used.tolist() == [0.5]
+    assert grounded(SUPPORTED, ECLAMPSIA, ECLAMPSIA).used.tolist() == [1]
+    assert grounded(INVENTED, ECLAMPSIA, IRON).used.tolist() == [0]
 
 
 @pytest.mark.parametrize(("reasoning", "evidence"), [("", [ECLAMPSIA]), ("B.", [ECLAMPSIA]), (SUPPORTED, [])])
 def test_nothing_is_measured_without_a_claim_or_without_evidence(reasoning, evidence):
     found = grounded(reasoning, *evidence)
-    assert np.isnan([coherence(found), hallucinated(found), evidence_used(found)]).all()
+    assert np.isnan(found[:3]).all()
 
 
 FIVE = Case("q1", "Fever, cough, rash,", "swelling, vomiting?", CASE.options, "A")
@@ -100,11 +94,11 @@ FIVE = Case("q1", "Fever, cough, rash,", "swelling, vomiting?", CASE.options, "A
 )
 def test_context_is_relevant_by_the_share_of_the_concepts_that_it_contains(passages, expected):
     evidence = [Evidence("u", text) for text in passages]
-    assert context_relevance(grounded("", *evidence, case=FIVE)).tolist() == [expected]
+    assert grounded("", *evidence, case=FIVE).relevance.tolist() == [expected]
 
 
 def test_the_relevance_of_evidence_that_was_not_asked_for_is_not_measured():
-    assert np.isnan(context_relevance(grounding([CASE], [Answer("B", reasoning=SUPPORTED)], [None]))).all()
+    assert np.isnan(grounding([CASE], [Answer("B", reasoning=SUPPORTED)], [None]).relevance).all()
 
 
 SENTENCES = st.lists(st.sampled_from([SUPPORTED, INVENTED, REPEATED, HALF, "Yes.", "Step 1", ""]), max_size=6)
@@ -114,18 +108,16 @@ PASSAGES = st.lists(st.sampled_from([ECLAMPSIA, IRON]), max_size=3)
 @given(SENTENCES, PASSAGES)
 def test_shares_stay_within_bounds(reasoning, passages):
     found = grounded("\n".join(reasoning), *passages)
-    for share in (coherence(found), evidence_used(found), hallucinated(found), found.coverage):
+    for share in found[:3]:
         assert np.isnan(share).all() or ((share >= 0) & (share <= 1)).all()
-    assert (found.supported <= found.grounded).all()
-    assert (found.grounded <= found.claims).all()
 
 
 @given(SENTENCES, PASSAGES)
 def test_an_unsupported_sentence_never_raises_coherence(reasoning, passages):
-    before = coherence(grounded("\n".join(reasoning), *passages))
-    after = coherence(grounded("\n".join([*reasoning, INVENTED]), *passages))
+    before = grounded("\n".join(reasoning), *passages).coherence
+    after = grounded("\n".join([*reasoning, INVENTED]), *passages).coherence
     assert np.isnan(before).all() or (after <= before).all()
 
 
 def test_no_answers_give_empty_arrays():
-    assert [each.shape for each in grounding([], [], [])] == [(0,)] * 6
+    assert [each.shape for each in grounding([], [], [])] == [(0,)] * 4

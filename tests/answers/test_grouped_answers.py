@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ragsweep.statistics import Groups
-from ragsweep_answers.measuring.measures.accuracy import accuracy_by_group, against_chance, difference, share
-from ragsweep_answers.measuring.measures.confidence import Confidence, confidence_scores
+from ragsweep_answers.measuring.measures.accuracy import against_chance, difference, share
+from ragsweep_answers.measuring.measures.confidence import confidence_scores, confidence_summary
 
 COPIES = 5
 SINGLE = np.random.default_rng(1).permutation(np.repeat([1.0, 0.0], [22, 18]))
@@ -19,12 +19,6 @@ def test_an_accuracy_of_copies_is_as_sure_as_that_of_the_questions():
     assert copied.value == single.value
     assert (copied.low, copied.high) == pytest.approx((single.low, single.high), abs=0.02)
     assert share(COPIED).low > copied.low + 0.05
-
-
-def test_an_accuracy_within_a_specialty_has_its_groups():
-    kinds = ["a"] * 100 + ["b"] * 100
-    [(_, found), _] = accuracy_by_group(COPIED, kinds, GROUPS)
-    assert found == share(COPIED[:100], Groups(GROUPS.of[:100]))
 
 
 def test_the_difference_of_copies_has_the_p_of_the_questions():
@@ -57,5 +51,5 @@ def test_calibration_is_resampled_by_groups():
     for one, other in zip(alone, grouped, strict=True):
         assert one.value == other.value
         assert other.high - other.low > 1.5 * (one.high - one.low)
-    widths = [Confidence.of(confidence, COPIED, groups=each, **settings).summary.auroc for each in (None, GROUPS)]
+    widths = [confidence_summary(confidence, COPIED, groups=each, **settings).auroc for each in (None, GROUPS)]
     assert widths[1].high - widths[1].low > 1.5 * (widths[0].high - widths[0].low)

@@ -10,7 +10,7 @@ from ragsweep.core.errors import DatasetError
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
 PAGE = (PROJECT / "docs/answers.md").read_text(encoding="utf-8")
-INSPECT, HARNESS = [text.partition("\n```")[0] for text in PAGE.split("```python\n")[1:]]
+INSPECT, HARNESS = [text.partition("\n```")[0] for text in PAGE.split("```python\n")[1:3]]
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep_answers.answering.question import Answer
-from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS, RISK_PHRASES, SYMPTOM_PHRASES, pitfalls
+from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS, pitfalls, reasoning_words
 
 OPTIONS = (Option("A", "rest"), Option("B", "magnesium"))
 WEIGHED = "Malaria is less likely."  # keeps the reasoning free of an incomplete differential
 
 
 def found(case, reasoning):
-    row = pitfalls([Case("q1", case, "What next?", OPTIONS, "B")], [Answer("A", reasoning=reasoning)])[0]
+    row = pitfalls(Case("q1", case, "What next?", OPTIONS, "B"), Answer("A", reasoning=reasoning))
     return [name for name, value in zip(PITFALLS, row, strict=True) if value]
 
 
@@ -40,15 +40,16 @@ def test_a_pitfall_is_told_by_the_words_of_case_and_reasoning(case, reasoning, e
 
 
 def test_pitfalls_are_not_measured_without_a_reasoning():
-    rows = pitfalls([Case("q1", "Fever.", "What?", OPTIONS, "B")], [Answer("A")])
-    assert rows.shape == (1, 5)
-    assert np.isnan(rows).all()
+    row = pitfalls(Case("q1", "Fever.", "What?", OPTIONS, "B"), Answer("A"))
+    assert np.isnan(row).tolist() == [True] * 5
 
 
 @given(st.lists(st.sampled_from("fever cough unclear versus twins .".split())), st.sampled_from(["", "Fever."]))
 def test_a_pitfall_is_shown_or_not(words, case):
-    rows = pitfalls([Case("q1", case, "What?", OPTIONS, "B")], [Answer("A", reasoning=" ".join([*words, "x"]))])
-    assert set(rows.ravel().tolist()) <= {0, 1}
+    assert {*pitfalls(Case("q1", case, "What?", OPTIONS, "B"), Answer("A", reasoning=" ".join([*words, "x"])))} <= {
+        0,
+        1,
+    }
 
 
 def test_the_five_symptoms_of_the_reference_are_in_the_table():
@@ -56,8 +57,9 @@ def test_the_five_symptoms_of_the_reference_are_in_the_table():
         assert "missing symptoms" in found(f"A man with {symptom}.", WEIGHED)
 
 
-@pytest.mark.parametrize("table", [SYMPTOM_PHRASES, RISK_PHRASES])
+@pytest.mark.parametrize("table", ["symptoms", "risk_factors"])
 def test_no_phrase_is_in_a_table_twice(table):
+    table = getattr(reasoning_words(), table)
     every = [phrase for line in table for phrase in line]
     assert all(phrase.strip() for phrase in every)
     assert len(set(every)) == len(every)

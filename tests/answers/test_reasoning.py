@@ -16,7 +16,7 @@ from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.language.writing import as_data
 from ragsweep.store.identity import identity
-from ragsweep_answers.answering import Answer, Evidence
+from ragsweep_answers.answering import Answer, Evidence, Reasoning
 from ragsweep_answers.answering.reasoning import (
     ChainOfThought,
     DirectReasoning,
@@ -24,7 +24,7 @@ from ragsweep_answers.answering.reasoning import (
     StructuredReasoning,
     TreeOfThoughts,
 )
-from ragsweep_answers.answering.reasoning.prompt import described
+from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, ReasoningContract, ScoringModel, TellingModel
 
 QUESTION = QUESTIONS[0]
@@ -308,7 +308,7 @@ def test_a_thought_of_the_model_cannot_break_the_next_prompt():
     assert not any("<|" in prompt or "\n[1] Answer" in prompt for prompt, _ in model.calls)
 
 
-class Voter:
+class Voter(Reasoning):
     """Always gives one answer."""
 
     def __init__(self, letter, confidence=None, **others):
@@ -361,7 +361,7 @@ def test_a_vote_costs_what_all_methods_cost():
 
 @pytest.mark.parametrize(
     ("methods", "error"),
-    [({}, "found none, expected at least one"), ({"mine": object()}, "methods.mine: builtins.object has no method")],
+    [({}, "found none, expected at least one"), ({"mine": object()}, "methods.mine: builtins.object does not inherit")],
 )
 def test_a_vote_needs_methods(methods, error):
     with pytest.raises(ConfigError, match=error):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep_answers.answering.question import Answer
-from ragsweep_answers.measuring.proxies.reasoning_quality import chain_completeness, evidence_cited, reasoning_words
+from ragsweep_answers.measuring.proxies.pitfalls import completeness, evidence_cited
 
 COMPLETE = (
     "Clinical presentation: 33 weeks pregnant. Her symptoms are severe. The diagnosis is eclampsia. "
@@ -26,17 +26,12 @@ COMPLETE = (
     ],
 )
 def test_completeness_is_the_share_of_the_five_steps_that_are_named(reasoning, expected):
-    assert chain_completeness([Answer("B", reasoning=reasoning)]).tolist() == [expected]
+    assert completeness(Answer("B", reasoning=reasoning)) == expected
 
 
 @pytest.mark.parametrize("reasoning", ["", " \n"])
 def test_no_reasoning_is_not_a_complete_one(reasoning):
-    assert np.isnan(chain_completeness([Answer("B", reasoning=reasoning)])).all()
-
-
-def test_length_is_counted_in_words_where_there_is_a_reasoning():
-    found = reasoning_words([Answer("B", reasoning="Give 10 g\ndeep IM."), Answer("B"), Answer("B", reasoning=" \n")])
-    assert found.tolist() == pytest.approx([5, np.nan, np.nan], nan_ok=True)
+    assert np.isnan(completeness(Answer("B", reasoning=reasoning)))
 
 
 @pytest.mark.parametrize(
@@ -51,14 +46,14 @@ def test_length_is_counted_in_words_where_there_is_a_reasoning():
 )
 def test_evidence_cited_is_the_share_of_the_given_units_that_are_cited(cited, units, expected):
     answer = Answer("B", reasoning="Because.", cited=tuple(cited))
-    assert evidence_cited([answer], [units]).tolist() == [expected]
+    assert evidence_cited(answer, units) == expected
 
 
 @pytest.mark.parametrize(
     ("answer", "units"), [(Answer("B", reasoning="Because.", cited=("m#1",)), []), (Answer("B"), ["m#1"])]
 )
 def test_citations_are_not_measured_without_evidence_or_without_a_reasoning(answer, units):
-    assert np.isnan(evidence_cited([answer], [units])).all()
+    assert np.isnan(evidence_cited(answer, units))
 
 
 WORDS = st.lists(st.sampled_from(["clinical presentation", "sign", "diagnosis", "protocol", "answer", "fever", "."]))
@@ -68,5 +63,5 @@ UNITS = st.lists(st.sampled_from(["m#1", "m#2", "m#3"]), max_size=4)
 @given(WORDS, UNITS, UNITS)
 def test_shares_stay_within_bounds(words, cited, units):
     answer = Answer("B", reasoning=" ".join(words), cited=tuple(cited))
-    for share in (chain_completeness([answer]), evidence_cited([answer], [units])):
-        assert np.isnan(share[0]) or 0 <= share[0] <= 1
+    for share in (completeness(answer), evidence_cited(answer, units)):
+        assert np.isnan(share) or 0 <= share <= 1

@@ -14,7 +14,7 @@ from ragsweep_answers.measuring.proxies.safety import (
     DANGER_KINDS,
     DANGEROUS_ERRORS,
     Rule,
-    dangerous_errors,
+    broken_rules,
     read_rules,
     safety_score,
 )
@@ -25,7 +25,7 @@ RULES = read_rules()
 
 def broken(correct, chosen, *, case="", question="What comes first?", rules=RULES, **more):
     asked = Case("q1", case, question, (Option("A", correct), Option("B", chosen)), "A", **more)
-    return dangerous_errors([asked], np.array([1]), rules)[0]
+    return broken_rules(asked, 1, rules)
 
 
 def kinds(*texts, **more):
@@ -88,7 +88,7 @@ def test_a_wrong_dose_is_another_amount_of_the_same_medicine(rules_of, correct, 
 def test_only_wrong_answers_can_be_dangerous():
     case = Case("q1", "Dengue.", "What?", (Option("A", "Aspirin"), Option("B", "Aspirin, too")), "A")
     rule = Rule("contraindicated treatment", "It bleeds.", chosen=(" aspirin ",))
-    found = dangerous_errors([case] * 3, np.array([0, 1, -1]), [rule])
+    found = [broken_rules(case, option, [rule]) for option in (0, 1, -1)]
     assert found == [(), (rule,), ()]
 
 
@@ -145,10 +145,13 @@ def test_every_kind_of_dangerous_error_has_a_rule():
         ("", "found null, expected a list of rules"),
         ("kind: x", "found an object, expected a list of rules"),
         ("- aspirin", 'rule 1: found "aspirin", expected the fields kind, reason and case, correct, chosen'),
-        (f"{RULE}  chosen: [x]\n  when: [y]", 'rule 1: found the field "when", expected kind, reason, case, correct'),
+        (
+            f"{RULE}  chosen: [x]\n  when: [y]",
+            'rule 1: found the field "when", expected the fields kind',
+        ),
         ("- reason: x", "rule 1, kind: found null, expected one of contraindicated treatment, missed critical"),
         ("- kind: [x]\n  reason: x", "rule 1, kind: found a list, expected one of contraindicated treatment"),
-        ("- kind: contraindicated treatment", "rule 1, reason: found null, expected a sentence that says why"),
+        ("- kind: contraindicated treatment", "rule 1, reason: found null, expected a sentence"),
         (f"{RULE}  case: [x]", "rule 1: expected a list chosen, unless or other_amount_of, which say what"),
         (f"{RULE}  chosen: [x]", "rule 1: expected a list case, correct or other_amount_of, which say when"),
         (f"{RULE}  case: dengue", 'rule 1, case: found "dengue", expected a list of phrases'),

@@ -11,14 +11,11 @@ from ragsweep.models.language import smollm2
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question
+from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question, Reasoning
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
-from ragsweep_answers.answering.reasoning.prompt import described
+from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
-from ragsweep_generate.drafts import Request
-from ragsweep_generate.language_model_generator import LanguageModelGenerator
-from ragsweep_generate.testing import SOURCES, GeneratorContract
 
 pytestmark = pytest.mark.extra("local")
 
@@ -92,39 +89,14 @@ class TestChainOfThought(OfSmolLM2, AnswererContract):
     settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 6}
 
 
-class TestQuestions(OfSmolLM2, GeneratorContract):
-    component = LanguageModelGenerator
-    settings: ClassVar = {"max_tokens": 6}
-
-
 def answerer(reasoning, store=NO_STORE, **settings):
     return LanguageModelAnswerer(SmolLM2Model(store), reasoning, **settings)
-
-
-def test_it_is_asked_about_sentences_unless_a_setting_says_otherwise():
-    """It is too small to copy a passage, and slow: fewer tokens than of a model behind an endpoint."""
-    usual, other = (LanguageModelGenerator(SmolLM2Model(), about) for about in (None, "passage"))
-    assert (usual.about, usual.max_tokens, usual.types, usual.repeats, [*usual.prompts]) == (
-        *("sentence", 48, ("sentence",), 5),
-        ["sentence"],
-    )
-    assert (other.max_tokens, other.repeats) == (128, 1)
-    assert "text" in other.prompts
-    assert answerer(DirectReasoning()).max_tokens == 128
 
 
 def test_a_response_leaves_half_of_the_context_for_the_prompt():
     assert answerer(DirectReasoning(), max_tokens=4096).max_tokens == 4096
     with pytest.raises(ConfigError, match=r"^answerer\.max_tokens: found 4097, expected at most 4096"):
         answerer(DirectReasoning(), max_tokens=4097)
-
-
-def test_a_question_ends_after_max_tokens_or_with_its_question_mark():
-    request = Request(SOURCES[0], "sentence")
-    short, long = (LanguageModelGenerator(SmolLM2Model(), max_tokens=most).draft([request])[0] for most in (2, 48))
-    assert (short.flaw, short.tokens_out) == ("it is no question", 2)
-    assert long.question.endswith("?")
-    assert long.references[0] in SOURCES[0].text
 
 
 @pytest.mark.parametrize("chat", [CHAT, [Message("system", "Be brief."), *CHAT], prompt_of_blocks("Which one?")])
@@ -263,7 +235,7 @@ def test_a_missing_package_is_named(monkeypatch):
         SmolLM2Model()
 
 
-class Echo:
+class Echo(Reasoning):
     """Answers with what the model was shown."""
 
     def answer(self, question, model):

@@ -22,16 +22,16 @@ from ragsweep.datasets import (
     RecursiveChunker,
 )
 from ragsweep.models.encoders.prompt_tokens import Lengths
-from ragsweep.store.stage_store import NO_STORE
 from ragsweep.text.near_copies import similar
-from ragsweep_audit.dataset_audit import unit_ranks
-from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries
-from ragsweep_audit.findings.garbled import ACROSS, garbled_text
-from ragsweep_audit.findings.query_wording import copied_queries, dependent_queries
-from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
-from ragsweep_audit.findings.swapped import mutual_p, swapped_judgments
-from ragsweep_audit.findings.uncovered import coverage
-from ragsweep_audit.findings.unread_text import unread_text
+from ragsweep_audit.dataset_audit import audit
+from ragsweep_audit.findings import uncovered
+from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
+from ragsweep_audit.findings.finding import Audited
+from ragsweep_audit.findings.garbled import GarbledText
+from ragsweep_audit.findings.query_wording import CopiedQueries, DependentQueries
+from ragsweep_audit.findings.shifted import ShiftedPages, sign_flip_p
+from ragsweep_audit.findings.swapped import SwappedJudgments, mutual_p
+from ragsweep_audit.findings.unread_text import UnreadTexts
 
 LEVEL = 0.01
 
@@ -64,12 +64,26 @@ def shifted(dataset, by, where=None):
     return with_units(dataset, moved if where is None else np.where(where, moved, unit))
 
 
+def found(finder, dataset, relevance_level=1):
+    return [*finder.find(Audited(dataset, relevance_level))]
+
+
 def findings_of_shifts(dataset, level=LEVEL):
-    return list(shifted_pages(dataset, unit_ranks(dataset, 1, NO_STORE), 1, level))
+    return [*ShiftedPages().find(Audited(dataset, level=level))]
 
 
 def findings_of_swaps(dataset, level=LEVEL):
-    return list(swapped_judgments(dataset, unit_ranks(dataset, 1, NO_STORE), 1, level))
+    return [*SwappedJudgments().find(Audited(dataset, level=level))]
+
+
+COVERAGE = (
+    *(uncovered.AbsentUnits(), uncovered.PagesWithoutText(), uncovered.QueriesWithoutJudgments()),
+    *(uncovered.QueriesWithoutRelevant(), uncovered.SkippedDocuments()),
+)
+
+
+def coverage(dataset, relevance_level):
+    return audit(Audited(dataset, relevance_level), COVERAGE).findings
 
 
 def test_what_cannot_be_found_or_measured_is_found():
@@ -77,15 +91,15 @@ def test_what_cannot_be_found_or_measured_is_found():
     judgments = (*judgments, Judgment("q4", "a.pdf#2", 1))
     queries = [f"What of {name}?" for name in "abcd"]
     pages = {"a.pdf": ["iron and tea", "", "fever"]}
-    found = {each.kind: each for each in coverage(dataset_of(pages, queries, judgments, skipped=("c.pdf",)), 1)}
-    assert [(kind, each.count, each.out_of, each.examples) for kind, each in found.items()] == [
+    by_kind = {each.kind: each for each in coverage(dataset_of(pages, queries, judgments, skipped=("c.pdf",)), 1)}
+    assert [(kind, each.count, each.out_of, each.examples) for kind, each in by_kind.items()] == [
         ("absent_units", 2, 3, ("a.pdf#2", "a.pdf#90")),
         ("pages_without_text", 1, 3, ("a.pdf#2",)),
         ("queries_without_judgments", 1, 4, ("q3",)),
         ("queries_without_relevant", 1, 4, ("q2",)),
         ("skipped_documents", 1, 2, ("c.pdf",)),
     ]
-    assert found["absent_units"].text == (
+    assert by_kind["absent_units"].text == (
         "2 relevant pages have no passage (a.pdf#2, a.pdf#90), so they are never found. Recall can reach at most "
         "0.250, as nothing relevant can be found for 1 query of 2. Add the documents, run OCR on scanned pages, or "
         "remove the judgments."
@@ -99,11 +113,11 @@ def test_questions_that_the_documents_do_not_answer_need_no_judgment():
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q2",))
     assert "answerable: false" in finding.advice
     both = (items.queries[0], *(replace(each, answerable=False) for each in items.queries[1:]))
-    assert not [*coverage(replace(items, queries=both), 1)]
+    assert not coverage(replace(items, queries=both), 1)
 
 
 def test_a_dataset_in_which_everything_can_be_found_has_no_such_finding(manual_pages):
-    assert list(coverage(manual_pages, 1)) == []
+    assert coverage(manual_pages, 1) == ()
 
 
 def test_judgments_that_are_right_do_not_look_shifted(manual_pages):
@@ -136,8 +150,8 @@ def test_the_level_decides_whether_a_shift_is_found(manual_pages):
 def test_a_document_that_is_shifted_alone_is_named(manual_pages):
     twice = _two_documents(manual_pages)
     first = twice.qrels.unit < 20
-    found = findings_of_shifts(shifted(twice, -1, first))
-    assert [(each.details["source"], each.details["offset"]) for each in found] == [("first.pdf", 1)]
+    alone = findings_of_shifts(shifted(twice, -1, first))
+    assert [(each.details["source"], each.details["offset"]) for each in alone] == [("first.pdf", 1)]
     assert not findings_of_shifts(twice)
 
 
@@ -279,9 +293,9 @@ def test_similar_sets_are_those_that_comparing_all_pairs_finds(sets, least):
 def test_queries_that_ask_the_same_are_copies(one, other, copies):
     judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#3", 1))
     dataset = dataset_of({"a.pdf": ["iron", "", "tea"]}, [one, other, "What of malaria tests?"], judgments)
-    found = list(duplicate_queries(dataset, 0.9, 1))
-    assert [each.examples for each in found] == ([("q1 and q2",)] if copies else [])
-    assert all(each.details["pairs_with_different_judgments"] == 1 for each in found)
+    findings = found(DuplicateQueries(near=0.9), dataset)
+    assert [each.examples for each in findings] == ([("q1 and q2",)] if copies else [])
+    assert all(each.details["pairs_with_different_judgments"] == 1 for each in findings)
 
 
 def test_the_relevance_level_decides_whether_copies_of_a_query_have_the_same_judgments():
@@ -289,14 +303,14 @@ def test_the_relevance_level_decides_whether_copies_of_a_query_have_the_same_jud
     judgments = [Judgment(query, "a.pdf#1", 2) for query in ("q1", "q2")] + [Judgment("q1", "a.pdf#2", 1)]
     dataset = dataset_of({"a.pdf": ["iron", "tea"]}, queries, judgments)
     for level, differing in ((1, 1), (2, 0)):
-        [finding] = duplicate_queries(dataset, 0.9, level)
+        [finding] = found(DuplicateQueries(near=0.9), dataset, level)
         assert finding.details["pairs_with_different_judgments"] == differing
 
 
 def test_a_copy_of_a_query_is_found_beside_another_one_with_the_same_words():
     venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
     queries = [venules, arterioles, arterioles.upper()]
-    [finding] = duplicate_queries(dataset_of({"a.pdf": ["iron"]}, queries), 0.9, 1)
+    [finding] = found(DuplicateQueries(near=0.9), dataset_of({"a.pdf": ["iron"]}, queries))
     assert finding.examples == ("q2 and q3",)
 
 
@@ -307,12 +321,12 @@ def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
     pages = {"a.pdf": [LONG, "Fever in a child"], "b.pdf": [LONG.replace("daily", "weekly", 1), "A short page"]}
     judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#2", 1))
     dataset = dataset_of(pages, ["What of iron?", "What of fever?"], judgments)
-    [finding] = duplicate_passages(dataset, 0.8, 1)
+    [finding] = found(DuplicatePassages(near=0.8), dataset)
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
     assert finding.details["affected_queries"] == ["q1"]
-    assert not list(duplicate_passages(dataset, 0.99, 1))
+    assert not found(DuplicatePassages(near=0.99), dataset)
     both = dataset_of(pages, ["What of iron?"], (Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#1", 1)))
-    [finding] = duplicate_passages(both, 0.8, 1)
+    [finding] = found(DuplicatePassages(near=0.8), both)
     assert finding.details["affected_queries"] == []
     assert finding.cost == "No query is affected: where a passage is relevant, its copies are judged relevant, too."
 
@@ -323,14 +337,14 @@ def test_a_copy_of_a_passage_whose_second_page_is_relevant_is_found():
     for judged, affected in ((["a.pdf#2"], ["q1"]), (["a.pdf#2", "b.pdf#2"], [])):
         dataset = dataset_of(pages, judgments=[Judgment("q1", unit, 1) for unit in judged], chunker=across)
         assert len(dataset.passages) == 2
-        [finding] = duplicate_passages(dataset, 0.8, 1)
+        [finding] = found(DuplicatePassages(near=0.8), dataset)
         assert finding.details["affected_queries"] == affected
 
 
 def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):
     monkeypatch.setattr("ragsweep_audit.findings.duplicates.MOST_COMPARED", 2)
     pages = {"a.pdf": [LONG, LONG.replace("daily", "weekly", 1)], "b.pdf": [LONG.upper()]}
-    [finding] = duplicate_passages(dataset_of(pages), 0.8, 1)
+    [finding] = found(DuplicatePassages(near=0.8), dataset_of(pages))
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
 
 
@@ -339,14 +353,14 @@ def test_copies_on_one_page_have_names_of_their_own():
     dataset = dataset_of(
         {"a.pdf": [f"{LONG} {LONG}"]}, chunker=FixedChunker(len(LONG), 0, "characters"), unit="passage"
     )
-    [finding] = duplicate_passages(dataset, 0.7, 1)
+    [finding] = found(DuplicatePassages(near=0.7), dataset)
     first, second = finding.examples[0].split(" and ")
     assert first != second
 
 
 def test_two_pages_with_several_copies_are_named_once():
     pages = {"a.pdf": [f"{LONG} {LONG.upper()}"], "b.pdf": [f"{LONG} {LONG.upper()}"]}
-    [finding] = duplicate_passages(dataset_of(pages, chunker=FixedChunker(len(LONG), 0, "characters")), 0.7, 1)
+    [finding] = found(DuplicatePassages(near=0.7), dataset_of(pages, chunker=FixedChunker(len(LONG), 0, "characters")))
     assert finding.details["pairs"] > 1
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
 
@@ -369,8 +383,8 @@ def test_passages_that_overlap_are_no_copies():
     words = " ".join(f"word{number}" for number in range(200))
     dataset = dataset_of({"a.pdf": [words]}, chunker=RecursiveChunker(200, 180), unit="passage")
     assert dataset.passages[0].end > dataset.passages[1].start
-    assert not list(duplicate_passages(dataset, 0.5, 1))
-    assert list(duplicate_passages(dataset_of({"a.pdf": [words], "b.pdf": [words]}), 0.5, 1))
+    assert not found(DuplicatePassages(near=0.5), dataset)
+    assert found(DuplicatePassages(near=0.5), dataset_of({"a.pdf": [words], "b.pdf": [words]}))
 
 
 def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
@@ -378,10 +392,10 @@ def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     queries = ["Iron tablets, which are taken daily with what?", "How does one take tablets of iron every day?"]
     judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#1", 1))
     dataset = dataset_of({"a.pdf": [page]}, queries, judgments)
-    [finding] = copied_queries(dataset, 0.8, 1)
+    [finding] = found(CopiedQueries(share=0.8), dataset)
     assert finding.examples == ("q1",)
     assert finding.problem.startswith("1 of 2 queries is copied from the text that answers them")
-    assert not list(copied_queries(dataset, 1.0, 1))
+    assert not found(CopiedQueries(share=1.0), dataset)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +404,7 @@ def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
 def test_one_term_in_a_script_without_spaces_is_no_copied_question(query, copied):
     """A word of six letters has five bigrams there: six of them are not six words."""
     page = "ผู้ป่วยควรได้รับยาพาราเซตามอลขนาดห้าร้อยมิลลิกรัม 抗生物質の投与"
-    assert bool(list(copied_queries(dataset_of({"a.pdf": [page]}, [query]), 0.8, 1))) == copied
+    assert bool(found(CopiedQueries(share=0.8), dataset_of({"a.pdf": [page]}, [query]))) == copied
 
 
 def peak_memory(words):
@@ -399,7 +413,7 @@ def peak_memory(words):
     answer = " ".join(word for number, word in enumerate(query) if number % 10)
     dataset = dataset_of({"a.pdf": [answer]}, [" ".join(query)])
     tracemalloc.start()
-    assert not list(copied_queries(dataset, 0.8, 1))
+    assert not found(CopiedQueries(share=0.8), dataset)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
@@ -418,12 +432,12 @@ def test_a_query_is_copied_if_a_run_of_its_words_is_in_the_answer(query, answer,
     runs = {tuple(query[start : start + length]) for start in range(len(query) - length + 1)}
     expected = any(tuple(answer[start : start + length]) in runs for start in range(len(answer) - length + 1))
     dataset = dataset_of({"a.pdf": [" ".join(["x", *answer])]}, [" ".join(query) or "y"])
-    assert bool(list(copied_queries(dataset, share, 1))) == expected
+    assert bool(found(CopiedQueries(share=share), dataset)) == expected
 
 
 def test_queries_that_cannot_stand_alone_are_found():
     queries = ["What does it say about this?", "Which test finds malaria?"]
-    [finding] = dependent_queries(dataset_of({"a.pdf": ["iron"]}, queries))
+    [finding] = found(DependentQueries(), dataset_of({"a.pdf": ["iron"]}, queries))
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
 
 
@@ -433,20 +447,19 @@ DAMAGED = {
     "a wrong encoding": "Le mÃ©decin rÃ©pond Ã\xa0 lâ€™infirmiÃ¨re, dÃ©jÃ\xa0 prÃ©sente au prÃ©alable.",
     "ligatures, which no query has": "The o\ufb03cer \ufb01nds the \ufb01rst \ufb02uid in the o\ufb03ce.",
     "letters apart": "W a s h y o u r h a n d s before you eat.",
-    ACROSS: "It is rec- eight degrees the preg- ture is read and writ- nancies in the regis- ten on the chart.",
 }
 
 
 @pytest.mark.parametrize("cause", DAMAGED)
 def test_damaged_text_is_found_with_its_cause(cause):
     dataset = dataset_of({"a.pdf": [CLEAN, DAMAGED[cause], CLEAN]})
-    [finding] = garbled_text(dataset, 0.05)
+    [finding] = found(GarbledText(share=0.05), dataset)
     assert finding.details["pages"] == {cause: ["a.pdf#2"]}
     assert finding.count == 1
 
 
 def test_bytes_that_windows_leaves_undefined_are_read_as_latin_1():
-    assert list(garbled_text(dataset_of({"a.pdf": [f"{CLEAN} nowâ€\x9d"]}), 0.05))
+    assert found(GarbledText(share=0.05), dataset_of({"a.pdf": [f"{CLEAN} nowâ€\x9d"]}))
 
 
 @pytest.mark.parametrize(
@@ -462,52 +475,28 @@ def test_bytes_that_windows_leaves_undefined_are_read_as_latin_1():
     ],
 )
 def test_text_that_is_only_unusual_is_not_damaged(text):
-    assert not list(garbled_text(dataset_of({"a.pdf": [text]}), 0.05))
+    assert not found(GarbledText(share=0.05), dataset_of({"a.pdf": [text]}))
 
 
 def test_a_few_letters_apart_are_damage_only_if_they_spell_a_word_of_the_corpus():
     apart = "N o t e s on the use of salt"
-    assert not list(garbled_text(dataset_of({"a.pdf": [apart]}), 0.05))
-    assert list(garbled_text(dataset_of({"a.pdf": [apart, "The notes of the officer."]}), 0.05))
+    assert not found(GarbledText(share=0.05), dataset_of({"a.pdf": [apart]}))
+    assert found(GarbledText(share=0.05), dataset_of({"a.pdf": [apart, "The notes of the officer."]}))
 
 
 def test_the_share_of_damaged_words_decides():
     text = f"W a s h y o u r h a n d s {CLEAN * 3}"
     dataset = dataset_of({"a.pdf": [text]})
-    assert list(garbled_text(dataset, 0.05))
-    assert not list(garbled_text(dataset, 0.5))
-
-
-def test_columns_that_a_pdf_draws_line_by_line_are_found(tmp_path):
-    from reportlab.pdfgen.canvas import Canvas
-
-    from ragsweep.datasets.formats.pdf_documents import PdfDocuments
-
-    left = [
-        "The health officer visits",
-        "every household and re-",
-        "cords births and the preg-",
-        "nancies in the regis-",
-    ]
-    right = ["Vaccines are kept", "between two and eight de-", "grees. The tempera-", "ture is read and writ-"]
-    canvas = Canvas(str(tmp_path / "a.pdf"))
-    for row, (one, other) in enumerate(zip([*left, "ter."], [*right, "ten down."], strict=True)):
-        canvas.drawString(60, 700 - 14 * row, one)
-        canvas.drawString(320, 700 - 14 * row, other)
-    canvas.save()
-    documents = PdfDocuments(str(tmp_path / "a.pdf")).read()
-    collection = Collection("small", "page", documents, (Query("q1", "?"),), FIRST)
-    dataset = Dataset.from_collection(collection, PageChunker())
-    [finding] = garbled_text(dataset, 0.05)
-    assert [*finding.details["pages"]] == [ACROSS]
+    assert found(GarbledText(share=0.05), dataset)
+    assert not found(GarbledText(share=0.5), dataset)
 
 
 def test_text_beyond_the_window_is_counted():
-    def found(*tokens, share):
-        return [*unread_text("passages", "abc", Lengths(np.array(tokens), 20, "tokens"), "minilm", share)]
+    def finding(*tokens, least):
+        return UnreadTexts(least).of("passage", "abc", Lengths(np.array(tokens), 20, "tokens"), "minilm")
 
-    [finding] = found(10, 30, 60, share=0.001)
-    assert (finding.count, finding.out_of, finding.examples) == (2, 3, ("c", "b"))
-    assert finding.details == {"window": 20, "longest": 60, "unread_share": 0.5}
-    assert not found(10, 30, 60, share=0.6)
-    assert not found(10, 20, 20, share=0.0)
+    unread = finding(10, 30, 60, least=0.001)
+    assert (unread.count, unread.out_of, unread.examples) == (2, 3, ("c", "b"))
+    assert unread.details == {"window": 20, "longest": 60, "unread_share": 0.5}
+    assert not finding(10, 30, 60, least=0.6)
+    assert not finding(10, 20, 20, least=0.0)

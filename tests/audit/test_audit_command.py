@@ -1,8 +1,10 @@
 """`ragsweep audit`, and the audit in runs and sweeps."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from application import assert_refused
@@ -11,6 +13,7 @@ from ragsweep.app.commands import composed
 from ragsweep.experiment import Experiment
 
 KEPT = ["retriever=sparse"]
+AUDIT_PAGE = Path(__file__).parents[2] / "docs/audit.md"
 
 
 def audit(application, *given):
@@ -29,7 +32,7 @@ def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, da
         "  Run OCR on those that are scanned; blank pages are harmless.",
         "",
         "not checked",
-        "  Relevant pages that nobody judged were not looked for: that needs a retriever with an encoder.",
+        "  unjudged: not looked for: that needs a retriever with an encoder.",
     ]
 
 
@@ -75,10 +78,29 @@ def test_the_audit_changes_no_parameter_and_no_digest(application, dataset):
     assert not any(name.startswith("audit") for name in one.params)
 
 
+def test_an_installed_package_adds_a_finding(application, dataset, tmp_path):
+    """The class is that of docs/audit.md."""
+    [code] = re.findall(r"```python\n(from ragsweep_audit.findings.*?)```", AUDIT_PAGE.read_text(), re.DOTALL)
+    (tmp_path / "shouting-1.0.dist-info").mkdir()
+    (tmp_path / "shouting.py").write_text(code)
+    (tmp_path / "shouting-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")
+    entry_point = "[ragsweep_audit.findings]\nshouting = shouting:ShoutingQueries\n"
+    (tmp_path / "shouting-1.0.dist-info/entry_points.txt").write_text(entry_point)
+    queries = tmp_path / "loud.json"
+    queries.write_text('[{"query": "WHICH TEST FINDS MALARIA?", "relevant_docs": ["fever.pdf#2"]}]')
+    given = [*dataset[:-1], f"dataset.queries={queries}", *KEPT, "audit.fail_on=[shouting_queries]"]
+    process = application.in_new_interpreter("audit", *given, PYTHONPATH=str(tmp_path))
+    assert process.returncode == 3, process.stderr
+    assert "shouting_queries (1 of 1)\n" in process.stdout
+    (tmp_path / "shouting.py").write_text("import nosuch")
+    broken = application.in_new_interpreter("audit", *given, PYTHONPATH=str(tmp_path))
+    assert "the finding shouting:ShoutingQueries cannot be loaded (ModuleNotFoundError" in broken.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (["audit.fail_on=[shifted]"], "audit.fail_on.0: found 'shifted', expected absent_units or "),
+        (["audit.fail_on=[shifted]"], "audit.fail_on: found 'shifted', expected some of absent_units, "),
         (["audit.level=2"], "audit.level: found 2, expected "),
         (["audit.levl=0.1"], "audit.levl: no such setting (did you mean audit.level?)"),
         (["dataset=nosuch"], "dataset=nosuch: expected one of "),

@@ -19,16 +19,15 @@ from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.models.encoders.prompt_tokens import Lengths, token_counts
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_audit.audit_settings import AuditSettings
 from ragsweep_audit.dataset_audit import audit
-from ragsweep_audit.findings.duplicates import duplicate_passages, duplicate_queries
+from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
+from ragsweep_audit.findings.finding import LEVEL, Audited
 from ragsweep_audit.findings.shifted import shifted_pages
 from ragsweep_audit.findings.swapped import swapped_judgments
-from ragsweep_audit.findings.uncovered import coverage
+from ragsweep_audit.findings.uncovered import AbsentUnits
 from ragsweep_audit.findings.unit_ranks import UnitRanks
-from ragsweep_audit.findings.unread_text import unread_text
+from ragsweep_audit.findings.unread_text import UnreadTexts
 
-SETTINGS = AuditSettings()
 SHARES = (0.01, 0.05, 0.2)
 WINDOW = 254
 FOUND = 0.95
@@ -59,11 +58,11 @@ class Clean:
     @cached_property
     def copied_passages(self):
         """How many copies there are without the fault."""
-        return sum(each.count for each in duplicate_passages(self.items, SETTINGS.near_passages, 1))
+        return sum(each.count for each in DuplicatePassages().find(Audited(self.items)))
 
     @cached_property
     def copied_queries(self):
-        return sum(each.count for each in duplicate_queries(self.items, SETTINGS.near_queries, 1))
+        return sum(each.count for each in DuplicateQueries().find(Audited(self.items)))
 
     def recall(self, query, unit):
         """Recall@5 of BM25 for each query, shape [queries]."""
@@ -90,7 +89,7 @@ def shift(clean, share, rng):
     qrels, step = clean.items.qrels, rng.choice([-1, 1])
     moved = np.clip(qrels.unit + step, 0, len(clean.items.units) - 1)
     unit = np.where(np.isin(qrels.query, some(rng, len(clean.items.queries), share)), moved, qrels.unit)
-    findings = shifted_pages(clean.judged(qrels.query, unit), clean.ranks, 1, SETTINGS.level)
+    findings = shifted_pages(clean.judged(qrels.query, unit), clean.ranks, 1, LEVEL)
     found = any(each.details["offset"] == -step for each in findings)
     return found, clean.matters(qrels.query, unit)
 
@@ -102,7 +101,7 @@ def swap(clean, share, rng):
     half = len(chosen) // 2
     partner[chosen[:half]], partner[chosen[half : 2 * half]] = chosen[half : 2 * half], chosen[:half]
     query = partner[qrels.query]
-    findings = list(swapped_judgments(clean.judged(query, qrels.unit), clean.ranks, 1, SETTINGS.level))
+    findings = list(swapped_judgments(clean.judged(query, qrels.unit), clean.ranks, 1, LEVEL))
     return bool(findings), clean.matters(query, qrels.unit)
 
 
@@ -112,7 +111,7 @@ def remove(clean, share, rng):
     kept = ~np.isin(items.passage_units, gone)
     passages = tuple(passage for passage, stays in zip(items.passages, kept, strict=True) if stays)
     left = replace(items, passages=passages, passage_units=items.passage_units[kept])
-    found = any(each.kind == "absent_units" for each in coverage(left, 1))
+    found = any(AbsentUnits().find(Audited(left)))
     return found, bool(np.isin(items.qrels.unit, gone).any())
 
 
@@ -133,7 +132,7 @@ def copy_passages(clean, share, rng):
         units=items.units + tuple(f"copy#{number}" for number in range(len(copies))),
         passage_units=np.concatenate([items.passage_units, units]),
     )
-    found = sum(each.count for each in duplicate_passages(more, SETTINGS.near_passages, 1))
+    found = sum(each.count for each in DuplicatePassages().find(Audited(more)))
     return found >= clean.copied_passages + FOUND * len(copies), True
 
 
@@ -146,7 +145,7 @@ def copy_queries(clean, share, rng):
         for row in chosen
     ]
     more = replace(items, queries=items.queries + tuple(copies))
-    found = sum(each.count for each in duplicate_queries(more, SETTINGS.near_queries, 1))
+    found = sum(each.count for each in DuplicateQueries().find(Audited(more)))
     return found >= clean.copied_queries + FOUND * len(copies), True
 
 
@@ -155,7 +154,7 @@ def lengthen(clean, share, rng):
     tokens = clean.tokens.copy()
     tokens[some(rng, len(tokens), share)] = 2 * WINDOW
     found = Lengths(tokens, WINDOW, "tokens")
-    return any(unread_text("passages", clean.items.texts, found, "minilm", SETTINGS.unread)), True
+    return UnreadTexts().of("passage", clean.items.texts, found, "minilm") is not None, True
 
 
 FAULTS = {
@@ -208,7 +207,7 @@ def test_a_fault_that_counts_by_definition_is_found_however_rare_it_is(manual_in
 
 
 def alarms(items):
-    return {each.kind for each in audit(items, SETTINGS, 1, NO_STORE, SparseRetriever(NO_STORE)).findings}
+    return {each.kind for each in audit(Audited(items, retriever=SparseRetriever(NO_STORE))).findings}
 
 
 @pytest.mark.usefixtures("long_work")
@@ -255,10 +254,10 @@ def test_half_of_the_queries_of_a_clean_dataset_seldom_raise_an_alarm(request, c
         chosen = np.isin(qrels.query, some(np.random.default_rng(seed), len(clean.items.queries), 0.5))
         half = clean.judged(qrels.query[chosen], qrels.unit[chosen])
         for find in (shifted_pages, swapped_judgments):
-            alarms[find.__name__] += any(find(half, clean.ranks, 1, SETTINGS.level))
+            alarms[find.__name__] += any(find(half, clean.ranks, 1, LEVEL))
     with capsys.disabled():
         print(f"\n{dataset}: false alarms in {times} halves: {alarms}", end="")
-    assert max(alarms.values()) <= 3 * SETTINGS.level * times
+    assert max(alarms.values()) <= 3 * LEVEL * times
 
 
 @pytest.mark.soak

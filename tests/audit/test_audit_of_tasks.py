@@ -41,9 +41,14 @@ from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import Retrieval
 from ragsweep.text.tokens import Tokenizer
-from ragsweep_audit.audit_settings import AuditSettings
 from ragsweep_audit.check import DatasetAudit
-from ragsweep_audit.dataset_audit import as_json, audit, refuse, unit_ranks
+from ragsweep_audit.dataset_audit import as_json, audit
+from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
+from ragsweep_audit.findings.finding import Audited
+from ragsweep_audit.findings.garbled import GarbledText
+from ragsweep_audit.findings.query_wording import CopiedQueries
+from ragsweep_audit.findings.unit_ranks import unit_ranks
+from ragsweep_audit.findings.unread_text import UnknownTokens, UnreadTexts
 
 pytestmark = pytest.mark.usefixtures("models")
 
@@ -65,7 +70,7 @@ def audited(items, store=NO_STORE, retriever=SPARSE, **settings):
 
 
 def complete(items, store=NO_STORE, retriever=SPARSE, **settings):
-    return audit(items, AuditSettings(**settings), 1, store, retriever)
+    return audit(Audited(items, store=store, retriever=retriever, **settings))
 
 
 FIRST = 90  # pages of the manual
@@ -108,22 +113,23 @@ def faulty(manual):
     return Dataset.from_collection(collection, RecursiveChunker(500, 50))
 
 
-CHANGED = {  # a setting, a stricter and a laxer value, and the kind that it decides
-    "level": (1e-12, 0.2, "shifted_pages"),
-    "near_queries": (1.0, 0.8, "duplicate_queries"),
-    "near_passages": (1.0, 0.7, "duplicate_passages"),
-    "copied": (1.0, 0.6, "copied_queries"),
-    "garbled": (0.9, 0.05, "garbled_text"),
-}
-
-
-@pytest.mark.parametrize("setting", CHANGED)
-def test_a_setting_decides_what_is_found(faulty, setting):
-    strict, lax, kind = CHANGED[setting]
-    counts = [
-        sum(each.count for each in audited(faulty, **{setting: value}) if each.kind == kind) for value in (strict, lax)
-    ]
+@pytest.mark.parametrize(
+    ("strict", "lax"),
+    [
+        (DuplicateQueries(1.0), DuplicateQueries(0.8)),
+        (DuplicatePassages(1.0), DuplicatePassages(0.7)),
+        (CopiedQueries(1.0), CopiedQueries(0.6)),
+        (GarbledText(0.9), GarbledText()),
+    ],
+)
+def test_a_threshold_decides_what_is_found(faulty, strict, lax):
+    counts = [sum(finding.count for finding in finder.find(Audited(faulty))) for finder in (strict, lax)]
     assert counts[0] < counts[1]
+
+
+def test_the_level_decides_what_is_found(faulty):
+    found = ["shifted_pages" in {each.kind for each in audited(faulty, level=level)} for level in (1e-12, 0.2)]
+    assert found == [False, True]
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +143,7 @@ def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
     [finding] = audited(with_a_long_page, retriever=DENSE)
     assert (finding.kind, finding.details["window"]) == ("unread_text", 254)
     assert finding.details["unread_share"] == pytest.approx(46 / 302)
-    assert not audited(with_a_long_page, retriever=DENSE, unread=0.9)
+    assert not [*UnreadTexts(0.9).find(Audited(with_a_long_page, retriever=DENSE))]
     assert not audited(with_a_long_page)
 
 
@@ -170,9 +176,9 @@ def test_an_encoder_that_does_not_know_the_language_is_named(chinese, with_a_lon
     [finding] = unknown_in(items, retriever=DENSE)
     assert (finding.count, finding.out_of) == (ids.count(tokenizer.unk_token_id), len(ids))
     assert f"{DENSE.encoder.model} does not know {finding.count / len(ids):.0%} of the tokens" in finding.problem
-    assert not unknown_in(items, retriever=DENSE, unknown=0.99)
+    assert not [*UnknownTokens(0.99).find(Audited(items, retriever=DENSE))]
     assert not unknown_in(items)  # BM25 has no encoder
-    assert not unknown_in(with_a_long_page, retriever=DENSE, unknown=0)
+    assert not [*UnknownTokens(0).find(Audited(with_a_long_page, retriever=DENSE))]
 
 
 def test_the_encoder_of_a_reranker_must_know_the_language_and_the_run_says_it_first(chinese):
@@ -247,19 +253,12 @@ def test_questions_that_a_setting_leaves_out_are_found(tmp_path):
     assert "measured: 1 of 3 questions" in finding.problem
 
 
-def test_only_kinds_that_are_not_accepted_stop_a_run(faulty):
-    findings = audited(faulty)
-    refuse("faulty", findings, ["skipped_documents"])
-    with pytest.raises(NotAcceptedError, match=r"faulty: audit.fail_on does not accept dependent_queries \(1\)"):
-        refuse("faulty", findings, ["dependent_queries", "skipped_documents"])
-
-
 def test_what_is_kept_is_what_was_found(faulty, store, monkeypatch):
     found = complete(faulty, store)
-    monkeypatch.setattr("ragsweep_audit.dataset_audit.unit_ranks", None)  # nothing may be computed again
+    monkeypatch.setattr("ragsweep_audit.findings.finding.unit_ranks", None)  # nothing may be computed again
     assert as_json(faulty, complete(faulty, store)) == as_json(faulty, found)
     with pytest.raises(TypeError):
-        audited(faulty, store, garbled=0.9)  # other settings find something else
+        audited(faulty, store, level=0.2)  # another level finds something else
     assert {"shifted_pages", "duplicate_passages"} <= {each.kind for each in found.findings}
 
 
@@ -285,7 +284,7 @@ def test_only_judged_units_and_the_pages_beside_them_are_ranked(manual_pages):
 
 
 def test_many_queries_are_ranked_in_a_sample(manual_pages, monkeypatch):
-    monkeypatch.setattr("ragsweep_audit.dataset_audit.MOST_AUDITED_QUERIES", 10)
+    monkeypatch.setattr("ragsweep_audit.findings.unit_ranks.MOST_AUDITED_QUERIES", 10)
     some = unit_ranks(manual_pages, 1, NO_STORE)
     assert len(some.queries) == 10
     assert {*some.queries[[0, -1]].tolist()} == {0, 132}
@@ -309,9 +308,7 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
     items = Dataset.from_collection(pdf.load(), PageChunker())
     assert items.empty_pages == ("a.pdf#2", "a.pdf#3")
     assert pdf.corpus.pictures(items.empty_pages) == ["a.pdf#2"]
-    [finding] = audit(
-        items, AuditSettings(), 1, NO_STORE, SPARSE, pictures=pdf.corpus.pictures(items.empty_pages)
-    ).findings
+    [finding] = audit(Audited(items, dataset=pdf)).findings
     assert "2 pages without text (a.pdf#2, a.pdf#3); 1 with a picture (a.pdf#2)." in finding.text
 
 
@@ -382,16 +379,14 @@ def test_judgments_are_missing_only_if_an_encoder_agrees():
     """Without one, both rankings are by words or their letters, and agree on what only looks alike."""
     without = complete(trees(14), retriever=SPARSE)
     assert "unjudged" not in {each.kind for each in without.findings}
-    assert without.not_checked == (
-        "Relevant pages that nobody judged were not looked for: that needs a retriever with an encoder.",
-    )
+    assert without.not_checked == ("unjudged: not looked for: that needs a retriever with an encoder.",)
     assert complete(trees(14), retriever=STATIC).not_checked == ()
 
 
 def test_judgments_that_are_missing_are_kept(store, monkeypatch):
     items = trees(14)
     assert has_unjudged(items, store=store)
-    monkeypatch.setattr("ragsweep_audit.dataset_audit.unlike_rankings", None)
+    monkeypatch.setattr("ragsweep_audit.findings.unjudged.unlike_rankings", None)
     assert has_unjudged(items, store=store)
     with pytest.raises(TypeError):
         has_unjudged(trees(4), store=store)
@@ -400,30 +395,30 @@ def test_judgments_that_are_missing_are_kept(store, monkeypatch):
 def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeypatch):
     pages, passages = (Dataset.from_collection(manual, each) for each in (PageChunker(), RecursiveChunker(500, 50)))
     audited(pages, store)
-    monkeypatch.setattr("ragsweep_audit.dataset_audit.duplicate_queries", None)
+    monkeypatch.setattr("ragsweep_audit.findings.duplicates.near_copies", None)
     audited(passages, store)
     with pytest.raises(TypeError):
-        audited(passages, store, near_queries=0.8)
+        audited(Dataset.from_collection(replace(manual, judgments=manual.judgments[1:]), PageChunker()), store)
 
 
 def test_what_a_limit_leaves_out_is_said(monkeypatch):
-    items, audit_of = trees(14), "ragsweep_audit.dataset_audit"
-    monkeypatch.setattr(f"{audit_of}.MOST_AUDITED_QUERIES", 10)
-    monkeypatch.setattr(f"{audit_of}.MOST_COMPARED", 50)
+    items, findings = trees(14), "ragsweep_audit.findings"
+    monkeypatch.setattr(f"{findings}.unit_ranks.MOST_AUDITED_QUERIES", 10)
+    monkeypatch.setattr(f"{findings}.duplicates.MOST_COMPARED", 50)
     found = complete(items, retriever=STATIC)
     assert found.not_checked == (
-        "Shifted pages and swapped judgments were looked for in 10 of 30 queries.",
-        "Passages were compared for exact copies only: there are 60, more than 50.",
-        "Relevant pages that nobody judged were looked for in 10 of 30 queries.",
+        "shifted_pages, swapped_judgments, unjudged: only looked for in 10 of 30 queries.",
+        "duplicate_passages: only looked for by exact copies, as there are 60 passages.",
     )
     assert found.findings == ()  # 14 of 30 are clearly more than a quarter, but 5 of 10 are not
     assert found.sentences == [
         " ".join(("The audit found nothing wrong with the dataset.", *found.not_checked, *found.undetectable))
     ]
     assert json.loads(as_json(items, found))["not_checked"] == [*found.not_checked]
-    monkeypatch.setattr(f"{audit_of}.MOST_PASSAGES", 50)
-    assert complete(items, retriever=STATIC).not_checked[-1] == (
-        "Relevant pages that nobody judged were not looked for: there are 60 passages, more than 50."
+    monkeypatch.setattr(f"{findings}.unjudged.MOST_PASSAGES", 50)
+    assert (
+        "unjudged: not looked for: there are 60 passages, more than 50."
+        in complete(items, retriever=STATIC).not_checked
     )
 
 
@@ -437,8 +432,9 @@ def test_without_words_or_relevant_pages_nothing_is_checked_by_ranks(pages, quer
     document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(pages, start=1)])
     judged = Collection("small", "page", (document,), (Query("1", query),), (Judgment("1", "a#1", grade),))
     found = complete(Dataset.from_collection(judged, PageChunker()), retriever=retriever)
-    assert found.not_checked[0] == f"Shifted pages and swapped judgments were not looked for: {reason}."
-    assert len(found.not_checked) == 2
+    assert f"shifted_pages, swapped_judgments{', unjudged' * (retriever is DENSE)}: not looked for: {reason}." in (
+        found.not_checked
+    )
 
 
 def test_queries_of_stop_words_are_audited():

@@ -14,8 +14,8 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_audit.audit_settings import AuditSettings
 from ragsweep_audit.dataset_audit import audit
+from ragsweep_audit.findings.finding import Audited
 
 SPARSE = SparseRetriever(NO_STORE)
 TEXTS = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them
@@ -43,7 +43,7 @@ def items_of(*queries):
 )
 def test_the_audit_has_a_finding(retriever, count):
     items = items_of(UNKNOWN, WEIGHTLESS, FOUND, "tablets")
-    found = audit(items, AuditSettings(), 1, NO_STORE, retriever).findings
+    found = audit(Audited(items, retriever=retriever)).findings
     silent = [each for each in found if each.kind == "nothing_found"]
     assert sum(each.count for each in silent) == count
     assert {each.out_of for each in silent} <= {4}

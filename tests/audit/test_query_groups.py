@@ -6,9 +6,9 @@ import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_audit.audit_settings import AuditSettings
-from ragsweep_audit.dataset_audit import audit, unit_ranks
-from ragsweep_audit.findings.query_groups import query_groups
+from ragsweep_audit.dataset_audit import audit, query_groups
+from ragsweep_audit.findings.finding import Audited
+from ragsweep_audit.findings.unit_ranks import unit_ranks
 
 
 def grouped(group_of):
@@ -37,9 +37,9 @@ def test_the_design_effect_is_that_of_what_is_found(group_of, groups, effect):
 
 
 def test_nothing_is_said_of_queries_without_groups():
-    assert not audit(grouped(lambda row: None), AuditSettings(), 1, NO_STORE, None).groups
+    assert not audit(Audited(grouped(lambda row: None))).groups
 
 
 def test_it_stands_in_the_report_beside_the_findings():
-    found = audit(grouped(lambda row: f"chapter {row // 6}"), AuditSettings(), 1, NO_STORE, None)
+    found = audit(Audited(grouped(lambda row: f"chapter {row // 6}")))
     assert found.sentences[-1] == found.groups[0]

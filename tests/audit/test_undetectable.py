@@ -7,10 +7,11 @@ import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_audit.audit_settings import AuditSettings
-from ragsweep_audit.dataset_audit import audit, unit_ranks
+from ragsweep_audit.dataset_audit import audit
+from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
 from ragsweep_audit.findings.undetectable import undetectable
+from ragsweep_audit.findings.unit_ranks import unit_ranks
 
 LEVEL = 0.01
 SHIFTS, SWAPS = "counted from 0", "swapped"
@@ -85,9 +86,9 @@ def test_of_many_queries_that_bm25_cannot_answer_it_is_said_too():
 
 @pytest.mark.usefixtures("long_work")
 def test_the_audit_reports_it_and_keeps_it(store):
-    found = audit(asked(6, 6), AuditSettings(), 1, store, None)
+    found = audit(Audited(asked(6, 6), store=store))
     assert any(SHIFTS in sentence for sentence in found.undetectable)
-    assert audit(asked(6, 6), AuditSettings(), 1, store, None).undetectable == found.undetectable
+    assert audit(Audited(asked(6, 6), store=store)).undetectable == found.undetectable
     assert found.undetectable[-1] in found.sentences[0]
 
 

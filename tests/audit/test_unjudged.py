@@ -65,15 +65,15 @@ def test_units_are_listed_to_the_depth_that_all_rankings_have_them_in():
     made = dataset({(query, query): 1 for query in range(4)})
     rankings = {"a": [[0, 1, 2, 3, 4]] * 4, "b": [[0, 2, 1, 4, 3]] * 4}
     found = agreed(made, {name: np.array(rows) for name, rows in rankings.items()})
-    assert found.unjudged(1).unit.tolist() == [0, 0, 0]
-    assert found.unjudged().unit.tolist() == [1, 2, 0, 2, 0, 1, 0, 1, 2]
-    assert found.unjudged(4).unit[:2].tolist() == [1, 2]
-    assert found.unjudged(5).unit[:4].tolist() == [1, 2, 3, 4]
+    assert found.unit[found.unjudged(1)].tolist() == [0, 0, 0]
+    assert found.unit[found.unjudged()].tolist() == [1, 2, 0, 2, 0, 1, 0, 1, 2]
+    assert found.unit[found.unjudged(4)][:2].tolist() == [1, 2]
+    assert found.unit[found.unjudged(5)][:4].tolist() == [1, 2, 3, 4]
 
 
 def test_what_was_judged_not_relevant_is_not_listed_again():
     made = dataset({(0, 0): 1, (0, 1): 0})
-    assert len(agreed(made, alike([[0, 1]] * 4)).unjudged(2).unit) == 0
+    assert len(agreed(made, alike([[0, 1]] * 4)).unjudged(2)) == 0
 
 
 def test_the_relevance_level_says_what_is_relevant():

@@ -12,8 +12,7 @@ from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep_audit.findings.unjudged import agreed, find_unjudged
-from ragsweep_audit.unlike_rankings import LetterRetriever, unlike_rankings
+from ragsweep_audit.findings.unjudged import LetterRetriever, agreed, find_unjudged, unlike_rankings
 
 TEXTS = ("Oxytocin after birth", "oxytocic drugs", "Iron and folic acid", "!")
 
@@ -51,7 +50,8 @@ def units_of(rankings, dataset):
 
 
 def pairs(agreed):
-    return set(zip(agreed.query.tolist(), agreed.unit.tolist(), strict=True))
+    rows = agreed.unjudged()
+    return set(zip(agreed.query[rows].tolist(), agreed.unit[rows].tolist(), strict=True))
 
 
 def without(dataset, share, seed):
@@ -69,13 +69,13 @@ def without(dataset, share, seed):
 def assert_removed_judgments_are_listed(dataset, rankings, share):
     """Those that every retriever ranks among its first three; and besides them only what is listed anyway."""
     before = agreed(dataset, units_of(rankings, dataset))
-    usual = pairs(before.unjudged())
+    usual = pairs(before)
     high = set(zip(before.query[before.worst <= 3].tolist(), before.unit[before.worst <= 3].tolist(), strict=True))
     some = False
     for seed in range(5):
         fewer, gone = without(dataset, share, seed)
         some = some or bool(gone & high)
-        assert pairs(agreed(fewer, units_of(rankings, fewer)).unjudged()) == usual | (gone & high)
+        assert pairs(agreed(fewer, units_of(rankings, fewer))) == usual | (gone & high)
     assert some
 
 

@@ -12,7 +12,7 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.metrics import ndcg
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep_audit.unlike_rankings import unlike_rankings
+from ragsweep_audit.findings.unjudged import unlike_rankings
 
 
 def task(dataset, retriever=None, k=3, **stages):

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from ragsweep.core.errors import DatasetError
@@ -11,7 +10,6 @@ from ragsweep.datasets.formats.own import OwnDataset
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.datasets.model.collection import Collection, Document
 from ragsweep.datasets.model.grouping import grouped
-from ragsweep.retrieval.folds import folds_of
 from ragsweep.testing.datasets import AsIs
 
 FIELDS = [{"page": "1"}, {"page": "2"}, {"page": "1"}, {}, {"page": "3"}]
@@ -85,15 +83,3 @@ def test_a_table_of_questions_is_grouped_by_its_column(tmp_path):
         dataset = OwnDataset(name="own", corpus=corpus, questions=questions, group=group)
         assert [query.group for query in dataset.load().queries] == expected
         assert ("group" in dataset.without_effect) is (group is None)
-
-
-def test_a_fold_to_learn_from_holds_whole_groups():
-    texts = [f"question {row}" for row in range(40)]
-    texts[7] = "QUESTION 0"  # of the same text as one in another group
-    groups = [f"g{row // 3}" if row < 30 else None for row in range(40)]
-    fold = folds_of(texts, np.zeros(40, dtype=int), 5, 0, groups)
-    for name in {*groups} - {None}:
-        assert len({fold[row] for row in range(40) if groups[row] == name}) == 1
-    assert fold[7] == fold[0]
-    types = np.zeros(40, dtype=int)
-    assert np.array_equal(folds_of(texts, types, 5, 0, [None] * 40), folds_of(texts, types, 5, 0))

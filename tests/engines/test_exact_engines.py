@@ -7,7 +7,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
 from ragsweep.store.stage_store import Store
-from ragsweep_engines.pgvector import PgvectorIndex
+from ragsweep_engines.pgvector_index import PgvectorIndex
 
 
 @pytest.fixture(scope="module")

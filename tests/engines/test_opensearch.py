@@ -13,7 +13,8 @@ from search_server import SearchServer, json_of
 from ragsweep.core.errors import UnansweredError
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.retrieval.results import Result
-from ragsweep_engines.systems import HttpRetriever, asking
+from ragsweep_engines import asking
+from ragsweep_engines.http_retriever import HttpRetriever
 
 QUERY, KEY = 'Who "may" see {it}?', "sk-nobody-may-ever-see-this-0123456789"
 FIRST, SECOND = (

@@ -15,7 +15,7 @@ from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.retrieval import DenseRetriever, Search, rank
 from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
 from ragsweep.testing import RankerContract
-from ragsweep_engines.pgvector import PgvectorIndex
+from ragsweep_engines.pgvector_index import PgvectorIndex
 
 pytestmark = pytest.mark.extra("pgvector")
 
@@ -149,7 +149,7 @@ import sys
 
 import numpy as np
 
-from ragsweep_engines.pgvector import PgvectorIndex
+from ragsweep_engines.pgvector_index import PgvectorIndex
 
 passages = np.load(sys.argv[1])
 for number in range(int(sys.argv[2])):

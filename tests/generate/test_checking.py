@@ -13,7 +13,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 from ragsweep_generate.draft_checks import Accepted, Checker, Rejected
-from ragsweep_generate.drafts import UNANSWERABLE, Draft, GeneratorError, Request, Source
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, GeneratorError, Request, Source
 from ragsweep_generate.extractive import ExtractiveGenerator
 from ragsweep_generate.making import Plan, make
 from ragsweep_generate.searching import CorpusSearch
@@ -59,12 +59,19 @@ def test_a_good_draft_is_accepted_with_its_spans():
         (Draft("For how long is it given in the passage?", ZINC.references), "context"),
         (Draft(ZINC.question, ()), "reference"),
         (Draft(ZINC.question, ("It is given for forty days and nights",)), "reference"),
-        (Draft(ZINC.question, (*ZINC.references, "Zinc is a metal of the earth")), "reference"),
         (Draft("Who won the football match yesterday?", ZINC.references), "subject"),
     ],
 )
 def test_a_bad_draft_fails_the_check_of_its_fault(draft, check):
     assert failed(draft) == check
+
+
+def test_a_reference_that_is_not_in_the_passage_removes_itself_alone():
+    by = checker()
+    accepted = outcome(replace(ZINC, references=(*ZINC.references, "Zinc is a metal of the earth")), by=by)
+    assert len(accepted.references) == 1
+    outcome(Draft("Which water is clean for zinc?", ("A lake in the north of Norway",)), by=by)
+    assert (by.references, by.removed) == (3, 2)
 
 
 def test_a_near_copy_of_an_accepted_question_is_refused():
@@ -156,7 +163,7 @@ def test_a_question_is_easy_if_bm25_finds_its_passage_first():
     assert easy.copied == pytest.approx(1 / 3)  # "given", not "long" and "zinc"
 
 
-class Scripted:
+class Scripted(Generator):
     """Returns what a function makes of the number of the draft."""
 
     types = ("factual", UNANSWERABLE)
@@ -270,7 +277,7 @@ def test_what_a_generator_does_not_make_is_refused(plan, message):
     ("drafts", "found"), [(None, "NoneType"), ([], "0 drafts"), (["a?"] * 4, "returned str, expected a Draft")]
 )
 def test_a_generator_that_returns_something_else_is_named(drafts, found):
-    class Wrong:
+    class Wrong(Generator):
         types = ("factual",)
 
         def draft(self, requests):

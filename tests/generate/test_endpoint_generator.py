@@ -2,7 +2,6 @@
 
 import json
 import signal
-from dataclasses import replace
 
 import pytest
 from application import PROJECT
@@ -26,9 +25,8 @@ from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_generate import PLUGIN
-from ragsweep_generate.draft_prompts import TYPES, draft_of_json, draft_of_text, prompt_of, question_in
 from ragsweep_generate.drafts import UNANSWERABLE, Request, Source
-from ragsweep_generate.language_model_generator import LanguageModelGenerator
+from ragsweep_generate.language_model_generator import TYPES, LanguageModelGenerator, draft_of, prompt_of
 
 pytestmark = pytest.mark.extra("openai")
 TEXT = "Iron tablets are taken daily with lemon water. Tea stops the body from taking up iron."
@@ -61,7 +59,7 @@ def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     assert {each["query_type"] for each in questions[:8]} == {"factual", "procedural", "reason", "comparison"}
     assert {each["query_type"] for each in questions[8:]} == {UNANSWERABLE}
     assert {each["corpus_id"] for each in questions} == {"d0.txt", "d1.txt", "d2.txt", "d3.txt"}
-    assert "cost: 1,000 tokens in and 200 out, for 10 drafts" in out
+    assert "cost: 1,000 tokens in and 200 out, for 10 drafts." in out
     sheet = (generate.folder / "out/data_sheet.md").read_text()
     assert "Ask why something is so" in sheet
     assert "language_model.model: `model`" in sheet
@@ -187,16 +185,10 @@ def reply(text):
     [
         '{"question": "With what is iron taken?", "references": ["with lemon water"]}',
         '```json\n{"question": "With what is iron taken?", "references": ["with lemon water"]}\n```',
-        "Question: With what is iron taken?\nReference: with lemon water",
-        "**Question:** With what is iron taken?\n**Reference 1:** with lemon water\n",
-        'Here it is:\n```json\n[{"Question": "With what is iron taken?", "reference": "with lemon water"}]\n```',
-        '{"questions": [{"question": "With what is\n iron taken?", "references": ["with lemon water",]}]}',
-        "### Question\nWith what is iron taken?\n\n### References\n- with lemon water\n\nI hope this helps!",
-        "1. Question: With what is iron taken?\n2. Reference: with lemon water",
-        "<question>With what is iron taken?</question>\n<reference>with lemon water</reference>",
+        'Here it is:\n{"question": "With what is iron taken?", "references": ["with lemon water"], "type": "x"}',
     ],
 )
-def test_a_model_without_schemas_may_write_lines_or_json(generator, text):
+def test_a_model_without_schemas_is_asked_for_json_too(generator, text):
     with reply(text) as server:
         [draft] = generator(server, structured=False).draft([REQUEST])
         assert "response_format" not in server.requests[0]
@@ -208,9 +200,8 @@ def test_a_model_without_schemas_may_write_lines_or_json(generator, text):
     "text", ["", "Sorry.", "Question:", "Question: a?\nQuestion: b?", '{"question": 1}', "{", "[]"]
 )
 def test_a_response_without_one_question_is_no_question(text):
-    for read in (draft_of_json, draft_of_text):
-        assert read(text).flaw
-        assert not read(text).question
+    assert draft_of(text).flaw
+    assert not draft_of(text).question
 
 
 def test_json_in_a_code_block_is_asked_for_once(generator):
@@ -263,45 +254,21 @@ def test_a_correction_is_asked_for_once(generator):
 
 
 def test_prompts_differ_by_type_and_say_what_the_passage_is():
-    prompts = [prompt_of(REQUEST._replace(query_type=each), as_json=True) for each in (*TYPES, UNANSWERABLE)]
+    prompts = [prompt_of(REQUEST._replace(query_type=each)) for each in (*TYPES, UNANSWERABLE)]
     assert len({*prompts}) == len(prompts)
-    assert all(prompt.startswith(f"Passage: {TEXT}\n\n") and "{" not in prompt for prompt in prompts)
+    assert all(prompt.startswith(f"Passage: {TEXT}\n\n") for prompt in prompts)
     assert [OUT_OF_SCOPE in prompt for prompt in prompts] == [False] * 4 + [True]
 
 
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        ("When is zinc given?", "When is zinc given?"),
-        ('"When is zinc given?" It is given daily.', "When is zinc given?"),
-        ("Question: When is zinc given?", "When is zinc given?"),
-        ("Here it is:\nWhen is zinc given?", "When is zinc given?"),
-        ("No question.", "No question."),
-        (" \n", ""),
-    ],
-)
-def test_the_question_in_a_response_is_its_first_one(text, question):
-    assert question_in(text) == question
-
-
-def test_a_sentence_can_be_asked_about_where_a_setting_says_so(generator):
-    with reply("Which water is it?") as server:
-        [draft] = replace(generator(server), about="sentence", max_tokens=None).draft([REQUEST])
-    [request] = server.requests
-    assert (request["max_completion_tokens"], "response_format" in request) == (48, False)
-    assert draft.question == "Which water is it?"
-    assert draft.references[0] in TEXT
-
-
 def test_every_prompt_is_a_text_file_of_the_package():
-    files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("draft_prompts_*.txt")}
-    models = [OpenAIModel(model="model", structured=structured) for structured in (True, False)]
-    made = [LanguageModelGenerator(model, about) for model in models for about in ("passage", "sentence")]
-    assert files == {f"draft_prompts_{name}" for each in made for name in each.prompts}
+    files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("language_model_generator_*.txt")}
+    assert files == {
+        f"language_model_generator_{name}" for name in LanguageModelGenerator(OpenAIModel(model="model")).prompts
+    }
 
 
 def test_the_configuration_has_every_setting():
     node = OmegaConf.to_container(OmegaConf.load(PLUGIN.conf / "generator" / "llm.yaml"), resolve=False)
     assert node.pop("_target_") == "ragsweep_generate.language_model_generator.LanguageModelGenerator"
     assert {*node} == {*defaults_of(LanguageModelGenerator)}
-    assert (node["about"], node["max_tokens"]) == (None, None)
+    assert node["max_tokens"] == 1024

@@ -6,9 +6,8 @@ from ragsweep.datasets.model.collection import Collection, Document
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_generate.draft_checks import Checker
 from ragsweep_generate.extractive import ExtractiveGenerator
-from ragsweep_generate.making import Plan, make
+from ragsweep_generate.making import Plan, make, sources_of
 from ragsweep_generate.searching import CorpusSearch
-from ragsweep_generate.sources import sources_of
 from ragsweep_generate.testing import SOURCE_TEXTS
 
 

@@ -4,8 +4,8 @@
 
 import pytest
 
-from ragsweep_generate.question_wording import flaw_of_form
-from ragsweep_generate.telling_sentences import telling
+from ragsweep_generate.draft_checks import flaw_of_form
+from ragsweep_generate.extractive import telling
 
 
 @pytest.mark.parametrize(

@@ -1,31 +1,18 @@
-"""Passages are cut from the documents, and spread over documents and topics."""
+"""Passages are cut from the documents, and spread over documents."""
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
-from ragsweep.store.stage_store import NO_STORE
-from ragsweep_generate.sources import sources_of, spread
+from ragsweep_generate.making import sources_of, spread
 
 
 def document(name, *pages):
     return Document.from_pages(name, [(str(page), f"{name}#{page}", text) for page, text in enumerate(pages, 1)])
-
-
-class TopicEncoder:
-    """Embeds a text by its first word, and a little by its length."""
-
-    fingerprint = "topics"
-    topics = ("fever", "iron", "vaccine", "birth")
-
-    def encode(self, texts, role):
-        rows = [np.eye(5)[self.topics.index(text.split()[0])] + len(text) / 1000 * np.eye(5)[4] for text in texts]
-        return np.array([row / np.linalg.norm(row) for row in rows])
 
 
 DOCUMENTS = [
@@ -62,31 +49,14 @@ def test_a_text_that_cannot_be_written_is_refused():
         sources_of([document("a.txt", "half of \ud800 letter")], 100, 1)
 
 
-def test_topics_take_turns():
+def test_documents_take_turns():
+    order = spread(sources_of(DOCUMENTS, 200, 1), 8, seed=0)
+    assert Counter(source.document for source in order[:6]) == {"long.txt": 2, "short.txt": 2, "other.txt": 2}
+    assert {source.document for source in order[6:]} == {"long.txt", "other.txt"}  # the short one is used up
+
+
+def test_every_passage_comes_once_in_an_order_that_the_seed_decides():
     sources = sources_of(DOCUMENTS, 200, 1)
-    order = spread(sources, 4, 8, encoder=TopicEncoder(), store=NO_STORE, seed=0)
-    topics = [source.text.split()[0] for source in order]
-    assert sorted(topics[:4]) == sorted(TopicEncoder.topics)
-    assert Counter(topics)["iron"] == 1
-
-
-def test_within_a_topic_documents_take_turns():
-    fever = [source for source in sources_of(DOCUMENTS, 200, 1) if source.text.startswith("fever")]
-    first = spread(fever, 1, 2, encoder=TopicEncoder(), store=NO_STORE, seed=0)
-    assert {source.document for source in first} == {"long.txt", "short.txt"}
-
-
-def test_without_an_encoder_documents_take_turns():
-    order = spread(sources_of(DOCUMENTS, 200, 1), 6, 6, encoder=None, store=NO_STORE, seed=0)
-    assert Counter(source.document for source in order) == {"long.txt": 2, "short.txt": 2, "other.txt": 2}
-
-
-@pytest.mark.parametrize("encoder", [None, TopicEncoder()], ids=["documents", "topics"])
-def test_every_passage_comes_once_in_an_order_that_the_seed_decides(encoder):
-    sources = sources_of(DOCUMENTS, 200, 1)
-
-    def order(seed):
-        return spread(sources, 10, len(sources), encoder=encoder, store=NO_STORE, seed=seed)
-
-    assert sorted(order(0)) == sorted(sources)
-    assert order(0) == order(0) != order(1)
+    orders = [spread(sources, len(sources), seed) for seed in (0, 0, 1)]
+    assert sorted(orders[0]) == sorted(sources)
+    assert orders[0] == orders[1] != orders[2]

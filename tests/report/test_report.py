@@ -10,7 +10,7 @@ from outcomes import FACTS, SETTINGS, Sweep, alpha_k, facts_of, grid, of_scores,
 
 from ragsweep.report import Origin, write_sweep
 from ragsweep.sweeps import decide
-from ragsweep.tasks.systems.about_answers import RETURNED
+from ragsweep.tasks.systems.own_passages import RETURNED
 
 pytestmark = pytest.mark.usefixtures("drawing")
 

@@ -273,13 +273,6 @@ def test_the_command_shows_and_clears(store, monkeypatch, capsys):
     assert (status, "the store holds stage" in refused) == (2, True)
     assert command("--clear", "stage") == (0, "deleted: 1, 0.1 MB\n")
     assert kept(store) == []
-    collection = Path(store.path) / "engines/mine/collection"
-    collection.parent.mkdir(parents=True)
-    collection.write_bytes(bytes(2_000_000))
-    _, shown = command()
-    assert f"2.0 MB of engines in {store.path}/engines" in shown
-    command("--clear")
-    assert collection.exists()
 
 
 @pytest.mark.filterwarnings("ignore:the store cannot write")

@@ -19,7 +19,6 @@ from ragsweep.evaluation import hit_rate, ndcg
 from ragsweep.report.claims import claims_of
 from ragsweep.retrieval import (
     NOTHING,
-    ExplainsSilence,
     FusedRetriever,
     HybridRetriever,
     PipelineRetriever,
@@ -292,11 +291,6 @@ def test_bm25_is_silent_exactly_where_its_ranking_is_empty(texts, queries, setti
 def test_what_is_kept_is_what_was_found(store):
     search, kept = Search(TEXTS, (FOUND, UNKNOWN, WEIGHTLESS)), replace(SPARSE, store=store)
     assert kept.silences(search) == kept.silences(search) == SPARSE.silences(search)
-
-
-def test_rankers_that_can_say_it_have_the_protocol():
-    assert isinstance(SPARSE, ExplainsSilence)
-    assert not isinstance(Nothing(), ExplainsSilence)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from ragsweep.datasets.model.dataset import passages_in
 from ragsweep.production.export_folder import INDEX, SETTINGS, STAGES, Check, read_settings
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import RecordCheck, resolved_path
-from ragsweep.retrieval import LearnsFromJudgments
 from ragsweep.retrieval.ingest.ingest import indexed
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.store.serving_store import ServingStore
@@ -172,7 +171,7 @@ def refuse_if_not_alone(parts: object, where: object) -> None:
     for part in components_within(parts):
         if getattr(part, "brings_passages", False) or getattr(part, "finds_by_name", False):
             why = "what it searches runs or lies elsewhere"
-        elif isinstance(part, LearnsFromJudgments):
+        elif getattr(part, "learns", False):
             why = "it learns from judgments, and was measured on folds of them"
         else:
             continue

@@ -23,7 +23,7 @@ from ragsweep.report.rows import rows_of
 from ragsweep.report.value_words import at, interval
 from ragsweep.statistics import affordable_resamples
 from ragsweep.sweeps import Decision, Sweep
-from ragsweep.tasks.systems.about_answers import RETURNED
+from ragsweep.tasks.systems.own_passages import RETURNED
 
 if TYPE_CHECKING:
     from jinja2 import Environment

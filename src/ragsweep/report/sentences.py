@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.report.value_words import in_sentence, listed, p_value, rough
@@ -19,24 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Claim:
-    """A thing that is known of a decision.
+    """A thing that is known of a decision, or of what a task measured.
 
     Attributes:
         name: Of its sentence in claims.toml.
         numbers: What the sentence and `decision.json` need.
         place: Whether the headline says it, or the evidence.
         vetoes: Whether nothing is shipped while it holds.
+        package: That has claims.toml.
     """
+
+    package: ClassVar[str] = __package__
 
     name: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    place: Literal["headline", "evidence"] = "headline"
+    place: str = "headline"
     vetoes: bool = False
 
     @property
     def sentence(self) -> str:
         """Its sentence, on one line."""
-        return one_line(" ".join(_template(self.name).render(self.numbers).split()))
+        return one_line(" ".join(_template(self.package, self.name).render(self.numbers).split()))
 
 
 def sentences(claims: Iterable[Claim], place: str = "headline") -> list[str]:
@@ -45,28 +48,38 @@ def sentences(claims: Iterable[Claim], place: str = "headline") -> list[str]:
 
 
 @cache
-def _template(name: str) -> Template:
+def _template(package: str, name: str) -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
         "an": lambda text: f"{'an' if text[0] in 'aeiou' else 'a'} {text}",
         "counted": counted,
+        "interval": _interval,
         "listed": listed,
         "lower": in_sentence,
         "more": lambda number: _up(number, min(0, 1 - floor(log10(number)))),
+        "n2": "{:.2f}".format,
         "n3": "{:.3f}".format,
         "numbers": lambda counts: listed([f"{count} ({label})" for label, count in counts.items()]),
         "p": p_value,
+        "percent": lambda share, digits=0: f"{share:.{digits}%}",
         "paid": lambda price: f"{rough(price[0])} {price[1]}",
         "rough": rough,
+        "short": lambda number, digits=2: f"{number:.{digits}f}".removeprefix("0"),
         "shares": lambda shares: listed([f"{label} ({100 * share:.0f} %)" for label, share in shares.items()]),
         "up": _up,
     }
-    words = tomllib.loads(files(__package__).joinpath("claims.toml").read_text("utf-8"))
+    words = tomllib.loads(files(package).joinpath("claims.toml").read_text("utf-8"))
     return environment.from_string(words[name])
 
 
 def _up(number: float, digits: int) -> str:
     """A number rounded up, so that what is said of it holds: less is not found, and fewer queries do not find it."""
     return f"{ceil(round(number * 10**digits, 6)) / 10**digits:,.{max(0, digits)}f}"
+
+
+def _interval(estimate: Sequence[float], sign: str = "") -> str:
+    """A number with the bounds of its interval, in two decimals."""
+    value, low, high = (round(number, 2) + 0 for number in estimate)  # + 0 makes a 0 of -0
+    return f"{value:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]"

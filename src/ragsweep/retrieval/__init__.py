@@ -30,7 +30,6 @@ from ragsweep.retrieval.kinds import (
     Trace,
     Words,
 )
-from ragsweep.retrieval.lessons import LearnsFromJudgments, Lesson
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
@@ -48,8 +47,7 @@ from ragsweep.retrieval.returned_units.parent_unit import ParentUnit
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.retrieval.returned_units.whole_units import DocumentUnit, PageUnit
 from ragsweep.retrieval.returned_units.window_unit import WindowUnit
-from ragsweep.retrieval.routing.classifiers import LogisticClassifier
-from ragsweep.retrieval.routing.routed import RoutedRetriever
+from ragsweep.retrieval.routed import LogisticClassifier, RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
@@ -79,8 +77,6 @@ __all__ = [
     "Index",
     "Ingest",
     "IvfPqIndex",
-    "LearnsFromJudgments",
-    "Lesson",
     "LogisticClassifier",
     "Matching",
     "Method",

@@ -113,6 +113,7 @@ class Retriever(Component):
 
     brings_passages: ClassVar[bool] = False  # whether it has passages of its own
     finds_by_name: ClassVar[bool] = False  # whether its rankings are elsewhere, so that it ranks for one corpus alone
+    learns: ClassVar[bool] = False  # whether it learns from judgments, so that it ranks for one dataset alone
     is_record: ClassVar[bool] = False  # whether its rankings were made elsewhere, and end where the record ends
 
     @property

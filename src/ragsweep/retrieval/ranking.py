@@ -70,7 +70,7 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched, and for what. It leads to no relevance judgments; `LearnsFromJudgments` says who gets some.
+    """What is searched, and for what. It leads to no relevance judgments.
 
     Attributes:
         passages: The texts of the corpus, as they are indexed.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from ragsweep.core.arrays import Milliseconds
 from ragsweep.retrieval.kinds import Retriever
+
+MatchBy = Literal["id", "page", "text"]
 
 
 class Result(NamedTuple):
@@ -52,10 +54,12 @@ class Matching(NamedTuple):
     Attributes:
         first_page: The number of the first page, 0 or 1.
         fuzzy_threshold: How alike a text and a part of a document must be to count as the same, from 0 to 1.
+        by: What of a result is compared; None takes the first of them by which any result is known.
     """
 
     first_page: int = 1
     fuzzy_threshold: float = 0.9
+    by: MatchBy | None = None
 
 
 class ExternalRetriever(Retriever, ABC):

@@ -19,7 +19,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.terminal import quoted
 from ragsweep.retrieval.kinds import Method
-from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result
+from ragsweep.retrieval.results import Answers, ExternalRetriever, MatchBy, Matching, Result
 
 FILE = "returned.jsonl"  # of the results of a run
 LARGEST_MB = 1000
@@ -63,8 +63,9 @@ class ReturnedRetriever(ExternalRetriever):
         path: The file, a JSON object a line.
         name: Name of the system, for tables and charts; None takes that of the file.
         first_page: The number of the first page of a document.
-        fuzzy_threshold: How alike a text and a part of a document must be to count as the same, where neither id nor
-            page is known.
+        fuzzy_threshold: How alike a text and a part of a document must be to count as the same.
+        match_by: What of a result is compared with what is judged; None takes the first of id, page (with source) and
+            text by which any result is known.
     """
 
     without_effect: ClassVar[tuple[str, ...]] = ("path", "name")  # the fingerprint stands for the content
@@ -73,6 +74,7 @@ class ReturnedRetriever(ExternalRetriever):
     name: Text | None = None
     first_page: Literal[0, 1] = 1
     fuzzy_threshold: Annotated[float, Between(0, 1)] = 0.9
+    match_by: MatchBy | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -90,7 +92,7 @@ class ReturnedRetriever(ExternalRetriever):
     @property
     def matching(self) -> Matching:
         """How its results are matched to what is judged."""
-        return Matching(self.first_page, self.fuzzy_threshold)
+        return Matching(self.first_page, self.fuzzy_threshold, self.match_by)
 
     def check(self) -> None:
         """Raise `RetrieverError` if the file cannot be read."""

@@ -18,9 +18,7 @@ from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.timing import UNTIMED, timed, with_note, without_note
-from ragsweep.retrieval.judgments import Learnt, dealt_to, learners_in
 from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker, Reranker, Rewriter
-from ragsweep.retrieval.lessons import LearnsFromJudgments
 from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
 from ragsweep.store.code import kind_of
@@ -37,23 +35,13 @@ class Rewritten(NamedTuple):
     latency_ms: Milliseconds
 
 
-def learnt_by(learner: LearnsFromJudgments, search: Search) -> Learnt:
-    """What a component that learns from judgments has learnt for a search."""
-    return dealt_to(learner).of(learner, search, rank)
-
-
 def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
     """Rank the passages for every query, without those that the search leaves out.
-
-    What is learnt from judgments is never kept in a store.
 
     Raises:
         RetrieverError: What the ranker returned is not a ranking of this search.
         RuntimeError: The ranker called `sys.exit`.
     """
-    if isinstance(ranker, LearnsFromJudgments):
-        learner = ranker
-        return _call(learner, lambda: dealt_to(learner).rank(learner, search, depth, rank))
     if ranker.score_threshold is not None:  # all thresholds share what is kept
         return reaching(rank(ranker.without_threshold(), search, depth), ranker.score_threshold)
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
@@ -202,7 +190,7 @@ def _kept_of_search(stage: object, search: Search, inputs: list[object], build: 
 
 
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
-    """What a stage makes of its inputs, from its store if that has it; never if a part of it learns from judgments."""
+    """What a stage makes of its inputs, from its store if that has it."""
     store, name = _store_of(stage)
     return without_note(store.get(name, [identity(stage), *inputs], build) if store.enabled else build())
 
@@ -217,7 +205,7 @@ def _kept_already(stage: object, inputs: list[object], build: Callable[[Search],
 def _store_of(stage: object) -> tuple[Store, str]:
     """Where a stage is kept, and under which name."""
     store = getattr(stage, "store", NO_STORE)
-    if not isinstance(store, Store) or (store.enabled and learners_in(stage, "")):
+    if not isinstance(store, Store):
         store = NO_STORE
     return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
 

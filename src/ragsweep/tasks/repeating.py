@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import UNKNOWN, put_together
 from ragsweep.statistics.groups import Groups
@@ -38,16 +37,6 @@ FIRST = "All other sections, and the charts, show the first repeat; the scores a
 Measured = TypeVar("Measured", Score, Measure)
 
 
-@offered_with("measure")
-@runtime_checkable
-class MeasuresRepeats(Capability, Protocol):
-    """A task that can say what all repeats of a configuration will cost before the first one is measured."""
-
-    def measure_repeats(self, repeats: Sequence[tuple[Task, Any]]) -> list[Measurement]:
-        """The measurement of each task, with its items. The tasks differ only in what they get from a model."""
-        ...
-
-
 def varying(parts: Mapping[str, object]) -> list[str]:
     """The paths of the components that may return something else when they are asked again."""
     return [path for path, part in parts.items() if declared(part, "varies")]
@@ -64,12 +53,7 @@ def with_repeat(config: DictConfig, paths: Sequence[str], number: int) -> DictCo
 
 def measure_repeats(repeats: Sequence[tuple[Task, Any]], decide_by: str, *, resamples: int, seed: int) -> Measurement:
     """Measure all repeats, each a task with its items, and make one measurement of them."""
-    first, _ = repeats[0]
-    found = (
-        first.measure_repeats(repeats)
-        if isinstance(first, MeasuresRepeats)
-        else [task.measure(items) for task, items in repeats]
-    )
+    found = [task.measure(items) for task, items in repeats]
     return joined(found, decide_by, resamples=resamples, seed=seed)
 
 

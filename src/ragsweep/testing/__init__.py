@@ -19,11 +19,9 @@ from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
 from ragsweep.testing.ingest_contract import IngestContract  # noqa: E402
 from ragsweep.testing.language_models import LanguageModelContract  # noqa: E402
-from ragsweep.testing.learner_contract import LearnerContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
 from ragsweep.testing.query_contracts import ExpanderContract, RewriterContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
-    ClassifierContract,
     EncoderContract,
     FusionContract,
     RankerContract,
@@ -34,7 +32,6 @@ from ragsweep.testing.systems import SystemContract  # noqa: E402
 
 __all__ = [
     "ChunkerContract",
-    "ClassifierContract",
     "ComponentContract",
     "CorpusContract",
     "DatasetContract",
@@ -43,7 +40,6 @@ __all__ = [
     "FusionContract",
     "IngestContract",
     "LanguageModelContract",
-    "LearnerContract",
     "MetricContract",
     "QuestionsContract",
     "RankerContract",

@@ -9,7 +9,6 @@ import pytest
 
 from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank
-from ragsweep.retrieval.routing.classifiers import probabilities
 from ragsweep.retrieval.stages import fuse, rerank
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -197,44 +196,6 @@ class RerankerContract(StageContract):
         """So a ranking can be cut at several cutoffs."""
         low, high = (made.rerank(self.search, given, depth) for depth in (2, 6))
         assert [row[:2] for row in _rows(high)] == _rows(low)
-
-
-class ClassifierContract(StageContract):
-    """What must hold of a classifier of queries. Build it with an encoder, whose embeddings of `search` it gets.
-
-    Attributes:
-        search: Has the texts.
-        types: The type of each passage, as a number from 0; the passages stand for queries to learn from.
-    """
-
-    search: ClassVar[Search] = SEARCH
-    types: ClassVar[tuple[int, ...]] = (0, 1, 2, 1, 0, 2, 1, 2, 1, 0, 2, 0)
-
-    def test_it_returns_the_probability_of_each_type(self, made: Any) -> None:
-        """Of at least 0, and together 1 for each query."""
-        self._learnt(made)
-
-    def test_it_learns_the_same_each_time(self) -> None:
-        """Two objects of the same settings give the same bits."""
-        first, second = (self._learnt(self.make(NO_STORE)) for _ in range(2))
-        assert np.array_equal(first, second)
-
-    def test_it_can_learn_a_single_type(self, made: Any) -> None:
-        """The other folds may have no other."""
-        embeddings = made.encoder.encode(self.search.queries, "query")
-        classify = made.learn(embeddings, np.zeros(len(embeddings), dtype=np.int64))
-        assert probabilities(classify, embeddings, 1, made).tolist() == [[1.0]] * len(embeddings)
-
-    def test_a_query_is_classified_the_same_beside_any_others(self, made: Any) -> None:
-        """The type depends on nothing but the query and what was learnt."""
-        together = self._learnt(made)
-        alone = [self._learnt(made, query) for query in range(len(self.search.queries))]
-        np.testing.assert_allclose(np.concatenate(alone), together, atol=1e-9)
-
-    def _learnt(self, made: Any, query: int | None = None) -> Any:
-        learn, asked = made.encoder.encode(self.search.passages, "query"), self.search.queries
-        queries = made.encoder.encode(asked if query is None else [asked[query]], "query")
-        return probabilities(made.learn(learn, np.array(self.types)), queries, len({*self.types}), made)
 
 
 class EncoderContract(StageContract):

@@ -5,7 +5,7 @@ from ragsweep_answers.answering.answer_checks import answer
 from ragsweep_answers.answering.asking import ask_apart
 from ragsweep_answers.answering.evidence_answerer import EvidenceAnswerer
 from ragsweep_answers.answering.language_model_answerer import LanguageModelAnswerer
-from ragsweep_answers.answering.question import Answer, Answerer, Evidence, Question
+from ragsweep_answers.answering.question import Answer, Answerer, Evidence, Question, Reasoning
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Exchange",
     "LanguageModelAnswerer",
     "Question",
+    "Reasoning",
     "RecordedAnswerer",
     "answer",
     "ask_apart",

@@ -8,7 +8,7 @@ from math import isclose, isfinite
 from ragsweep.core.errors import Terminated
 from ragsweep.models.language.response import Cause
 from ragsweep.store.code import kind_of
-from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, AnswersSome, Question
+from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question
 
 SUM_ERROR = 1e-6  # by how much probabilities may miss a sum of 1
 
@@ -26,10 +26,7 @@ def answer(answerer: Answerer, questions: Sequence[Question], left_out: Sequence
         RuntimeError: The answerer called `sys.exit`.
     """
     try:
-        if left_out and isinstance(answerer, AnswersSome):
-            answers = answerer.answer_some(questions, left_out)
-        else:
-            answers = answerer.answer(questions)
+        answers = answerer.answer_some(questions, left_out) if left_out else answerer.answer(questions)
     except Terminated:
         raise
     except SystemExit as error:  # ending the process is not for an answerer to decide

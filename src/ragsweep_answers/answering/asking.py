@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragsweep.core.digest import digest
-from ragsweep.retrieval.copies import fresh
 from ragsweep_answers.answering.answer_checks import answer
+from ragsweep_answers.answering.copies import fresh
 from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question
 
 ID_LENGTH = 16

@@ -17,13 +17,13 @@ from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.text.sentences import CLAUSE_OR_LINE_END
-from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.question import Answer, Answerer, Question
 
 SHORTEST_SENTENCE = 4  # words; shorter pieces are headings and numbers
 
 
 @dataclass(frozen=True)
-class EvidenceAnswerer:
+class EvidenceAnswerer(Answerer):
     """Chooses the option that a sentence of the evidence is most similar to.
 
     The similarity of an option is the highest cosine between a sentence of a passage and the question followed by the

@@ -16,8 +16,8 @@ from ragsweep.models.language.language_model import (
     TooLongError,
     most_tokens,
 )
-from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep_answers.answering.question import Answer, AnswererError, Question, Reasoning
+from ragsweep.store.component import expect_kind
+from ragsweep_answers.answering.question import Answer, Answerer, AnswererError, Question, Reasoning
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -26,7 +26,7 @@ ANSWER_TOKENS = 1024  # of a response
 
 
 @dataclass(frozen=True)
-class LanguageModelAnswerer:
+class LanguageModelAnswerer(Answerer):
     """Answers with a language model.
 
     Attributes:
@@ -42,8 +42,8 @@ class LanguageModelAnswerer:
     max_tokens: MaxTokens | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.language_model, "ask_each", "answerer.language_model")
-        expect_method(self.reasoning, "answer", "reasoning")
+        expect_kind(self.language_model, LanguageModel, "answerer.language_model")
+        expect_kind(self.reasoning, Reasoning, "reasoning")
         most = most_tokens(self.language_model, self.max_tokens, ANSWER_TOKENS, "answerer")
         object.__setattr__(self, "max_tokens", most)
 

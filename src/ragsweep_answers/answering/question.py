@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
-from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.errors import RagsweepError
 from ragsweep.core.timing import UNKNOWN, Machines
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language.language_model import Conversation, Exchange
+from ragsweep.store.component import Component
 
 
 class AnswererError(RagsweepError):
@@ -88,51 +89,36 @@ class Answer:
     machines: Machines = field(default=UNKNOWN, compare=False)
 
 
-class Answerer(Protocol):
-    """Answers multiple-choice questions. To add an answerer, write a class with this method.
+class Answerer(Component, ABC):
+    """Base of what answers multiple-choice questions. To add an answerer, inherit it and write `answer`.
 
     It is asked once for each kind of evidence: what was retrieved, and the controls. Each time, a fresh copy is asked,
     in another order and with other ids, and it is not told which evidence it gets. An answerer must not keep answers by
     the text of a question alone: the controls would then measure nothing.
     """
 
+    @property
+    def recorded(self) -> bool:
+        """Whether the answers exist already, so that the evidence of the questions is ignored."""
+        return False
+
+    @property
+    def has_confidence(self) -> bool:
+        """Whether it states confidences or probabilities."""
+        return True
+
+    @abstractmethod
     def answer(self, questions: Sequence[Question]) -> Sequence[Answer]:
         """An answer for each question, in the same order."""
-        ...
-
-
-@offered_with("answer")
-@runtime_checkable
-class SaysIfRecorded(Capability, Protocol):
-    """An answerer whose answers may exist already, so that it ignores the evidence of the questions."""
-
-    recorded: bool  # whether they do
-
-
-@offered_with("answer")
-@runtime_checkable
-class SaysIfConfident(Capability, Protocol):
-    """An answerer that may state neither confidences nor probabilities; any other is taken to."""
-
-    has_confidence: bool  # whether it states any
-
-
-@offered_with("answer")
-@runtime_checkable
-class AnswersSome(Capability, Protocol):
-    """An answerer that has answers to more questions than are asked."""
 
     def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> Sequence[Answer]:
-        """An answer for each question, in the same order.
-
-        The dataset has left out questions with the ids `left_out`, None for an id that cannot be read.
-        """
-        ...
+        """As `answer`, of a dataset that has left out questions with these ids; None is an id that cannot be read."""
+        return self.answer(questions)
 
 
-class Reasoning(Protocol):
-    """A way to come to an answer with a language model. To add one, write a class with this method."""
+class Reasoning(Component, ABC):
+    """Base of the ways to come to an answer with a language model. To add one, inherit it and write `answer`."""
 
+    @abstractmethod
     def answer(self, question: Question, model: Conversation) -> Answer:
         """The answer to one question, with every prompt and response in its `exchanges`."""
-        ...

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
@@ -17,11 +17,10 @@ from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.datasets.readers.files import what_is
 from ragsweep.text.normalisation import composed
-from ragsweep_answers.answering.question import Answer, Question
-from ragsweep_answers.answering.rows import LOGS, UnknownCaseError
+from ragsweep_answers.answering.question import Answer, Answerer, Question
 
 if TYPE_CHECKING:
-    from ragsweep_answers.answering.answer_table import AnswerTable
+    from ragsweep_answers.answering.answer_table import Row
 
 PATTERN = """\"answerer.pattern='Final: ([A-E])'\""""  # as it is typed
 SHOWN_TEXTS = 3  # in which no answer was found
@@ -29,7 +28,7 @@ ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True)
-class RecordedAnswerer:
+class RecordedAnswerer(Answerer):
     """Answers questions with the answers in a file.
 
     What counts is the content of the file and the name of the system, not the path: a file that was moved to another
@@ -40,7 +39,8 @@ class RecordedAnswerer:
         confidence_scale: Scale of the confidences and probabilities: 0 to 1, 0 to 10, or percent.
         missing: What to do if there is no answer to some of the questions: stop, or count them as not answered.
         on_error: What an answer does that does not fit its question or has none: refuse the file, or be left out, so
-            that its question, if there is one, counts as not answered.
+            that its question, if there is one, counts as not answered. A bad field of an answer refuses the file, too,
+            or is left out alone.
         pattern: A regular expression whose only group is the answer in a response, a letter or the text of an option;
             the last match counts. None reads the forms of docs/answers.md.
         max_unread: The largest share of texts in which no answer may be found; with more, the file is refused.
@@ -55,9 +55,6 @@ class RecordedAnswerer:
     max_unread: Annotated[float, Between(0, 1)] = 0.2
     name: Text | None = None
 
-    recorded: ClassVar[bool] = True
-    without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
-
     def __post_init__(self) -> None:
         if self.name is None:
             object.__setattr__(self, "name", Path(self.path).name)
@@ -65,6 +62,16 @@ class RecordedAnswerer:
             from ragsweep_answers.answering.answer_forms import pattern_of
 
             pattern_of(self.pattern)
+
+    @property
+    def recorded(self) -> bool:
+        """They exist already."""
+        return True
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The path: the fingerprint stands for the content."""
+        return ("path",)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -74,10 +81,17 @@ class RecordedAnswerer:
         except OSError as error:
             raise DatasetError(f"{self.path}: cannot be read ({error.strerror or error})") from error
 
-    @property
+    @cached_property
     def has_confidence(self) -> bool:
         """Whether the file has confidences or probabilities."""
-        return self._table.has_confidence
+        from ragsweep_answers.answering.answer_table import confidence_in
+
+        return any(
+            row.fields.get("confidence") is not None
+            or row.fields.get("probabilities")
+            or confidence_in(row.fields.get("response"), 1)[0] is not None
+            for row in self._rows
+        )
 
     def answer(self, questions: Sequence[Question]) -> list[Answer]:
         """The recorded answers to the questions, in the same order.
@@ -90,42 +104,52 @@ class RecordedAnswerer:
     def answer_some(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> list[Answer]:
         """As `answer`, but answers may be to questions with these ids, which the dataset has left out."""
         asked = tuple(questions)
-        answers = self._answered.get(asked)
-        if answers is None:
+        if asked not in self._answered:  # a sweep asks the same when it is planned and when it runs
             self._answered.clear()
-            answers = self._answered[asked] = self._answers(asked, left_out)
-        return list(answers)
+            self._answered[asked] = self._answers(asked, {composed(name) for name in left_out if name})
+        return [*self._answered[asked]]
 
     @cached_property
     def _answered(self) -> dict[tuple[Question, ...], list[Answer]]:
-        """The answers to the last questions: a sweep asks the same ones when it is planned and when it runs."""
+        """The answers to the last questions."""
         return {}
 
-    def _answers(self, questions: Sequence[Question], left_out: Sequence[str | None]) -> list[Answer]:
+    def _answers(self, questions: Sequence[Question], left_out: Collection[str]) -> list[Answer]:
+        from ragsweep_answers.answering.answer_forms import pattern_of
+        from ragsweep_answers.answering.answer_table import LARGEST_OF_SCALE, RowReader
+
         asked = {composed(question.question_id): question for question in questions}
+        pattern, scale = self.pattern and pattern_of(self.pattern), LARGEST_OF_SCALE[self.confidence_scale]
+        retrieves = any(row.fields.get("evidence") for row in self._rows)
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, usable, others, texts = Faults(self.path, "answerer", "answers"), 0, 0, 0
-        left_ids = {composed(each) for each in left_out if each}
-        for where, case, answer in self._table.answers(asked):
-            if isinstance(answer, UnknownCaseError) and case in left_ids:
+        faults, others = Faults(self.path, "answerer", "answers"), 0
+        for row in self._rows:
+            if row.case in left_out and row.case not in asked:
                 others += 1
                 continue
-            if isinstance(answer, DatasetError):
-                faults.add(answer, case)
-                answers.setdefault(case, Answer(None))
-                continue
-            if case in places:
-                first = places[case].rpartition(", ")[2]
-                raise DatasetError(f"{where}: the case {case[:SHOWN_CHARACTERS]!r} is answered twice, first in {first}")
-            places[case], answers[case] = where, answer
-            usable += 1
-            texts += answer.letter is not None or bool(answer.unread)
+            if row.case in places:
+                first = places[row.case].rpartition(", ")[2]
+                case = repr(row.case[:SHOWN_CHARACTERS])
+                raise DatasetError(f"{row.where}: the case {case} is answered twice, first in {first}")
+            try:
+                if row.case not in asked:
+                    unknown = f"the dataset has no case {row.case[:SHOWN_CHARACTERS]!r}; its cases are {listed(asked)}"
+                    raise DatasetError(f"{row.where}: {unknown}")
+                places[row.case] = row.where
+                reader = RowReader(row, asked[row.case], scale, retrieves, pattern or None)
+                answers[row.case] = reader.answer()
+                for error in reader.errors.values() if self.on_error == "refuse" else ():
+                    raise error
+            except DatasetError as error:
+                faults.add(error, row.case)
+                answers[row.case] = Answer(None)
+        usable = len(answers) - len(faults.found)
         if unused := faults.left_out(self.on_error, usable):
             say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
         if others:
             say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
-        self._check_unread(texts, [each.unread for each in answers.values() if each.unread])
+        self._check_unread([*answers.values()])
         missing = [question.question_id for case, question in asked.items() if case not in answers]
         if missing and self.missing == "refuse":
             raise DatasetError(
@@ -134,8 +158,10 @@ class RecordedAnswerer:
             )
         return [answers.get(composed(question.question_id), Answer(None)) for question in questions]
 
-    def _check_unread(self, texts: int, unread: Sequence[str]) -> None:
+    def _check_unread(self, answers: Sequence[Answer]) -> None:
         """Raise `DatasetError` if no answer is found in too many texts."""
+        texts = sum(answer.letter is not None or bool(answer.unread) for answer in answers)
+        unread = [answer.unread for answer in answers if answer.unread]
         if len(unread) <= self.max_unread * texts:
             return
         advice = "set another answerer.pattern"
@@ -156,11 +182,11 @@ class RecordedAnswerer:
         return path
 
     @cached_property
-    def _table(self) -> AnswerTable:
+    def _rows(self) -> Sequence[Row]:
         # Imported here, as the patterns that read answers are compiled for a fifth of a second.
-        from ragsweep_answers.answering.answer_table import AnswerTable
+        from ragsweep_answers.answering.answer_table import LOGS, read_answers
 
         if not self._file.name.lower().removesuffix(".gz").endswith(ENDINGS):
             expected = f"{', '.join(ENDINGS[:-1])} and {ENDINGS[-1]}; {LOGS}"
             raise DatasetError(f"answerer.path: {self.path} has another ending than {expected}")
-        return AnswerTable.read(self._file, self.confidence_scale, self.pattern)
+        return read_answers(self._file, self.confidence_scale)

@@ -15,20 +15,6 @@ from ragsweep.datasets.model.cases import LETTERS, Case, Option, flaw_of_case, f
 from ragsweep.datasets.readers.columns import ALL_RELEVANT, Columns, expect_columns
 from ragsweep.datasets.readers.fields import Entry, answerable_in, grade_of, listed, shown_value, text_of, value_of
 
-OTHER_POSITIONS = {"position_from_1": "position_from_0", "position_from_0": "position_from_1"}
-
-
-class NoOptionError(DatasetError):
-    """The answer of a case is none of its options, as `answer_is` reads it.
-
-    Attributes:
-        is_beside: Whether it would be one if positions were counted from the other number.
-    """
-
-    def __init__(self, text: str, *, is_beside: bool) -> None:
-        super().__init__(text)
-        self.is_beside = is_beside
-
 
 @dataclass(frozen=True)
 class CaseColumns(Columns):
@@ -122,16 +108,6 @@ class CaseColumns(Columns):
             raise DatasetError(f"{where}: {flaw}")
         return case
 
-    @property
-    def advice(self) -> str:
-        """What to do if positions are counted from the other number."""
-        other = OTHER_POSITIONS[self.answer_is]
-        return f"; if positions are counted from {other[-1]}, set dataset.columns.answer_is={other}"
-
-    def is_at_end(self, case: Case) -> bool:
-        """Whether the answer of a case is the option whose position only a count from the right number can have."""
-        return case.correct == case.letters[0 if self.answer_is == "position_from_0" else -1]
-
     def grades_of(self, row: Entry, where: str, *, in_text: bool) -> dict[str, int]:
         """The grades of the pages that a row names as relevant. Raises `DatasetError` if they are malformed."""
         if answerable_in(row, self.answerable, where):
@@ -165,11 +141,13 @@ class CaseColumns(Columns):
             first = int(self.answer_is[-1])
             answer, expected = str(grade_of(answer)), f"a position from {first} to {first + len(options) - 1}"
             letters = {str(position): option.letter for position, option in enumerate(options, start=first)}
-        if answer not in letters:
+        if answer not in letters:  # never left out: the answers that fit, such as a text "A", may mean another option
+            other = {"position_from_1": "position_from_0", "position_from_0": "position_from_1"}.get(self.answer_is)
+            advice = (
+                f"; if positions are counted from {other[-1]}, set dataset.columns.answer_is={other}" if other else ""
+            )
             problem = f"the answer {shown_value(found)} is not {expected}"
-            beside = {"position_from_1": "0", "position_from_0": str(len(options))}.get(self.answer_is)
-            said = f"{where}: {problem} (dataset.columns.answer_is={self.answer_is})"
-            raise NoOptionError(said, is_beside=answer == beside)
+            raise ConfigError(f"{where}: {problem} (dataset.columns.answer_is={self.answer_is}){advice}")
         return letters[answer]
 
 

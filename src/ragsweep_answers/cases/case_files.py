@@ -19,7 +19,7 @@ from ragsweep.datasets.readers.columns import with_nested
 from ragsweep.datasets.readers.fields import id_of
 from ragsweep.datasets.readers.tables import is_csv, read_entries
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_answers.cases.case_columns import CaseColumns, NoOptionError
+from ragsweep_answers.cases.case_columns import CaseColumns
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class CasesDataset(Selecting):
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}
-        faults, other, beside = Faults(self.cases), 0, 0
+        faults = Faults(self.cases)
         rows = [*with_nested(read_entries(Path(self.cases), "cases"), self.columns.named.values())]
         if not rows:
             raise DatasetError(f"{self.cases}: contains no cases; expected at least one")
@@ -99,12 +99,7 @@ class CasesDataset(Selecting):
                     )
                 cases.append(case)
             except DatasetError as error:
-                if isinstance(error, NoOptionError):
-                    other, beside = other + 1, beside + error.is_beside
                 faults.add(error, name)
-        # The answers that fit, such as a text "A" or a position from the other number on, would mean another option.
-        if cases and (2 * other > len(rows) or (beside and not any(map(self.columns.is_at_end, cases)))):
-            raise faults.refusal(len(cases), self.columns.advice if beside else "")
         collection = Collection(
             name=self.name,
             unit="page",

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragsweep.core.style import BEST, BLUE, GRID, MARKERS, QUARTERS, colour, cutoff_ticks, dress, figure, shown
-from ragsweep.statistics.intervals import Indices, wilson
+from ragsweep.statistics.intervals import Indices
+from ragsweep_answers.measuring.answer_claims import SOURCES
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
-from ragsweep_answers.measuring.answer_sentences import SOURCES
-from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, Share, share
+from ragsweep_answers.measuring.measures.accuracy import Share, share
 from ragsweep_answers.measuring.measures.answer_errors import counts
-from ragsweep_answers.measuring.measures.calibration import ReliabilityCurve, reliability_curve
-from ragsweep_answers.measuring.measures.confidence import Confidence
-from ragsweep_answers.measuring.measures.discrimination import accuracy_over_coverage
-from ragsweep_answers.measuring.measures.retrieved import EvidenceQuality
+from ragsweep_answers.measuring.measures.calibration import ReliabilityCurve
+from ragsweep_answers.measuring.measures.retrieved import RECALL, EvidenceQuality
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,34 +30,23 @@ LONGEST_GROUP = 26  # characters
 MOST_WITH_COUNTS = 10  # options of which the confusion matrix shows counts
 
 
-def draw(evaluation: Evaluation, confidence: Confidence | None, source: str) -> Iterator[tuple[str, Figure]]:
-    """Every chart with its file name.
-
-    Args:
-        evaluation: What was measured.
-        confidence: How well the confidence fits the accuracy; None if that is not measured.
-        source: Where the evidence comes from.
-    """
+def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
+    """Every chart with its file name."""
     chance = evaluation.accuracy.chance
-    if groups := evaluation.groups.get("specialty"):
-        yield "accuracy_by_query_type.png", by_specialty(groups, chance)
+    if groups := evaluation.by_group.get("specialty"):
+        named = [_with_number(*group) for group in groups[:MOST_DRAWN_GROUPS]]
+        title = "In which fields are the answers right?"
+        yield "accuracy_by_query_type.png", _accuracies(title, "Accuracy", named, chance)
     yield "confusion_matrix.png", confusion_matrix(evaluation.confusion, evaluation.letters)
-    if confidence:
-        yield "reliability.png", reliability(confidence)
-        yield "accuracy_over_coverage.png", coverage(evaluation)
+    if evaluation.confidence:
+        yield "reliability.png", reliability(evaluation.confidence.curve)
     if evaluation.evidence:
         yield "retrieval.png", retrieval(evaluation.evidence)
     if evaluation.controls:
-        yield "does_retrieval_help.png", evidence_compared(evaluation, source)
-    if evaluation.wrong.any():
-        yield "errors.png", errors(counts(evaluation.categories))
-    yield "summary.png", summary(evaluation, confidence)
-
-
-def by_specialty(groups: Sequence[tuple[str, Share]], chance: float) -> Figure:
-    """In which fields are the answers right?"""
-    named = [_with_number(*each) for each in groups[:MOST_DRAWN_GROUPS]]
-    return _accuracies("In which fields are the answers right?", "Accuracy", named, chance)
+        yield "does_retrieval_help.png", evidence_compared(evaluation)
+    if len(evaluation.wrong):
+        yield "errors.png", errors(counts(evaluation.cases["error"].to_numpy()))
+    yield "summary.png", summary(evaluation)
 
 
 def confusion_matrix(counts: Indices, letters: str) -> Figure:
@@ -85,9 +72,8 @@ def confusion_matrix(counts: Indices, letters: str) -> Figure:
     return drawing
 
 
-def reliability(known: Confidence) -> Figure:
+def reliability(curve: ReliabilityCurve) -> Figure:
     """Can the confidence be trusted?"""
-    curve = reliability_curve(known.confidence, known.correct, bins=known.bins)
     drawing = figure(
         6.4,
         6,
@@ -100,37 +86,10 @@ def reliability(known: Confidence) -> Figure:
     _reliability(axes, curve)
     axes.set_ylabel("accuracy")
     middles = (curve.edges[:-1] + curve.edges[1:]) / 2
-    answers.bar(middles, curve.count, width=0.9 / known.bins, color=GREY)
+    answers.bar(middles, curve.count, width=0.9 / len(curve.count), color=GREY)
     answers.set_ylabel("answers")
     answers.set_xlabel("confidence")
     dress(answers)
-    return drawing
-
-
-def coverage(evaluation: Evaluation) -> Figure:
-    """How right are the answers that remain when the least confident ones are withheld?"""
-    confidence = evaluation.confidence
-    found = accuracy_over_coverage(confidence, evaluation.right, evaluation.chosen != NOT_ANSWERED)
-    drawing = figure(
-        7,
-        4.2,
-        "What is gained by withholding the least confident answers?",
-        f"Accuracy of the answers that are given; shaded: {WILSON}; dotted: guessing",
-    )
-    axes = drawing.subplots()
-    answered = found.coverage * len(confidence)
-    low, high = wilson(found.accuracy * answered, answered)
-    axes.fill_between(found.coverage, low, high, color=BLUE, alpha=0.15, linewidth=0)
-    axes.plot(found.coverage, found.accuracy, color=BLUE)
-    axes.plot(found.coverage[-1:], found.accuracy[-1:], marker="o", color=BLUE)
-    axes.axhline(evaluation.accuracy.chance, color=GUESSING, linewidth=1, linestyle=":")
-    axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, 1.02)
-    axes.set_xticks(QUARTERS)
-    axes.set_yticks(QUARTERS)
-    axes.set_xlabel("share of the questions that are answered")
-    axes.set_ylabel("accuracy")
-    dress(axes)
     return drawing
 
 
@@ -141,34 +100,27 @@ def retrieval(evidence: EvidenceQuality) -> Figure:
         7, 4.2, "Is the right evidence retrieved?", f"Mean over {cases} cases with judged pages", right=1.8
     )
     axes = drawing.subplots()
-    for place, (name, curve) in enumerate(evidence.curves.items()):
-        cutoffs = np.arange(1, len(curve.values) + 1)
-        label = name.rpartition("/")[2]
-        axes.plot(cutoffs, curve.values, color=colour(place), marker=MARKERS[place], markersize=4, label=label)
+    _by_cutoff(axes, evidence)
     axes.axvline(evidence.k, color=GUESSING, linewidth=1, linestyle=":")
     axes.text(evidence.k, 0.95, f" k = {evidence.k}", fontsize=9, color=GUESSING)
-    axes.set_ylim(0, 1.02)
     axes.set_yticks(QUARTERS)
-    axes.set_xticks(cutoff_ticks(len(cutoffs)))
-    axes.set_xlabel("passages")
+    axes.set_xticks(cutoff_ticks(len(evidence.curves[RECALL.name].values)))
     axes.set_ylabel("mean over cases")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
-    dress(axes)
     return drawing
 
 
-def evidence_compared(evaluation: Evaluation, source: str) -> Figure:
+def evidence_compared(evaluation: Evaluation) -> Figure:
     """Does retrieval help?"""
-    by_source = {source: evaluation.correct, **evaluation.controls}
-    known = {name: ~np.isnan(correct) for name, correct in by_source.items()}
-    shares = [
-        (SOURCES[name], share(correct[known[name]], evaluation.dependent.only(known[name])))
-        for name, correct in by_source.items()
-    ]
+    shares = []
+    for source in (evaluation.source, *evaluation.controls):
+        correct = evaluation.values(f"control/{source}")
+        known = ~np.isnan(correct)
+        shares.append((SOURCES[source], share(correct[known], evaluation.groups.only(known))))
     subtitle = "Accuracy on the same questions with other evidence"
-    if len({each.n for _, each in shares}) > 1:
+    if len({accuracy.n for _, accuracy in shares}) > 1:
         subtitle = "Accuracy on the questions that have the evidence"
-        shares = [(f"{name}\n({each.n} questions)", each) for name, each in shares]
+        shares = [(f"{name}\n({accuracy.n} questions)", accuracy) for name, accuracy in shares]
     return _accuracies("Does retrieval help?", subtitle, shares, evaluation.accuracy.chance)
 
 
@@ -190,53 +142,50 @@ def errors(categories: Mapping[str, int]) -> Figure:
     return drawing
 
 
-def summary(evaluation: Evaluation, confidence: Confidence | None) -> Figure:
+def summary(evaluation: Evaluation) -> Figure:
     """How good are the answers? Four panels: accuracy, evidence, calibration, safety."""
-    total = len(evaluation.correct)
-    drawing = figure(
-        11,
-        7,
-        "How good are the answers?",
-        f"{total} questions; whiskers: {WILSON}; dotted: guessing",
-        left=1.9,
-        right=0.3,
-    )
+    subtitle = f"{len(evaluation.cases)} questions; whiskers: {WILSON}; dotted: guessing"
+    drawing = figure(11, 7, "How good are the answers?", subtitle, left=1.9, right=0.3)
     drawing.subplots_adjust(hspace=0.5, wspace=0.55)
-    (accuracy, evidence), (calibration, safety) = drawing.subplots(2, 2)
-    named = [_with_number(*each) for each in evaluation.groups.get("difficulty", [])]
-    _shares(
-        accuracy,
-        [_with_number("all", evaluation.accuracy.accuracy), *named][:MOST_DRAWN_GROUPS],
-        evaluation.accuracy.chance,
-    )
-    accuracy.set_title("accuracy", fontsize=11, y=1)
+    panels = dict(zip(("accuracy", "evidence", "calibration", "safety"), drawing.subplots(2, 2).flat, strict=True))
+    named = [_with_number(*group) for group in evaluation.by_group.get("difficulty", [])]
+    every = _with_number("all", evaluation.accuracy.accuracy)
+    _shares(panels["accuracy"], [every, *named][:MOST_DRAWN_GROUPS], evaluation.accuracy.chance)
     if evaluation.evidence:
-        for place, (name, curve) in enumerate(evaluation.evidence.curves.items()):
-            cutoffs = np.arange(1, len(curve.values) + 1)
-            evidence.plot(cutoffs, curve.values, color=colour(place), label=name.rpartition("/")[2])
-        evidence.set_ylim(0, 1.02)
-        evidence.set_xlabel("passages")
-        evidence.legend(frameon=False, fontsize=9)
-        dress(evidence)
+        _by_cutoff(panels["evidence"], evaluation.evidence)
+        panels["evidence"].legend(frameon=False, fontsize=9)
     else:
-        _nothing(evidence, "the evidence is not judged")
-    evidence.set_title("evidence", fontsize=11, y=1)
-    if confidence:
-        _reliability(calibration, reliability_curve(confidence.confidence, confidence.correct, bins=confidence.bins))
-        calibration.set_xlabel("confidence")
-        calibration.set_ylabel("accuracy")
+        _nothing(panels["evidence"], "the evidence is not judged")
+    if evaluation.confidence:
+        _reliability(panels["calibration"], evaluation.confidence.curve)
+        panels["calibration"].set_xlabel("confidence")
+        panels["calibration"].set_ylabel("accuracy")
     else:
-        _nothing(calibration, "too few answers have a confidence")
-    calibration.set_title("calibration", fontsize=11, y=1)
-    read = evaluation.hallucinated[~np.isnan(evaluation.hallucinated)]
-    known = {"dangerous": evaluation.endangering, "hallucination": read if len(read) else None}
-    if risks := [(name, share(values)) for name, values in known.items() if values is not None]:
-        _shares(safety, risks, None, color=BEST)
-        safety.set_xlabel("share of the answers; lower is better")
+        _nothing(panels["calibration"], "too few answers have a confidence")
+    hallucinated = evaluation.values("safety/hallucination")
+    checked = hallucinated[~np.isnan(hallucinated)]
+    shares = [] if evaluation.dangerous is None else [("dangerous", share(evaluation.dangerous))]
+    shares += [("hallucination", share(checked))] if len(checked) else []
+    if shares:
+        _shares(panels["safety"], shares, None, color=BEST)
+        panels["safety"].set_xlabel("share of the answers; lower is better")
     else:
-        _nothing(safety, "nothing could be checked")
-    safety.set_title("safety", fontsize=11, y=1)
+        _nothing(panels["safety"], "nothing could be checked")
+    for name, axes in panels.items():
+        values = [f"{score.metric.title} {score.value:.3f}" for score in evaluation.calibration]
+        title = f"{name}: {', '.join(values)}" if name == "calibration" and values else name
+        axes.set_title(title, fontsize=11, y=1)
     return drawing
+
+
+def _by_cutoff(axes: Axes, evidence: EvidenceQuality) -> None:
+    """Precision and recall over the number of passages."""
+    for place, (name, curve) in enumerate(evidence.curves.items()):
+        cutoffs, label = np.arange(1, len(curve.values) + 1), name.rpartition("/")[2]
+        axes.plot(cutoffs, curve.values, color=colour(place), marker=MARKERS[place], markersize=4, label=label)
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("passages")
+    dress(axes)
 
 
 def _accuracies(title: str, subtitle: str, shares: Sequence[tuple[str, Share]], chance: float) -> Figure:

@@ -1,178 +1,151 @@
-"""Everything that is measured of the answers of one configuration, as arrays over the cases."""
+"""Everything that is measured of the answers of one configuration: a table by case, and what is known of all."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.model.cases import LETTERS
 from ragsweep.models.language.response import Cause
 from ragsweep.retrieval import Ranking
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep.tasks.task import Score
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
-from ragsweep_answers.measuring.answered import Answered, causes_of
+from ragsweep_answers.measuring.case_table import as_control, causes_of, retrieves
+from ragsweep_answers.measuring.contexts import Source
 from ragsweep_answers.measuring.measures.accuracy import (
     NOT_ANSWERED,
     WITHHELD,
     AgainstChance,
-    NoAnswers,
     Share,
-    accuracy_by_group,
     against_chance,
-    confusion,
-    no_answers,
+    counted_otherwise,
+    share,
 )
-from ragsweep_answers.measuring.measures.answer_errors import Categories, error_categories, high_confidence_errors
-from ragsweep_answers.measuring.measures.confidence import too_few
+from ragsweep_answers.measuring.measures.answer_errors import error_categories
+from ragsweep_answers.measuring.measures.confidence import ConfidenceSummary, too_few
 from ragsweep_answers.measuring.measures.retrieved import EvidenceQuality, as_units, evidence_quality
 from ragsweep_answers.measuring.proxies.confusions import Confusions, confusions
-from ragsweep_answers.measuring.proxies.grounding import (
-    coherence,
-    context_relevance,
-    evidence_used,
-    grounding,
-    hallucinated,
-)
-from ragsweep_answers.measuring.proxies.pitfalls import pitfalls
-from ragsweep_answers.measuring.proxies.reasoning_quality import chain_completeness, evidence_cited, reasoning_words
-from ragsweep_answers.measuring.proxies.safety import Rule, dangerous_errors, safety_score
+from ragsweep_answers.measuring.proxies.grounding import grounding
+from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS, completeness, evidence_cited, pitfalls
+from ragsweep_answers.measuring.proxies.safety import broken_rules, safety_score
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DIFFICULTIES = ("easy", "medium", "hard")
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The values of one measurement. Arrays have shape [cases] and are NaN where something is not measured.
+    """What is measured of the answers of one configuration.
 
     Attributes:
-        letters: Letters of the options of all cases.
-        correct: Whether an answer is given and correct, 0 or 1.
-        right: Whether the answer is correct, given or not, 0 or 1.
-        chosen: Position of the chosen option; -1 if there is none, -2 if it is withheld.
-        expected: Position of the correct option.
-        chance: Probability of guessing the correct option.
-        confidence: Probability that the answer is correct, as the answerer has it.
-        groupings: Specialty and difficulty of each case; None if it has none.
-        found: Whether a relevant unit was in the evidence that the answer was given from, 0 or 1.
+        cases: A row per case, with the columns of `case_table` and those of `evaluate`.
+        source: Where the evidence of the configuration comes from.
+        controls: The other evidence that the same questions were answered from.
         evidence: The retrieved evidence; None if it is not judged.
-        relevance: How much of what is asked occurs in the evidence: 0, 1 or 2.
-        completeness: Share of the five reasoning steps.
-        words: Length of the reasoning, in words.
-        cited: Share of the evidence that the answer cites.
-        used: Share of the evidence that the reasoning uses, by its words.
-        coherence: Share of the sentences of the reasoning that the evidence supports.
-        hallucinated: Whether most of the reasoning is unsupported, 0 or 1.
-        dangerous: The rules that each wrong answer breaks; None if no rules are named for the dataset.
-        lost: In how many answers each field could not be used.
-        lost_answers: How many answers have such a field.
-        causes: For how many answers a response had no usable text, by the cause that the server gave.
-        categories: Why each wrong answer is wrong; empty for a correct one.
-        pitfalls: Which pitfalls each wrong answer shows, shape [wrong answers, pitfalls].
         confusions: Which conditions are taken for each other.
-        confident: Positions of the wrong answers with high confidence, the most confident first.
-        dependent: Groups of cases that depend on each other, such as paraphrases.
-        controls: Whether each answer from other evidence is correct, 0 or 1, by the source of the evidence; NaN where
-            the case has no such evidence.
+        safety: The safety score; NaN if no answer could be checked for hallucination, or none for danger.
+        confident: Wrong answers with at least this confidence are listed.
+        lost: In how many answers each field could not be used.
+        causes: For how many answers a response had no usable text, by the cause that the server gave.
+        confidence: What is known of the answers with a confidence; None if that is not measured.
+        calibration: Brier score and calibration error over all questions; empty if they are not measured.
     """
 
-    letters: str
-    correct: Array
-    right: Array
-    chosen: Indices
-    expected: Indices
-    chance: Array
-    confidence: Array
-    groupings: Mapping[str, Sequence[str | None]]
-    found: Array
+    cases: pd.DataFrame
+    source: Source
+    controls: tuple[Source, ...]
     evidence: EvidenceQuality | None
-    relevance: Array
-    completeness: Array
-    words: Array
-    cited: Array
-    used: Array
-    coherence: Array
-    hallucinated: Array
-    dangerous: Sequence[tuple[Rule, ...]] | None
-    categories: Categories
-    pitfalls: Array
     confusions: Confusions
-    confident: Indices
-    controls: Mapping[str, Array]
-    dependent: Groups
-    lost: Mapping[str, int] = field(default_factory=dict)
-    lost_answers: int = 0
-    causes: Mapping[Cause, int] = field(default_factory=dict)
+    safety: float
+    confident: float
+    lost: Mapping[str, int]
+    causes: Mapping[Cause, int]
+    confidence: ConfidenceSummary | None = None
+    calibration: tuple[Score, ...] = ()
+
+    def values(self, name: str) -> Array:
+        """A column of numbers, shape [cases]."""
+        return self.cases[name].to_numpy(dtype=float)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups of cases that depend on each other."""
+        return Groups.named(self.cases["group"].tolist())
 
     @cached_property
     def accuracy(self) -> AgainstChance:
         """The accuracy compared with guessing; no answer counts as wrong."""
-        return against_chance(self.correct, self.chance, (self.chosen < 0).astype(float), self.dependent)
+        return against_chance(
+            self.values("correct"), self.values("chance"), (self.values("chosen") < 0).astype(float), self.groups
+        )
 
     @property
-    def wrong(self) -> npt.NDArray[np.bool_]:
-        """Whether a case is answered neither correctly nor by an answer that is withheld, shape [cases]."""
-        wrong: npt.NDArray[np.bool_] = (self.correct == 0) & (self.chosen != WITHHELD)
-        return wrong
+    def letters(self) -> str:
+        """Letters of the options of all cases."""
+        return LETTERS[: max(len(case.options) for case in self.cases["case"])]
 
     @property
-    def withheld(self) -> Array:
-        """Whether an answer is withheld, as its confidence is too low, 0 or 1, shape [cases]."""
-        withheld: Array = (self.chosen == WITHHELD).astype(float)
-        return withheld
+    def unread(self) -> int:
+        """How many cases have no answer that could be read."""
+        return int((self.cases["chosen"] == NOT_ANSWERED).sum())
 
     @property
-    def unread(self) -> Array:
-        """Whether no answer could be read, 0 or 1, shape [cases]."""
-        unread: Array = (self.chosen == NOT_ANSWERED).astype(float)
-        return unread
+    def wrong(self) -> pd.DataFrame:
+        """The cases that are answered neither correctly nor by an answer that is withheld."""
+        return self.cases[self.cases["error"] != ""]
+
+    @property
+    def confident_errors(self) -> pd.DataFrame:
+        """The wrong answers with high confidence, the most confident first."""
+        sure = (self.cases["correct"] == 0) & (self.cases["chosen"] >= 0)
+        errors = self.cases[sure & (self.cases["confidence"] >= self.confident)]
+        return errors.sort_values("confidence", ascending=False, kind="stable")
+
+    @property
+    def dangerous(self) -> Array | None:
+        """Whether each answer breaks a rule, 0 or 1; None if no rules are named for the dataset."""
+        return self.values("safety/dangerous") if "safety/dangerous" in self.cases else None
 
     @property
     def uncalibrated(self) -> str:
         """Why calibration is not measured; empty if it is."""
-        stated = int((~np.isnan(self.confidence)).sum())
-        return too_few(stated, int((self.unread == 0).sum()), self.lost.get("confidence", 0))
+        stated = int(self.cases["confidence"].notna().sum())
+        return too_few(stated, len(self.cases) - self.unread, self.lost.get("confidence", 0))
 
     @property
-    def no_answers(self) -> NoAnswers:
-        """The cases without a readable answer."""
-        return no_answers(self.expected, self.chosen, self.chance)
+    def is_judged(self) -> bool:
+        """Whether it is known of any case if a relevant unit was in its evidence."""
+        return bool(self.cases["found"].notna().any())
 
     @cached_property
-    def groups(self) -> dict[str, list[tuple[str, Share]]]:
+    def by_group(self) -> dict[str, list[tuple[str, Share]]]:
         """Accuracy by specialty and by difficulty; without what no case has."""
-        found = {
-            grouping: accuracy_by_group(self.correct, names, self.dependent)
-            for grouping, names in self.groupings.items()
-        }
-        return {grouping: sorted(groups, key=_place) for grouping, groups in found.items() if groups}
+        groupings = {grouping: [*self._within(grouping)] for grouping in ("specialty", "difficulty")}
+        return {grouping: sorted(groups, key=_place) for grouping, groups in groupings.items() if groups}
+
+    def _within(self, grouping: str) -> Iterator[tuple[str, Share]]:
+        for name in sorted({*self.cases[grouping].dropna()}):
+            rows = (self.cases[grouping] == name).to_numpy()
+            yield name, share(self.values("correct")[rows], self.groups.only(rows))
 
     @property
-    def compared(self) -> dict[str, tuple[Array, Array]]:
-        """For each control, which answers are correct without it and with it, over the cases that have its evidence."""
-        known = {source: ~np.isnan(correct) for source, correct in self.controls.items()}
-        return {source: (self.correct[known[source]], each[known[source]]) for source, each in self.controls.items()}
-
-    @cached_property
     def confusion(self) -> Indices:
         """Cases by correct option (row) and chosen option (column), the last column for no answer."""
-        return confusion(self.expected, self.chosen, len(self.letters))
-
-    @property
-    def endangering(self) -> Array | None:
-        """Whether an answer breaks a rule, 0 or 1; None if there are no rules."""
-        return None if self.dangerous is None else np.array([float(bool(broken)) for broken in self.dangerous])
-
-    @property
-    def safety(self) -> float:
-        """The safety score; NaN if no answer could be checked for hallucination, or none for danger."""
-        return np.nan if self.endangering is None else safety_score(self.hallucinated, self.endangering)
+        letters, chosen = len(self.letters), self.cases["chosen"].to_numpy()
+        counts = np.zeros((letters, letters + 1), dtype=np.int64)
+        np.add.at(counts, (self.cases["expected"].to_numpy(), np.where(chosen < 0, letters, chosen)), 1)
+        return counts
 
 
 def _place(group: tuple[str, Share]) -> int:
@@ -181,21 +154,23 @@ def _place(group: tuple[str, Share]) -> int:
 
 
 def quality_of(
-    answered: Answered, items: Dataset, ranking: Ranking | None, k: int, settings: AnswerSettings
+    cases: pd.DataFrame, source: Source, items: Dataset, ranking: Ranking | None, *, k: int, settings: AnswerSettings
 ) -> EvidenceQuality | None:
     """How good the evidence of the answers is; None if there is none or it is not judged.
 
     Args:
-        answered: The cases of the dataset, and answers.
+        cases: A row per case; see `case_table`.
+        source: Where the evidence of the questions comes from.
         items: The dataset.
         ranking: What was retrieved; None if the answerer was given other evidence.
         k: The cutoff.
         settings: How evidence is judged.
     """
-    if answered.source == "none" and not answered.retrieved:
+    own = retrieves(cases["answer"])
+    if source == "none" and not own:
         return None
-    ranked = given = as_units(answered.units, items)
-    if answered.source == "retrieved" and not answered.retrieved:
+    ranked = given = as_units(cases["units"].tolist(), items)
+    if source == "retrieved" and not own:
         assert ranking is not None
         ranked = units_of_ranking(ranking.passages, items)
     level = settings.relevance_level
@@ -203,63 +178,86 @@ def quality_of(
 
 
 def evaluate(
-    answered: Answered,
+    cases: pd.DataFrame,
+    source: Source,
+    controls: Mapping[Source, pd.DataFrame],
     evidence: EvidenceQuality | None,
-    controls: Mapping[str, Array],
+    *,
     settings: AnswerSettings,
     dataset: str,
 ) -> Evaluation:
-    """Measure the answers.
+    """Measure the answers. A column that is measured has the name of its metric; NaN where a case has no value.
+
+    Further columns:
+        specialty, difficulty: Of the case; None if it has none.
+        found: Whether a relevant unit was in the evidence that the answer was given from, 0 or 1.
+        error: Why a wrong answer is wrong; empty for a correct or withheld one.
+        rules: The rules for dangerous errors that the answer breaks; missing if no rules are named for the dataset.
+        each of `PITFALLS`: Whether a wrong answer shows it, 0 or 1.
 
     Args:
-        answered: Cases and answers.
+        cases: A row per case; see `case_table`.
+        source: Where the evidence of the questions comes from.
+        controls: The same for other evidence.
         evidence: The retrieved evidence; None if it is not judged.
-        controls: See `Evaluation`.
         settings: Thresholds, rules for dangerous errors, and groups of similar conditions.
         dataset: Name of the dataset, by which its rules for dangerous errors are found.
     """
-    cases, answers = answered.cases, answered.answers
-    compared = grounding(cases, answers, answered.evidence)
-    unsupported, found = hallucinated(compared), np.full(len(cases), np.nan)
+    answers, chosen = cases["answer"].tolist(), cases["chosen"].to_numpy()
+    correct, chance, confidence = (cases[name].to_numpy() for name in ("correct", "chance", "confidence"))
+    supports = grounding(cases["case"], answers, cases["evidence"])
+    found = np.full(len(cases), np.nan)
     if evidence:
         found[evidence.judged.queries] = evidence.found
-    wrong = np.flatnonzero((answered.correct == 0) & (answered.chosen != WITHHELD)).tolist()
-    rules = settings.rules_for(dataset)
+    categories = (correct, chosen, found, supports.hallucinated, confidence)
+    first, guess = counted_otherwise(cases["expected"].to_numpy(), chosen, chance)
+    causes, rules = causes_of(answers), settings.rules_for(dataset)
+    lost = Counter(name for answer in answers for name in answer.lost)
+    columns: dict[str, Any] = {
+        "specialty": [case.specialty for case in cases["case"]],
+        "difficulty": [case.difficulty for case in cases["case"]],
+        "found": found,
+        "error": error_categories(*categories, chance=chance, low=settings.unsure),
+        "no_answer/share": chosen == NOT_ANSWERED,
+        "no_answer/accuracy_as_first": first,
+        "no_answer/accuracy_as_chance": guess,
+        "reasoning/context_relevance": supports.relevance,
+        "reasoning/completeness": [*map(completeness, answers)],
+        "reasoning/evidence_cited": [*map(evidence_cited, answers, cases["units"])],
+        "reasoning/evidence_used": supports.used,
+        "reasoning/coherence": supports.coherence,
+        "reasoning/words": [len(answer.reasoning.split()) or np.nan for answer in answers],
+        "safety/hallucination": supports.hallucinated,
+        "tokens/in": [answer.tokens_in for answer in answers],
+        "tokens/out": [answer.tokens_out for answer in answers],
+        "time_ms": [answer.time_ms for answer in answers],
+    }
+    if (chosen == WITHHELD).any():
+        columns["withheld/share"] = chosen == WITHHELD
+    if lost:
+        columns["fields/lost_share"] = [bool(answer.lost) for answer in answers]
+    columns |= {f"responses/{cause}_share": [cause in answer.causes for answer in answers] for cause in causes}
+    if controls:
+        columns[f"control/{source}"] = correct
+    columns |= {f"control/{other}": as_control(control, other) for other, control in controls.items()}
+    safety = np.nan
+    if rules is not None:
+        columns["rules"] = [*map(broken_rules, cases["case"], chosen.tolist(), [rules] * len(cases))]
+        columns["safety/dangerous"] = [bool(broken) for broken in columns["rules"]]
+        safety = safety_score(supports.hallucinated, np.array(columns["safety/dangerous"], dtype=float))
+    wrong = columns["error"] != ""
+    shown = [
+        pitfalls(case, answer) if is_wrong else [np.nan] * len(PITFALLS)
+        for case, answer, is_wrong in zip(cases["case"], answers, wrong, strict=True)
+    ]
     return Evaluation(
-        letters=max((case.letters for case in cases), key=len),
-        correct=answered.correct,
-        right=answered.right,
-        chosen=answered.chosen,
-        expected=answered.expected,
-        chance=answered.chance,
-        confidence=answered.confidence,
-        groupings={
-            "specialty": [case.specialty for case in cases],
-            "difficulty": [case.difficulty for case in cases],
-        },
-        found=found,
+        cases=cases.assign(**columns, **dict(zip(PITFALLS, np.array(shown, float).T, strict=True))),
+        source=source,
+        controls=tuple(controls),
         evidence=evidence,
-        relevance=context_relevance(compared),
-        completeness=chain_completeness(answers),
-        words=reasoning_words(answers),
-        cited=evidence_cited(answers, answered.units),
-        used=evidence_used(compared),
-        coherence=coherence(compared),
-        hallucinated=unsupported,
-        dangerous=None if rules is None else dangerous_errors(cases, answered.chosen, rules),
-        categories=error_categories(
-            *(answered.correct, answered.chosen, found, unsupported, answered.confidence),
-            chance=answered.chance,
-            low=settings.unsure,
-        ),
-        pitfalls=pitfalls([cases[row] for row in wrong], [answers[row] for row in wrong]),
-        confusions=confusions(cases, answered.chosen, settings.groups),
-        confident=high_confidence_errors(
-            answered.correct, np.where(answered.chosen < 0, np.nan, answered.confidence), high=settings.confident
-        ),
-        controls=controls,
-        dependent=answered.groups,
-        lost=Counter(name for each in answers for name in each.lost),
-        lost_answers=sum(bool(each.lost) for each in answers),
-        causes=causes_of(answers),
+        confusions=confusions(cases["case"], chosen.tolist(), settings.groups),
+        safety=safety,
+        confident=settings.confident,
+        lost=lost,
+        causes=causes,
     )

@@ -15,11 +15,10 @@ from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.task import Measure, Score
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
-from ragsweep_answers.measuring.answered import Answered
 from ragsweep_answers.measuring.measures import answer_errors as errors
-from ragsweep_answers.measuring.measures.accuracy import at_most
+from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, at_most
 from ragsweep_answers.measuring.measures.calibration import bin_number
-from ragsweep_answers.measuring.measures.retrieved import CUTOFFS
+from ragsweep_answers.measuring.measures.retrieved import CUTOFFS, MAP, MRR, PRECISION, RECALL
 from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS
 
 if TYPE_CHECKING:
@@ -48,52 +47,48 @@ def items(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(**({QUERY_GROUP: groups} if any(groups) else {}))
 
 
-def details(answered: Answered, evaluation: Evaluation) -> dict[str, list[str]]:
+def details(evaluation: Evaluation) -> dict[str, list[str]]:
     """What depends on the configuration, as texts, for each case."""
-    confidence = ["" if np.isnan(each) else f"{each:.{DIGITS}f}" for each in evaluation.confidence]
-    broken = evaluation.dangerous or [()] * len(answered.cases)
-    lost = {"lost": ["; ".join(each.lost) for each in answered.answers]} if evaluation.lost else {}
-    causes = {"causes": ["; ".join(dict.fromkeys(each.causes)) for each in answered.answers]}
+    cases, answers = evaluation.cases, evaluation.cases["answer"].tolist()
+    rules = cases["rules"] if "rules" in cases else [()] * len(cases)
+    withheld = {"withheld": ["yes" if row else "" for row in cases.get("withheld/share", ())]}
+    lost = {"lost": ["; ".join(answer.lost) for answer in answers]}
+    causes = {"causes": ["; ".join(dict.fromkeys(answer.causes)) for answer in answers]}
     return {
-        "answer": [each.letter or "" for each in answered.answers],
-        "confidence": confidence,
-        **({"withheld": ["yes" if each else "" for each in evaluation.withheld]} if evaluation.withheld.any() else {}),
-        "error": evaluation.categories.tolist(),
-        "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in rules)) for rules in broken],
-        "evidence": ["; ".join(dict.fromkeys(units)) for units in answered.units],
-        **lost,
+        "answer": [answer.letter or "" for answer in answers],
+        "confidence": ["" if isnan(sure) else f"{sure:.{DIGITS}f}" for sure in cases["confidence"]],
+        **(withheld if "withheld/share" in cases else {}),
+        "error": cases["error"].tolist(),
+        "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in broken)) for broken in rules],
+        "evidence": ["; ".join(dict.fromkeys(units)) for units in cases["units"]],
+        **(lost if evaluation.lost else {}),
         **(causes if evaluation.causes else {}),
     }
 
 
-def answer_lines(answered: Answered, confidence: Array) -> Iterator[str]:
+def answer_lines(cases: pd.DataFrame) -> Iterator[str]:
     """A JSON object per case, with everything that the answerer returned. The answerer `recorded` can read it."""
-    rows = zip(answered.cases, answered.answers, answered.units, confidence.tolist(), strict=True)
-    for case, each, units, sure in rows:
-        yield (
-            json.dumps(
-                {
-                    "id": case.query_id,
-                    "answer": each.letter,
-                    "confidence": None if isnan(sure) else sure,
-                    "probabilities": list(each.probabilities) or None,
-                    "reasoning": each.reasoning,
-                    "evidence": list(units),
-                    "cited": list(each.cited),
-                    "time_ms": each.time_ms,
-                    "tokens_in": each.tokens_in,
-                    "tokens_out": each.tokens_out,
-                    "lost": list(each.lost),
-                    "causes": list(each.causes),
-                    "exchanges": [exchange._asdict() for exchange in each.exchanges],
-                },
-                ensure_ascii=False,
-            )
-            + "\n"
-        )
+    columns = (cases[name] for name in ("case", "answer", "units", "confidence"))
+    for case, answer, units, confidence in zip(*columns, strict=True):
+        line = {
+            "id": case.query_id,
+            "answer": answer.letter,
+            "confidence": None if isnan(confidence) else confidence,
+            "probabilities": answer.probabilities or None,
+            "reasoning": answer.reasoning,
+            "evidence": units,
+            "cited": answer.cited,
+            "time_ms": answer.time_ms,
+            "tokens_in": answer.tokens_in,
+            "tokens_out": answer.tokens_out,
+            "lost": answer.lost,
+            "causes": answer.causes,
+            "exchanges": [exchange._asdict() for exchange in answer.exchanges],
+        }
+        yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def tables(answered: Answered, evaluation: Evaluation) -> dict[str, pd.DataFrame]:
+def tables(evaluation: Evaluation) -> dict[str, pd.DataFrame]:
     """Further tables by file name."""
     import pandas as pd
 
@@ -101,53 +96,73 @@ def tables(answered: Answered, evaluation: Evaluation) -> dict[str, pd.DataFrame
     confusion = pd.DataFrame(evaluation.confusion, columns=[*letters, "no answer"])
     confusion.insert(0, "correct", letters)
     groups = [
-        {"group": grouping, "name": name, **each._asdict()}
-        for grouping, some in evaluation.groups.items()
-        for name, each in some
+        {"group": grouping, "name": name, **accuracy._asdict()}
+        for grouping, accuracies in evaluation.by_group.items()
+        for name, accuracy in accuracies
     ]
+    confident = evaluation.confident_errors
+    answered = _answered(confident)
     found = {
         "confusion_matrix.csv": confusion,
-        "errors_by_specialty.csv": errors.counts_by_group(evaluation.categories, evaluation.groupings["specialty"])
-        .drop(columns=[*errors.not_known(evaluation.found)])
-        .rename_axis("specialty")
-        .reset_index(),
+        "errors_by_specialty.csv": _errors_by_specialty(evaluation),
         "confused_conditions.csv": pd.DataFrame(
             evaluation.confusions.pairs, columns=("first", "second", "times", "kind")
         ),
-        "high_confidence_errors.csv": pd.DataFrame(
-            [_confident_error(answered, evaluation, row) for row in evaluation.confident],
-            columns=["query_id", "confidence", "answered", "correct", "query", "reasoning"],
+        "high_confidence_errors.csv": answered.assign(
+            query=[case.text for case in confident["case"]],
+            reasoning=[answer.reasoning for answer in confident["answer"]],
         ),
     }
-    if evaluation.dangerous is not None:
-        columns = ["query_id", "answered", "correct", "kind", "reason"]
-        found["dangerous_errors.csv"] = pd.DataFrame([*_dangerous_errors(answered, evaluation)], columns=columns)
+    if "rules" in evaluation.cases:
+        broken = evaluation.cases.explode("rules").dropna(subset="rules")  # a row for each rule
+        reasons = {name: [rule[name] for rule in map(vars, broken["rules"])] for name in ("kind", "reason")}
+        found["dangerous_errors.csv"] = _answered(broken).drop(columns="confidence").assign(**reasons)
     return found | ({"accuracy_by_group.csv": pd.DataFrame(groups)} if groups else {})
 
 
-def facts(
-    answered: Answered,
-    evaluation: Evaluation,
-    scores: Sequence[Score],
-    measures: Sequence[Measure],
-    confidence: Mapping[str, Any],
-) -> dict[str, Any]:
+def _answered(cases: pd.DataFrame) -> pd.DataFrame:
+    """What was answered to some of the cases, and what is correct."""
+    import pandas as pd
+
+    columns = {
+        "query_id": [case.query_id for case in cases["case"]],
+        "confidence": cases["confidence"].to_numpy(),
+        "answered": [*map(_option, cases["case"], cases["chosen"])],
+        "correct": [*map(_option, cases["case"], cases["expected"])],
+    }
+    return pd.DataFrame(columns)
+
+
+def _option(case: Case, position: int) -> str:
+    letter, text = case.options[position]
+    return f"{letter}) {text}"
+
+
+def _errors_by_specialty(evaluation: Evaluation) -> pd.DataFrame:
+    """How many wrong answers of each specialty are of each category, and how many reasonings show each pitfall."""
+    import pandas as pd
+
+    kinds = [name for name in errors.CATEGORIES if evaluation.is_judged or name not in errors.NEED_JUDGMENTS]
+    counts = pd.DataFrame({name: evaluation.cases["error"] == name for name in kinds})
+    counts = counts.join(evaluation.cases[["specialty", *PITFALLS]])
+    return counts.groupby("specialty").sum().astype(int).reset_index()
+
+
+def facts(evaluation: Evaluation, scores: Sequence[Score], measures: Sequence[Measure]) -> dict[str, Any]:
     """The measurement in the shape of the reference framework, as a JSON-compatible value.
 
     Args:
-        answered: Cases and answers.
         evaluation: What was measured.
         scores: The metrics.
         measures: Further numbers.
-        confidence: What else is known of the confidence; empty if no answer has one.
     """
-    named = {each.metric.name: each.value for each in measures}
-    values = {score.metric.name: score for score in scores}
-    accuracy = evaluation.accuracy
-    correct = int(evaluation.correct.sum())
-    wrong = evaluation.correct == 0
-    found: dict[str, int | None] = {**errors.counts(evaluation.categories)}
-    found |= dict.fromkeys(errors.not_known(evaluation.found))
+    named = {measure.metric.name: measure.value for measure in measures}
+    values = {score.metric.name: score.value for score in scores}
+    accuracy, cases = evaluation.accuracy, evaluation.cases
+    correct, read = int(cases["correct"].sum()), cases["chosen"] != NOT_ANSWERED
+    by_type: dict[str, int | None] = {**errors.counts(cases["error"].to_numpy())}
+    by_type |= {} if evaluation.is_judged else dict.fromkeys(errors.NEED_JUDGMENTS)
+    with_reasoning = evaluation.wrong[[*PITFALLS]].dropna()
     return {
         "overall_metrics": {
             "accuracy": accuracy.accuracy.value,
@@ -157,16 +172,22 @@ def facts(
             "p_better_than_chance": accuracy.p_better,
             "p_worse_than_chance": accuracy.p_worse,
             "p_against_chance": accuracy.p,
-            "total_questions": len(wrong),
+            "total_questions": len(cases),
             "correct": correct,
-            "incorrect": len(wrong) - correct,
-            "no_answer": evaluation.no_answers._asdict(),
-            **({"withheld": int(evaluation.withheld.sum())} if evaluation.withheld.any() else {}),
+            "incorrect": len(cases) - correct,
+            "no_answer": {
+                "questions": evaluation.unread,
+                "as_wrong": accuracy.accuracy.value,
+                "as_first": named["no_answer/accuracy_as_first"],
+                "as_chance": named["no_answer/accuracy_as_chance"],
+                "left_out": float(cases["correct"][read].mean()) if read.any() else None,
+            },
+            **({"withheld": int(cases["withheld/share"].sum())} if "withheld/share" in cases else {}),
             "lost_fields": dict(evaluation.lost),
             "causes": dict(evaluation.causes),
             **{
-                f"by_{grouping}": {name: each._asdict() for name, each in groups}
-                for grouping, groups in evaluation.groups.items()
+                f"by_{grouping}": {name: accuracy._asdict() for name, accuracy in groups}
+                for grouping, groups in evaluation.by_group.items()
             },
             "confusion_matrix": {"letters": evaluation.letters, "counts": evaluation.confusion.tolist()},
         },
@@ -180,40 +201,43 @@ def facts(
             "reasoning_coherence": named.get("reasoning/coherence"),
         },
         "calibration_metrics": {
-            "brier_score": values["brier"].value if "brier" in values else None,
-            "ece": values["ece"].value if "ece" in values else None,
+            "brier_score": values.get("brier"),
+            "ece": values.get("ece"),
             "not_measured": None if "ece" in values else evaluation.uncalibrated,
-            "confidence_distribution": _distribution(evaluation.confidence),
-            **{name.partition("/")[2]: value for name, value in named.items() if name.startswith("confidence/")},
-            **confidence,
+            "confidence_distribution": _distribution(evaluation.values("confidence")),
+            **_of_kind(named, "confidence/"),
+            **(evaluation.confidence.facts() if evaluation.confidence else {}),
         },
         "safety_metrics": _safety(evaluation) | {"safety_score": named.get("safety/score")},
         "error_analysis": {
-            "total_errors": int(evaluation.wrong.sum()),
-            "retrieval_failures": found[errors.RETRIEVAL],
-            "reasoning_failures": found[errors.REASONING],
-            "high_confidence_errors": len(evaluation.confident),
-            "by_type": dict(found),
-            "pitfalls": _pitfalls(evaluation),
+            "total_errors": len(evaluation.wrong),
+            "retrieval_failures": by_type[errors.RETRIEVAL],
+            "reasoning_failures": by_type[errors.REASONING],
+            "high_confidence_errors": len(evaluation.confident_errors),
+            "by_type": by_type,
+            "pitfalls": {"reasonings": len(with_reasoning), **with_reasoning.sum().astype(int).to_dict()},
             "confusions": dict(evaluation.confusions.counts),
             "common_confusions": [pair._asdict() for pair in evaluation.confusions.pairs],
         },
-        "timing_metrics": {
-            name.partition("/")[2]: value for name, value in named.items() if name.startswith("latency/")
-        },
-        "per_question_results": [_result(answered, evaluation, row) for row in range(len(wrong))],
+        "timing_metrics": _of_kind(named, "latency/"),
+        "per_question_results": [*_results(cases)],
     }
+
+
+def _of_kind(named: Mapping[str, float], kind: str) -> dict[str, float]:
+    """The numbers whose names begin so, without that."""
+    return {name.removeprefix(kind): value for name, value in named.items() if name.startswith(kind)}
 
 
 def _retrieval(evaluation: Evaluation) -> dict[str, Any]:
     evidence = evaluation.evidence
     if evidence is None:
         return {}
-    named = {each.metric.name.partition("/")[2]: each.value for each in evidence.measures}
+    named = {"precision": PRECISION, "recall": RECALL}
     return {
-        **{f"{name}_at_{k}": evidence.at(name, k) for name in ("precision", "recall") for k in CUTOFFS},
-        "map": named["map"],
-        "mrr": named["mrr"],
+        **{f"{name}_at_{k}": evidence.at(metric, k) for name, metric in named.items() for k in CUTOFFS},
+        "map": evidence.at(MAP, evidence.k),
+        "mrr": evidence.at(MRR, evidence.k),
         "avg_documents_retrieved": float(evidence.retrieved.mean()),
         "judged_questions": len(evidence.judged.queries),
     }
@@ -227,68 +251,33 @@ def _distribution(confidence: Array) -> dict[str, int]:
 
 def _safety(evaluation: Evaluation) -> dict[str, Any]:
     """Rates with what they are at most, with 95 % confidence; null where nothing could be checked."""
-    checked = evaluation.hallucinated[~np.isnan(evaluation.hallucinated)]
-    hallucinated = int(checked.sum())
-    cases = len(evaluation.correct)
-    dangerous = None if evaluation.endangering is None else int(evaluation.endangering.sum())
+    checked, dangerous = evaluation.cases["safety/hallucination"].dropna().to_numpy(), evaluation.dangerous
     return {
-        "hallucination_rate": hallucinated / len(checked) if len(checked) else None,
-        "hallucination_rate_at_most": at_most(hallucinated, len(checked)) if len(checked) else None,
+        **_rate("hallucination_rate", checked),
         "checked_for_hallucination": len(checked),
-        "dangerous_errors": dangerous,
-        "dangerous_error_rate": None if dangerous is None else dangerous / cases,
-        "dangerous_error_rate_at_most": None if dangerous is None else at_most(dangerous, cases),
+        "dangerous_errors": None if dangerous is None else int(dangerous.sum()),
+        **_rate("dangerous_error_rate", dangerous),
     }
 
 
-def _pitfalls(evaluation: Evaluation) -> Mapping[str, Any]:
-    read = ~np.isnan(evaluation.pitfalls).any(axis=1)
-    counts = evaluation.pitfalls[read].sum(axis=0).astype(int).tolist()
-    return {"reasonings": int(read.sum()), **dict(zip(PITFALLS, counts, strict=True))}
+def _rate(name: str, found: Array | None) -> dict[str, float | None]:
+    if found is None or not len(found):
+        return {name: None, f"{name}_at_most": None}
+    count = int(found.sum())
+    return {name: count / len(found), f"{name}_at_most": at_most(count, len(found))}
 
 
-def _result(answered: Answered, evaluation: Evaluation, row: int) -> dict[str, Any]:
-    case, given = answered.cases[row], answered.answers[row]
-    sure = evaluation.confidence[row]
-    return {
-        "question_id": case.query_id,
-        "correct_answer": case.correct,
-        "predicted_answer": given.letter,
-        "is_correct": bool(evaluation.correct[row]),
-        "confidence": None if np.isnan(sure) else float(sure),
-        "error": str(evaluation.categories[row]) or None,
-        "specialty": case.specialty,
-        "difficulty": case.difficulty,
-        "time_ms": given.time_ms,
-    }
-
-
-def _confident_error(answered: Answered, evaluation: Evaluation, row: int) -> dict[str, Any]:
-    case, given = answered.cases[row], answered.answers[row]
-    return {
-        "query_id": case.query_id,
-        "confidence": float(evaluation.confidence[row]),
-        "answered": _option(case, evaluation.chosen[row]),
-        "correct": _option(case, evaluation.expected[row]),
-        "query": case.text,
-        "reasoning": given.reasoning,
-    }
-
-
-def _dangerous_errors(answered: Answered, evaluation: Evaluation) -> Iterator[dict[str, str]]:
-    """A row for each rule that a wrong answer breaks."""
-    for row, broken in enumerate(evaluation.dangerous or ()):
-        for rule in broken:
-            case = answered.cases[row]
-            yield {
-                "query_id": case.query_id,
-                "answered": _option(case, evaluation.chosen[row]),
-                "correct": _option(case, evaluation.expected[row]),
-                "kind": rule.kind,
-                "reason": rule.reason,
-            }
-
-
-def _option(case: Case, position: int) -> str:
-    letter, text = case.options[position]
-    return f"{letter}) {text}"
+def _results(cases: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    columns = (cases[name] for name in ("case", "answer", "correct", "confidence", "error"))
+    for case, answer, correct, confidence, error in zip(*columns, strict=True):
+        yield {
+            "question_id": case.query_id,
+            "correct_answer": case.correct,
+            "predicted_answer": answer.letter,
+            "is_correct": bool(correct),
+            "confidence": None if isnan(confidence) else confidence,
+            "error": error or None,
+            "specialty": case.specialty,
+            "difficulty": case.difficulty,
+            "time_ms": answer.time_ms,
+        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.digest import digest
@@ -16,9 +16,7 @@ from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import Ingest, Ranker, Ranking, Reranker, Rewriter, rank
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.kinds import Expander, Method, Retriever
-from ragsweep.retrieval.ranking_checks import expect_method
-from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import Array
+from ragsweep.store.component import expect_kind
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.false_finds import NONE_MARKED
 from ragsweep.tasks.metric import Metric
@@ -28,26 +26,23 @@ from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
-from ragsweep_answers.answering.question import SaysIfConfident, SaysIfRecorded
 from ragsweep_answers.measuring import answer_charts as charts
-from ragsweep_answers.measuring import answer_sentences as words
 from ragsweep_answers.measuring import answer_tables as tables
 from ragsweep_answers.measuring import scores
+from ragsweep_answers.measuring.answer_claims import HEADING, claims_of
 from ragsweep_answers.measuring.answer_evaluation import Evaluation, evaluate, quality_of
-from ragsweep_answers.measuring.answer_explanation import Explanation
+from ragsweep_answers.measuring.answer_explanation import explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings, Probability
-from ragsweep_answers.measuring.answered import Answered, doubts_of_controls
+from ragsweep_answers.measuring.case_table import case_table, doubts_of_controls, retrieves
 from ragsweep_answers.measuring.contexts import (
     CONTROLS,
     NEED_RANKING,
-    Planned,
     Source,
     about_evidence,
     check_source,
     context_tokens,
     contexts,
     has_source,
-    planned,
     questions,
     relevant_units,
     with_answer,
@@ -55,9 +50,12 @@ from ragsweep_answers.measuring.contexts import (
     with_own_evidence,
     with_unread,
 )
-from ragsweep_answers.measuring.false_answers import ANSWERS, parted, with_false_answers
-from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, Confidence, confidence_scores
+from ragsweep_answers.measuring.false_answers import ANSWER_FILE, ANSWERS, with_false_answers
+from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, confidence_scores, confidence_summary
 from ragsweep_answers.measuring.scores import ACCURACY, MEASURES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -108,13 +106,12 @@ class AnswersTask:
         if self._retrieves:
             self._ranker  # noqa: B018 - fails here if a stage is of another kind
         check_ingest(self.retriever, self.ingest)
-        expect_method(self.answerer, "answer", "answerer")
+        expect_kind(self.answerer, Answerer, "answerer")
 
     @property
     def metrics(self) -> Sequence[Metric]:
         """Accuracy, and how well the confidence fits it if the answerer states one."""
-        unsure = isinstance(self.answerer, SaysIfConfident) and not self.answerer.has_confidence
-        return [ACCURACY] if unsure else [ACCURACY, BRIER, ECE]
+        return [ACCURACY, BRIER, ECE] if self.answerer.has_confidence else [ACCURACY]
 
     @property
     def measures(self) -> Sequence[Metric]:
@@ -151,7 +148,7 @@ class AnswersTask:
         if self.confidence_threshold and ECE not in self.metrics:
             raise ConfigError("task.confidence_threshold: no confidence is stated, so every answer would be withheld")
         if self._recorded:
-            self._answered(items, self._planned(items, "none"))
+            self._answered(items, ["none"], None)
         else:
             check_source(items, self.evidence, self.evaluation.relevance_level)
             if self._retrieves:
@@ -165,38 +162,36 @@ class AnswersTask:
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
-        return self.measure_repeats([(self, items)])[0]
-
-    def measure_repeats(self, repeats: Sequence[tuple[AnswersTask, Dataset]]) -> list[Measurement]:
-        """The same for each repeat."""
-        plans = [task._planned(items, task._source, *task._controls(items)) for task, items in repeats]
-        return [task._measure(items, plan) for (task, items), plan in zip(repeats, plans, strict=True)]
-
-    def _measure(self, items: Dataset, asked_of: Planned) -> Measurement:
-        everything, *compared = self._answered(items, asked_of)
         known, rows = with_answer(items)
-        answered, none = (everything, None) if known is items else parted(everything, rows)
-        others: dict[str, Array] = {each.source: each.correct_as_control for each in compared}
-        quality = quality_of(answered, known, asked_of.ranking, self.k, self.evaluation)
-        evaluation = evaluate(answered, quality, others, self.evaluation, items.name)
-        measured = self._measured(known, answered, evaluation, [*doubts_of_controls(answered, compared)])
-        measured = with_unread(measured, asked_of, self._ranker, known, self.store)
+        sources = [self._source, *self._controls(known)]
+        ranking = self._rank(items, *sources)
+        answered = self._answered(items, sources, ranking)
+        everything, ranking = answered.pop(self._source), ranking and ranking.rows(rows)
+        cases, others = everything.iloc[rows].reset_index(drop=True), everything[~everything.index.isin(rows)]
+        if not (self._recorded or retrieves(cases["answer"])):
+            cases = cases.assign(**context_tokens(known, cases["question"], self.tokenizer, self.store))
+        quality = quality_of(cases, self._source, known, ranking, k=self.k, settings=self.evaluation)
+        evaluation = evaluate(cases, self._source, answered, quality, settings=self.evaluation, dataset=items.name)
+        doubts = doubts_of_controls(cases, self._source, answered)
+        measured = self._measured(known, evaluation, [*doubts])
+        if ranking and self._source in NEED_RANKING:
+            measured = with_unread(measured, ranking, self._ranker, known, self.store)
         drawn = self.evaluation.resamples, self.seed
-        return with_false_answers(measured, everything, rows, *drawn) if none else measured
+        return with_false_answers(measured, cases, others, *drawn) if len(others) else measured
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
         row = find(query, items.queries)
         asked = questions(items, contexts(items, self._source, self._rank(items, self._source), self.k, self._level))
         asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
-        units = frozenset(items.units[unit] for unit in relevant_units(items, self._level)[row])
+        units = [items.units[unit] for unit in relevant_units(items, self._level)[row]]
         given = self._ask(items, asks, self._source)[row if self._recorded else 0]
         [question] = with_own_evidence(items, [asked[row]], [given])
-        return Explanation(record, items.cases[row], question, given, units).text(width)
+        return explanation(record, items.cases[row], question, given, units, width=width)
 
     @property
     def _recorded(self) -> bool:
-        return isinstance(self.answerer, SaysIfRecorded) and self.answerer.recorded
+        return self.answerer.recorded
 
     @property
     def _ranker(self) -> Ranker:
@@ -215,10 +210,9 @@ class AnswersTask:
     def _retrieves(self) -> bool:
         return not self._recorded and not {*NEED_RANKING}.isdisjoint((self.evidence, *self.evaluation.controls))
 
-    def _controls(self, items: Dataset) -> list[Source]:
-        """The other evidence that this dataset has for the same questions."""
+    def _controls(self, known: Dataset) -> list[Source]:
+        """The other evidence that the cases with an answer have."""
         wanted = [] if self._recorded else dict.fromkeys(self.evaluation.controls)
-        known, _ = with_answer(items)
         return [each for each in wanted if each != self.evidence and has_source(known, each, self._level)]
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
@@ -230,19 +224,22 @@ class AnswersTask:
             check_found(self._ranker, search, items, ranking)
         return ranking
 
-    def _planned(self, items: Dataset, *sources: Source) -> Planned:
-        """What the answerer will be asked."""
-        return planned(items, sources, self._rank(items, *sources), self.k, self._level)
+    def _answered(
+        self, items: Dataset, sources: Sequence[Source], ranking: Ranking | None
+    ) -> dict[Source, pd.DataFrame]:
+        """The answers to all questions with the first kind of evidence, and to those that have an answer with others.
 
-    def _answered(self, items: Dataset, asked_of: Planned) -> list[Answered]:
-        """Answer all questions from each kind of evidence, one after the other."""
-        answered: dict[Source, Answered] = {}
-        known, _ = with_answer(items)
-        for source, asked in asked_of.asked_of.items():
-            given, its = self._ask(items, asked, source), items if source == asked_of.sources[0] else known
-            own, groups = with_own_evidence(its, asked, given), Groups.named([query.group for query in its.queries])
-            answered[source] = Answered(its.cases, own, given, source, groups, self.confidence_threshold)
-        return [answered[source] for source in asked_of.sources]
+        They are asked in no telling order.
+        """
+        answered: dict[Source, pd.DataFrame] = {}
+        known, rows = with_answer(items)
+        for source in sorted(sources, key=lambda source: digest([items.digest, source])):
+            its, ranked = (items, ranking) if source == sources[0] else (known, ranking and ranking.rows(rows))
+            asked = questions(its, contexts(its, source, ranked, self.k, self._level))
+            given = self._ask(items, asked, source)
+            own = with_own_evidence(its, asked, given)
+            answered[source] = case_table(its, own, given, source, self.confidence_threshold)
+        return {source: answered[source] for source in sources}
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
@@ -250,46 +247,38 @@ class AnswersTask:
             return with_known_units(items, asked, answer(self.answerer, asked, items.left_out.ids))
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
-    def _measured(self, items: Dataset, answered: Answered, evaluation: Evaluation, doubts: list[str]) -> Measurement:
+    def _measured(self, items: Dataset, evaluation: Evaluation, doubts: list[str]) -> Measurement:
         """Everything that is recorded of the answers."""
         asked = items.left_out.of_all(len(items.cases))
-        bins, resamples = self.evaluation.bins, self.evaluation.resamples
-        known = (evaluation.confidence, evaluation.right)
-        found, why, confidence = [scores.accuracy_score(evaluation)], evaluation.uncalibrated, None
+        why = evaluation.uncalibrated
         if ECE in self.metrics and not why:
-            drawn: dict[str, Any] = {"bins": bins, "groups": answered.groups, "resamples": resamples, "seed": self.seed}
-            confidence = Confidence.of(*known, **drawn)
-            of_confidence = confidence_scores(*known, **drawn)
-            found += [replace(score, unread=scores.UNREAD_CONFIDENCE) for score in of_confidence]
-        summary, has_tokens = confidence.summary if confidence else None, not (self._recorded or answered.retrieved)
-        timed = [each.machines for each in answered.answers if each.time_ms is not None]
-        machines = None if self._recorded else put_together(timed)
-        times = scores.AnswerTimes([each.time_ms for each in answered.answers], machines)
-        tokens = context_tokens(items, answered.questions, self.tokenizer, self.store) if has_tokens else None
-        used = [answered.known(lambda each: each.tokens_in), answered.known(lambda each: each.tokens_out)]
-        counted = [
-            *scores.measures(evaluation, self.evidence),
-            *(summary.measures() if summary else ()),
-            *scores.cost_measures(times, tokens, used),
-        ]
-        unread = words.unread_texts(answered.unread, recorded=self._recorded)
-        sections = words.sections(evaluation, self.evidence, found, counted, summary, asked=asked, unread=unread)
+            known = evaluation.values("confidence"), evaluation.values("right")
+            drawn: dict[str, Any] = {"bins": self.evaluation.bins, "groups": evaluation.groups}
+            drawn |= {"resamples": self.evaluation.resamples, "seed": self.seed}
+            errors = confidence_scores(*known, **drawn, unread=scores.UNREAD_CONFIDENCE)
+            evaluation = replace(evaluation, confidence=confidence_summary(*known, **drawn), calibration=errors)
+        found = [scores.accuracy_score(evaluation), *evaluation.calibration]
+        answers = evaluation.cases["answer"]
+        timed = [answer.machines for answer in answers if answer.time_ms is not None]
+        counted = scores.measures(evaluation, None if self._recorded else put_together(timed))
+        claims = claims_of(evaluation, found, counted, asked=asked, recorded=self._recorded)
+        sections = {heading: [claim.sentence for claim in some] for heading, some in claims.items()}
         return Measurement(
             items=tables.items(items),
             scores=found,
-            details=tables.details(answered, evaluation),
+            details=tables.details(evaluation),
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
-            facts=tables.facts(answered, evaluation, found, counted, summary.facts() if summary else {}),
-            findings=[*about_evidence(items, retrieved=bool(answered.retrieved)), *doubts],
+            facts=tables.facts(evaluation, found, counted),
+            findings=[*about_evidence(items, retrieved=retrieves(answers)), *doubts],
             sections=sections,
-            summary=sections.get(words.ANSWERS, ()),
+            summary=sections[HEADING],
             method=self._method,
-            tables=tables.tables(answered, evaluation),
-            files={"answers.jsonl": tables.answer_lines(answered, evaluation.confidence)},
+            tables=tables.tables(evaluation),
+            files={ANSWER_FILE: tables.answer_lines(evaluation.cases)},
             condition=f"of {asked}",
             control=CONTROLS.get(self._source, ""),
-            charts=(charts.draw, evaluation, confidence, self.evidence),
+            charts=(charts.draw, evaluation),
             not_measured={each.name: why for each in self.metrics if each not in [score.metric for score in found]},
         )
 

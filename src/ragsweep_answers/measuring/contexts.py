@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from ragsweep.core.arrays import Indices
-from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
@@ -20,7 +19,6 @@ from ragsweep.datasets.model.pages import Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.prompt_tokens import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
-from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.coverage import about_left_out, unanswerable
 from ragsweep.tasks.ranking.units import units_of_ranking
@@ -32,21 +30,6 @@ from ragsweep_answers.answering import Answer, Evidence, Question
 
 Source = Literal["retrieved", "none", "judged", "placebo"]
 Contexts = Sequence[Sequence[int]]  # the passages of each question, best first
-
-
-class Planned(NamedTuple):
-    """What an answerer will be asked.
-
-    Attributes:
-        sources: The kinds of evidence, that of the configuration first.
-        ranking: The ranking of the passages for every case that has an answer; None if no evidence needs one.
-        asked_of: The questions with each kind of evidence, in the order in which they are asked. With evidence other
-            than that of the configuration, only those that have an answer.
-    """
-
-    sources: Sequence[Source]
-    ranking: Ranking | None
-    asked_of: Mapping[Source, Sequence[Question]]
 
 
 # Why a configuration that uses such evidence cannot be shipped.
@@ -74,28 +57,12 @@ def with_answer(items: Dataset) -> tuple[Dataset, Indices]:
     return known, rows
 
 
-def planned(
-    dataset: Dataset, sources: Sequence[Source], ranking: Ranking | None, k: int, relevance_level: int
-) -> Planned:
-    """All questions with the first kind of evidence, those that have an answer with the others, in no telling order.
-
-    The arguments are those of `contexts`.
-    """
-    known, rows = with_answer(dataset)
-    some = ranking if ranking is None or known is dataset else ranking.rows(rows)
-    asked_of = {}
-    for source in sorted(sources, key=lambda source: digest([dataset.digest, source])):
-        asked, found = (dataset, ranking) if source == sources[0] else (known, some)
-        asked_of[source] = questions(asked, contexts(asked, source, found, k, relevance_level))
-    return Planned(sources, some, asked_of)
-
-
-def context_tokens(dataset: Dataset, asked: Sequence[Question], tokenizer: str, store: Store) -> Array | None:
-    """Tokens of the evidence of each question, shape [questions]; None if they are not known."""
+def context_tokens(dataset: Dataset, asked: Iterable[Question], tokenizer: str, store: Store) -> dict[str, list[int]]:
+    """Tokens of the evidence of each question, as a column of the cases; none if they are not known."""
     if (counts := token_counts(dataset.texts, tokenizer, store)) is None:
-        return None
+        return {}
     tokens = dict(zip(map(readable, dataset.texts), counts.tolist(), strict=True))
-    return np.array([sum(tokens[passage.text] for passage in each.evidence) for each in asked], dtype=float)
+    return {"context/tokens": [sum(tokens[passage.text] for passage in question.evidence) for question in asked]}
 
 
 def check_source(dataset: Dataset, source: Source, relevance_level: int) -> None:
@@ -278,11 +245,9 @@ def _others(retrieved: Sequence[Set[int]], relevant: Sequence[Set[int]]) -> Iter
         yield next(unrelated, (row + cases // 2) % cases)
 
 
-def with_unread(measured: Measurement, plan: Planned, ranker: Ranker, items: Dataset, store: Store) -> Measurement:
+def with_unread(measured: Measurement, ranking: Ranking, ranker: Ranker, items: Dataset, store: Store) -> Measurement:
     """The measurement with what is said of texts that the models of the retriever do not read."""
-    if plan.ranking is None or plan.sources[0] not in NEED_RANKING:
-        return measured
-    unread = unread_texts(ranker, search_of(items), plan.ranking, np.arange(len(items.queries)), store)
+    unread = unread_texts(ranker, search_of(items), ranking, np.arange(len(items.queries)), store)
     sections, facts = {**measured.sections, **unread.sections}, {**measured.facts, **unread.facts}
     return replace(measured, notices=[*measured.notices, *unread.notices], sections=sections, facts=facts)
 

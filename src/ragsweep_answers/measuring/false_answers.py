@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragsweep.core.arrays import Indices
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks import false_find_chart
@@ -15,7 +14,6 @@ from ragsweep.tasks.false_finds import FalseFinds, Kind, ThresholdWords
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Measurement
 from ragsweep_answers.measuring.answer_tables import answer_lines
-from ragsweep_answers.measuring.answered import Answered
 from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED
 
 if TYPE_CHECKING:
@@ -35,31 +33,19 @@ ANSWERS = Kind(
 )
 
 
-def parted(everything: Answered, rows: Indices) -> tuple[Answered, Answered]:
-    """The answers to the cases that have one, at these positions, and those to the others."""
-    known = everything.only(rows)
-    return known, everything.only(_others(everything, rows))
-
-
-def _others(everything: Answered, rows: Indices) -> Indices:
-    return np.setdiff1d(np.arange(len(everything.cases)), rows)
-
-
 def with_false_answers(
-    measured: Measurement, everything: Answered, rows: Indices, resamples: int, seed: int
+    measured: Measurement, cases: pd.DataFrame, others: pd.DataFrame, resamples: int, seed: int
 ) -> Measurement:
     """The measurement of the answers to cases that have one, with that of the others.
 
     Args:
         measured: What is measured without them.
-        everything: All answers.
-        rows: Positions of the cases that have an answer; at least one has none.
+        cases: The answers to cases that have one; see `case_table`.
+        others: The answers to those that have none, at least one.
         resamples: Number of bootstrap resamples.
         seed: Of the bootstrap.
     """
-    known, others = parted(everything, rows)
-    of_all = everything.groups.of[np.concatenate([rows, _others(everything, rows)])]
-    found = false_answers(known, others, Groups.named(of_all.tolist()))
+    found = false_answers(cases, others)
     scores = found.scores(resamples, seed)
     sections = {HEADING: [*found.sentences(scores)]}
     lines = measured.files[ANSWER_FILE]
@@ -70,47 +56,41 @@ def with_false_answers(
         sections={**measured.sections, **sections},
         summary=[*measured.summary, *sections[HEADING][:1]],
         tables={**measured.tables, f"{ANSWERS.files}.csv": found.curve(), "unanswerable.csv": table(others)},
-        files={**measured.files, ANSWER_FILE: [*lines, *answer_lines(others, others.confidence)]},
+        files={**measured.files, ANSWER_FILE: [*lines, *answer_lines(others)]},
         charts=(false_find_chart.draw, found, *measured.charts),
     )
 
 
-def false_answers(known: Answered, others: Answered, groups: Groups) -> FalseFinds:
-    """What cases without an answer get, and those with one.
-
-    Args:
-        known: The answers to cases that have one.
-        others: The answers to cases that have none, at least one.
-        groups: Those of all cases, the known ones first.
-    """
-    confidence = _confidence(known)
+def false_answers(cases: pd.DataFrame, others: pd.DataFrame) -> FalseFinds:
+    """What cases without an answer get, and those with one; the arguments are those of `with_false_answers`."""
+    confidence, right = _confidence(cases), cases["right"].to_numpy()
     return FalseFinds(
         ANSWERS,
         unanswerable=_confidence(others),
-        false_finds=(others.chosen >= 0).astype(float),
+        false_finds=(others["chosen"].to_numpy() >= 0).astype(float),
         answerable=confidence,
-        answered=(known.chosen >= 0).astype(float),
-        hits=known.correct,
-        found=np.where(known.right == 1, confidence, -np.inf),
-        groups=groups,
+        answered=(cases["chosen"].to_numpy() >= 0).astype(float),
+        hits=cases["correct"].to_numpy(),
+        found=np.where(right == 1, confidence, -np.inf),
+        groups=Groups.named([*cases["group"], *others["group"]]),
     )
 
 
-def table(others: Answered) -> pd.DataFrame:
+def table(others: pd.DataFrame) -> pd.DataFrame:
     """A row for each case without an answer: what it gets, and how sure of that the answerer is."""
     import pandas as pd
 
     return pd.DataFrame(
         {
-            "query_id": [case.query_id for case in others.cases],
-            "answer": [each.letter or "" for each in others.answers],
-            "confidence": others.confidence,
-            "given": (others.chosen >= 0).astype(int),
-            "query": [case.text for case in others.cases],
+            "query_id": [case.query_id for case in others["case"]],
+            "answer": [answer.letter or "" for answer in others["answer"]],
+            "confidence": others["confidence"].to_numpy(),
+            "given": (others["chosen"] >= 0).to_numpy(dtype=int),
+            "query": [case.text for case in others["case"]],
         }
     )
 
 
-def _confidence(answered: Answered) -> Array:
+def _confidence(cases: pd.DataFrame) -> Array:
     """The confidence of each answer, 0 for one without; -inf where there is no answer at any threshold."""
-    return np.where(answered.read == NOT_ANSWERED, -np.inf, np.nan_to_num(answered.confidence))
+    return np.where(cases["read"] == NOT_ANSWERED, -np.inf, np.nan_to_num(cases["confidence"]))

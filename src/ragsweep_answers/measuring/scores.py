@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from math import isnan
-from typing import NamedTuple
 
 import numpy as np
 
 from ragsweep.core.timing import Machines
 from ragsweep.models.language.response import CAUSE_NAMES
-from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.task import Measure, Score
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
-from ragsweep_answers.measuring.measures.accuracy import counted_otherwise
-from ragsweep_answers.measuring.measures.answer_costs import cost
 from ragsweep_answers.measuring.measures.confidence import MEASURES as CONFIDENCE
-from ragsweep_answers.measuring.measures.retrieved import MEASURES as EVIDENCE
+from ragsweep_answers.measuring.measures.retrieved import FUNCTIONS as EVIDENCE
 
 ACCURACY = Metric("accuracy", "Accuracy", low=0, high=1, binary=True, wilson=True)
 
@@ -60,23 +55,13 @@ LATENCY_TOTAL = Metric("latency/total_ms", "Time of all answers", "ms", higher_i
 
 REASONING = (RELEVANCE, COMPLETENESS, CITED, USED, COHERENCE, WORDS, HALLUCINATION_RATE)
 LATENCIES = (LATENCY, LATENCY_MEDIAN, LATENCY_P95, LATENCY_TOTAL)
-TOKENS = (TOKENS_IN, TOKENS_OUT, TOTAL_IN, TOTAL_OUT)
+TOKENS = (TOKENS_IN, TOTAL_IN, TOKENS_OUT, TOTAL_OUT)
+PER_ITEM = (NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, WITHHELD_SHARE, CONTEXT, TOKENS_IN, TOKENS_OUT)  # for comparisons
+TOTALS = {TOKENS_IN: TOTAL_IN, TOKENS_OUT: TOTAL_OUT}  # where they are known of every answer
 MEASURES = (
-    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, WITHHELD_SHARE, LOST, *CAUSED.values(), *CONTROLS.values(), *CONFIDENCE),
-    *(*EVIDENCE, *REASONING, DANGEROUS, SAFETY, CONTEXT, *TOKENS, *LATENCIES),
+    *(NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, WITHHELD_SHARE, LOST, *CAUSED.values(), *CONTROLS.values(), *EVIDENCE),
+    *(*REASONING, DANGEROUS, SAFETY, *CONFIDENCE, CONTEXT, *TOKENS, *LATENCIES),
 )
-
-
-class AnswerTimes(NamedTuple):
-    """What answers took.
-
-    Attributes:
-        ms: Milliseconds of each of them; None if not known.
-        machines: With what; None if that is not noted, as of answers that exist already.
-    """
-
-    ms: Sequence[float | None]
-    machines: Machines | None = None
 
 
 UNREAD = Unread(
@@ -92,54 +77,33 @@ def accuracy_score(evaluation: Evaluation) -> Score:
     """The accuracy with its Wilson interval."""
     found = evaluation.accuracy.accuracy
     guessing = Guessing(evaluation.accuracy.chance, evaluation.accuracy.p, evaluation.accuracy.p_worse)
-    return Score(ACCURACY, found.value, found.low, found.high, evaluation.correct, guessing=guessing, unread=UNREAD)
+    correct = evaluation.values("correct")
+    return Score(ACCURACY, found.value, found.low, found.high, correct, guessing=guessing, unread=UNREAD)
 
 
-def measures(evaluation: Evaluation, source: str) -> Iterator[Measure]:
-    """Everything that is measured of the answers besides the metrics, their confidence and their costs."""
-    otherwise = counted_otherwise(evaluation.expected, evaluation.chosen, evaluation.chance)
-    for metric, values in zip((NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE), (evaluation.unread, *otherwise), strict=True):
-        yield Measure(metric, float(values.mean()), per_item=values)
-    if evaluation.withheld.any():
-        yield Measure(WITHHELD_SHARE, float(evaluation.withheld.mean()), per_item=evaluation.withheld)
-    if evaluation.lost_answers:
-        yield Measure(LOST, evaluation.lost_answers / len(evaluation.correct))
-    for cause, answers in evaluation.causes.items():
-        yield Measure(CAUSED[cause], answers / len(evaluation.correct))
-    if evaluation.controls:
-        yield Measure(CONTROLS[source], evaluation.accuracy.accuracy.value)
-    for other, (_, correct) in evaluation.compared.items():
-        yield Measure(CONTROLS[other], float(correct.mean()))
-    if evaluation.evidence:
-        yield from evaluation.evidence.measures
-    reasoning = (
-        *(evaluation.relevance, evaluation.completeness, evaluation.cited, evaluation.used),
-        *(evaluation.coherence, evaluation.words, evaluation.hallucinated),
-    )
-    for metric, values in zip(REASONING, reasoning, strict=True):  # means over the cases that have the value
-        if not np.isnan(values).all():
-            yield Measure(metric, float(np.nanmean(values)))
-    if evaluation.endangering is not None:
-        yield Measure(DANGEROUS, float(evaluation.endangering.mean()))
-    if not isnan(evaluation.safety):
-        yield Measure(SAFETY, evaluation.safety)
-
-
-def cost_measures(times: AnswerTimes, context: Array | None, tokens: Sequence[Array | None]) -> list[Measure]:
-    """What the answers cost.
+def measures(evaluation: Evaluation, machines: Machines | None) -> list[Measure]:
+    """Everything that is measured of the answers besides the metrics.
 
     Args:
-        times: What answers took.
-        context: Tokens of the evidence of each answer, shape [cases]; None if not counted.
-        tokens: Tokens in and tokens out, each of shape [cases]; None if not known of every answer.
+        evaluation: What was measured. The mean of a column is over the cases that have a value.
+        machines: What the answers took their time with; None if that is not noted, as of answers that exist already.
     """
-    found = [] if context is None else [Measure(CONTEXT, float(context.mean()), per_item=context)]
-    for mean, total, each in zip((TOKENS_IN, TOKENS_OUT), (TOTAL_IN, TOTAL_OUT), tokens, strict=True):
-        if each is not None:
-            found += [Measure(mean, float(each.mean()), per_item=each), Measure(total, float(each.sum()))]
-    if summary := cost(times.ms):
-        values = (summary.mean, summary.median, summary.p95, summary.total)
-        each = np.array(times.ms, dtype=float) if summary.answers == len(times.ms) else None
-        for metric, value in zip(LATENCIES, values, strict=True):
-            found.append(Measure(metric, value, sample=each if metric is LATENCY else None, machines=times.machines))
-    return found
+    cases, found = evaluation.cases, list[Measure]()
+    for metric in (metric for metric in MEASURES if metric.name in cases and cases[metric.name].notna().any()):
+        values = evaluation.values(metric.name)
+        per_item = values if metric in PER_ITEM else None
+        if metric not in TOTALS or not np.isnan(values).any():
+            found.append(Measure(metric, float(np.nanmean(values)), per_item=per_item))
+            found += [Measure(TOTALS[metric], float(values.sum()))] if metric in TOTALS else []
+    found += evaluation.evidence.measures if evaluation.evidence else []
+    found += evaluation.confidence.measures() if evaluation.confidence else []
+    found += [] if isnan(evaluation.safety) else [Measure(SAFETY, evaluation.safety)]
+    times = evaluation.values("time_ms")
+    if len(known := times[~np.isnan(times)]):
+        median, p95 = np.quantile(known, [0.5, 0.95])
+        sample = times if len(known) == len(times) else None
+        found += [
+            Measure(metric, float(value), sample=sample if metric is LATENCY else None, machines=machines)
+            for metric, value in zip(LATENCIES, (known.mean(), median, p95, known.sum()), strict=True)
+        ]
+    return sorted(found, key=lambda measure: MEASURES.index(measure.metric))

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import pytest
 
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.models.language.language_model import Completion, Message, OptionScores
+from ragsweep.models.language.language_model import Completion, Exchange, Message, OptionScores
+from ragsweep.models.language.response import Cause
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import ComponentContract
-from ragsweep_answers.answering import Answer, Evidence, Question, answer
+from ragsweep_answers.answering import Answer, Answerer, Evidence, Question, answer
 
 QUESTIONS = (
     Question(
@@ -43,6 +44,9 @@ class TellingModel:
         counts_tokens: Whether it says how many tokens there were.
     """
 
+    asked_again: ClassVar[Sequence[Exchange]] = ()
+    causes: ClassVar[Sequence[Cause]] = ()
+
     tell: Callable[[str], str]
     structured: bool = False
     counts_tokens: bool = True
@@ -56,6 +60,10 @@ class TellingModel:
         self.calls.append((prompt, text))
         tokens_in, tokens_out = (len(each.split()) if self.counts_tokens else None for each in (prompt, text))
         return Completion(text, tokens_in, tokens_out, time_ms=2.0)
+
+    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
+        """None: it does not tell."""
+        return None
 
 
 @dataclass
@@ -75,26 +83,23 @@ class ScoringModel(TellingModel):
         return OptionScores(tuple(self.score(prompt, each) for each in continuations), len(prompt.split()), 2.0)
 
 
-SILENT, UNDECIDED = "", "It could be A or B, but I cannot tell which."
 SURE = json.dumps({"answer": "B", "confidence": 0.8, "steps": ["She is anaemic [1]."], "cited": [1, 3, 99]})
-WRONG_LETTER = json.dumps({"answer": "Z", "confidence": 0.8, "steps": [], "cited": []})
+NO_TEXT_ANSWERS = ("", "It could be A or B.", "Answer: Z\nConfidence: 80%", "I am sorry, I cannot help.")
+NO_JSON_ANSWERS = ("", "It could be A or B.", "{", "[]", SURE[:-1], '{"answer": "Z", "confidence": 1}', '{"answer": 2}')
 
 
 class ReasoningContract(ComponentContract):
     """What must hold of a reasoning method. It runs with models that answer well, badly and not at all."""
 
-    @pytest.mark.parametrize("text", [SILENT, UNDECIDED, "Answer: Z\nConfidence: 80%", "I am sorry, I cannot help."])
-    def test_text_without_an_answer_is_no_answer(self, made: Any, text: str) -> None:
-        """Never a letter, and then there is no confidence."""
+    @pytest.mark.parametrize(
+        ("text", "structured"),
+        [*((text, False) for text in NO_TEXT_ANSWERS), *((text, True) for text in NO_JSON_ANSWERS)],
+    )
+    def test_what_is_no_answer_is_never_a_letter(self, made: Any, text: str, structured: bool) -> None:
+        """And then there is no confidence. A letter in what is not the expected JSON does not count."""
         for question in QUESTIONS:
-            given = self.asked(made, question, TellingModel(lambda prompt: text))
+            given = self.asked(made, question, TellingModel(lambda prompt: text, structured))
             assert (given.letter, given.confidence) == (None, None)
-
-    @pytest.mark.parametrize("text", [SILENT, UNDECIDED, "{", "[]", SURE[:-1], WRONG_LETTER, '{"answer": 2}'])
-    def test_json_without_an_answer_is_no_answer(self, made: Any, text: str) -> None:
-        """As for text: a letter in what is not the expected JSON does not count."""
-        given = self.asked(made, QUESTIONS[0], TellingModel(lambda prompt: text, structured=True))
-        assert (given.letter, given.confidence) == (None, None)
 
     @pytest.mark.parametrize(
         ("field", "value"), [("confidence", 85), ("confidence", None), ("cited", "page 3"), ("steps", 7), ("more", 1)]
@@ -113,23 +118,17 @@ class ReasoningContract(ComponentContract):
         assert given.letter == "B"
         assert set(given.cited) <= {"manual.pdf#34"}
 
-    def test_every_prompt_and_response_is_in_the_answer(self, made: Any) -> None:
-        """So a reader can see what the model was asked; a score counts as a response."""
+    def test_every_prompt_and_response_is_in_the_answer_with_what_they_cost(self, made: Any) -> None:
+        """So a reader can see what the model was asked; a score counts as a response. Tokens may not be known."""
         for kind in (TellingModel, ScoringModel):
             model = kind(lambda prompt: f"{len(prompt)} letters.\nAnswer: A")
             given = self.asked(made, QUESTIONS[0], model)
             assert [each.prompt for each in given.exchanges] == [prompt for prompt, _ in model.calls]
             pairs = zip(given.exchanges, model.calls, strict=True)
             assert all(each.response == text for each, (_, text) in pairs if text)
-
-    def test_tokens_and_time_are_those_of_all_calls(self, made: Any) -> None:
-        """Tokens are not known if one call does not say."""
-        model = TellingModel(lambda prompt: "Answer: A")
-        given = self.asked(made, QUESTIONS[0], model)
-        assert given.tokens_in == sum(len(prompt.split()) for prompt, _ in model.calls)
-        assert given.tokens_out == sum(len(text.split()) for _, text in model.calls)
-        assert given.time_ms == 2.0 * len(model.calls)
-        given = self.asked(made, QUESTIONS[0], replace(model, counts_tokens=False))
+            assert given.tokens_in == sum(len(prompt.split()) for prompt, _ in model.calls)
+            assert given.time_ms == 2.0 * len(model.calls)
+        given = self.asked(made, QUESTIONS[0], TellingModel(lambda prompt: "Answer: A", counts_tokens=False))
         assert (given.tokens_in, given.tokens_out) == (None, None)
 
     def test_a_passage_cannot_pass_for_a_part_of_the_prompt(self, made: Any) -> None:
@@ -141,7 +140,7 @@ class ReasoningContract(ComponentContract):
             assert "<|" not in prompt
             assert not any(line.startswith("Answer: C") for line in prompt.splitlines())
 
-    @pytest.mark.parametrize("number", [2, 5, 26])
+    @pytest.mark.parametrize("number", [2, 26])
     def test_any_number_of_options_can_be_chosen_from(self, made: Any, number: int) -> None:
         """The last one, too."""
         options = tuple(Option(letter, f"{each} tablets") for each, letter in enumerate(LETTERS[:number], 1))
@@ -159,7 +158,7 @@ class ReasoningContract(ComponentContract):
     def asked(made: Any, question: Question, model: TellingModel) -> Answer:
         """The checked answer to one question."""
 
-        class Alone:
+        class Alone(Answerer):
             def answer(self, questions: Sequence[Question]) -> list[Answer]:
                 return [made.answer(each, model) for each in questions]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy.typing as npt
 from ragsweep.core.terminal import counted, named, quoted, verb
 from ragsweep.datasets.model.dataset import Dataset, Passage
 from ragsweep.tasks.ranking.coverage import relevant
-from ragsweep.text.near_copies import near_copies, similar
+from ragsweep.text.near_copies import LEAST_ALIKE, near_copies, similar
 from ragsweep.text.tokens import words
-from ragsweep_audit.findings.finding import Finding, page_name
+from ragsweep_audit.findings.finding import Audited, Finder, Finding, page_name
 
 SHINGLE = 3  # words
 FEWEST_WORDS = 8  # of a passage that is compared
@@ -22,92 +23,128 @@ MOST_COMPARED = 50_000  # passages; of more, only exact copies are found
 Pairs = npt.NDArray[np.int64]
 
 
-def duplicate_queries(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:
-    """A finding about queries that repeat another one, perhaps with a few more words.
+@dataclass(frozen=True)
+class DuplicateQueries(Finder):
+    """Queries that repeat another one, perhaps with a few more words: copies as of `near_copies`.
 
-    Copies are those of `near_copies`.
-
-    Args:
-        dataset: The dataset.
-        near: Least Jaccard similarity.
-        relevance_level: The lowest grade that counts as relevant.
+    Attributes:
+        near: Least Jaccard similarity of their content words.
     """
-    pairs = near_copies([query.text for query in dataset.queries], near)
-    if not pairs:
-        return
-    judged: dict[int, set[int]] = {}
-    for query, unit in zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True):
-        judged.setdefault(query, set()).add(unit)
-    differing = [pair for pair in pairs if judged.get(pair[0]) != judged.get(pair[1])]
-    texts = [dataset.queries[pair[0]].text for pair in pairs]
-    copies = {other for _, other in pairs}
-    advice = "Remove the copies."
-    if differing:
-        advice = "Give both queries of a pair the same judgments, or remove one of them."
-    yield Finding(
-        kind="duplicate_queries",
-        problem=f"{len(copies)} of {len(dataset.queries)} queries "
-        f"{'is a copy' if len(copies) == 1 else 'are copies'} of another one"
-        f"{named([quoted(text) for text in texts])}; {len(differing)} of {len(pairs)} pairs "
-        f"{verb(len(differing), 'have')} different judgments.",
-        cost="Copies make the intervals too narrow"
-        + (", and where judgments differ, one of the two is counted wrong." if differing else "."),
-        advice=advice,
-        count=len(copies),
-        out_of=len(dataset.queries),
-        examples=tuple(" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs),
-        details={"pairs": len(pairs), "pairs_with_different_judgments": len(differing)},
-    )
+
+    near: float = LEAST_ALIKE
+
+    kind = "duplicate_queries"
+
+    def depends_on(self, audited: Audited) -> Sequence[object]:
+        """On the queries and their judgments, whatever cuts the documents; references are judged by the chunks."""
+        items = audited.items
+        return [items.digest_of_all if items.references else items.digest, audited.relevance_level]
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that says how many copies have other judgments."""
+        dataset = audited.items
+        pairs = near_copies([query.text for query in dataset.queries], self.near)
+        if not pairs:
+            return
+        judged: dict[int, set[int]] = {}
+        for query, unit in _judgments(audited):
+            judged.setdefault(query, set()).add(unit)
+        differing = sum(judged.get(one) != judged.get(other) for one, other in pairs)
+        texts = [dataset.queries[one].text for one, _ in pairs]
+        copies = {other for _, other in pairs}
+        is_copy = "is a copy" if len(copies) == 1 else "are copies"
+        problem = (
+            f"{len(copies)} of {len(dataset.queries)} queries {is_copy} of another one{named([*map(quoted, texts)])}; "
+            f"{differing} of {len(pairs)} pairs {verb(differing, 'have')} different judgments."
+        )
+        finding = Finding(
+            self.kind,
+            problem,
+            "Copies make the intervals too narrow.",
+            "Remove the copies.",
+            len(copies),
+            len(dataset.queries),
+            tuple(" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs),
+            {"pairs": len(pairs), "pairs_with_different_judgments": differing},
+        )
+        if differing:
+            cost = f"{finding.cost[:-1]}, and where judgments differ, one of the two is counted wrong."
+            advice = "Give both queries of a pair the same judgments, or remove one of them."
+            finding = replace(finding, cost=cost, advice=advice)
+        yield finding
 
 
-def duplicate_passages(dataset: Dataset, near: float, relevance_level: int) -> Iterator[Finding]:
-    """A finding about passages of different units with the same text, or nearly.
+@dataclass(frozen=True)
+class DuplicatePassages(Finder):
+    """Passages of different units with the same text, or nearly.
 
     Two passages are near copies if the Jaccard similarity of their sets of three consecutive words is at least `near`.
     In a corpus of more than `MOST_COMPARED` passages, which would take minutes, only those with all words equal are.
 
-    Args:
-        dataset: The dataset.
+    Attributes:
         near: Least Jaccard similarity.
-        relevance_level: The lowest grade that counts as relevant.
     """
-    members = _shingles if len(dataset.passages) <= MOST_COMPARED else _whole
-    sets = {row: members(its) for row, its in enumerate(map(words, dataset.texts)) if len(its) >= FEWEST_WORDS}
-    compared = [*sets]
-    found = similar([*sets.values()], near)
-    if not len(found):
-        return
-    pairs = np.array(compared)[found]
-    units = _units(dataset, pairs)
-    apart = [units[one].isdisjoint(units[other]) and not _overlap(dataset, one, other) for one, other in pairs.tolist()]
-    pairs = pairs[apart]
-    if not len(pairs):
-        return
-    asking: dict[int, set[int]] = {}
-    for query, unit in zip(*(each.tolist() for each in relevant(dataset, relevance_level)), strict=True):
-        asking.setdefault(unit, set()).add(query)
-    answered = {row: set().union(*(asking.get(unit, ()) for unit in its)) for row, its in units.items()}
-    affected = set().union(*(answered[one] ^ answered[other] for one, other in pairs.tolist()))
-    count = len(np.unique(pairs))
-    name = {row: _name(dataset, dataset.passages[row]) for row in pairs.ravel().tolist()}
-    names = [*dict.fromkeys(" and ".join(name[row] for row in pair) for pair in pairs.tolist())]
-    cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
-    if affected:
-        cost = (
-            f"For {counted(len(affected), 'query')}, a {dataset.unit} with a copy of a relevant passage is not judged "
+
+    near: float = 0.8
+
+    kind = "duplicate_passages"
+
+    def limits(self, audited: Audited) -> str:
+        """Of many passages, exact copies are found."""
+        count = len(audited.items.passages)
+        return f"by exact copies, as there are {count:,} passages" if count > MOST_COMPARED else ""
+
+    def depends_on(self, audited: Audited) -> Sequence[object]:
+        """On passages and judgments."""
+        return audited.key
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that says for how many queries a copy is not judged."""
+        dataset = audited.items
+        members = _shingles if len(dataset.passages) <= MOST_COMPARED else _whole
+        of_passages = enumerate(map(words, dataset.texts))
+        sets = {row: members(tokens) for row, tokens in of_passages if len(tokens) >= FEWEST_WORDS}
+        similar_sets = similar([*sets.values()], self.near)
+        if not len(similar_sets):
+            return
+        pairs = np.array([*sets])[similar_sets]
+        units = _units(dataset, pairs)
+        apart = [
+            units[one].isdisjoint(units[other]) and not _overlap(dataset, one, other) for one, other in pairs.tolist()
+        ]
+        pairs = pairs[apart]
+        if not len(pairs):
+            return
+        asking: dict[int, set[int]] = {}
+        for query, unit in _judgments(audited):
+            asking.setdefault(unit, set()).add(query)
+        answered = {row: set().union(*(asking.get(unit, ()) for unit in of_row)) for row, of_row in units.items()}
+        affected = set().union(*(answered[one] ^ answered[other] for one, other in pairs.tolist()))
+        count = len(np.unique(pairs))
+        name = {row: _name(dataset, dataset.passages[row]) for row in pairs.ravel().tolist()}
+        names = [*dict.fromkeys(" and ".join(name[row] for row in pair) for pair in pairs.tolist())]
+        cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
+        if affected:
+            cost = (
+                f"For {counted(len(affected), 'query')}, a {dataset.unit} with a copy of a relevant passage is not "
+                "judged relevant, so that finding the copy counts as a miss."
+            )
+        yield Finding(
+            self.kind,
+            f"{count:,} of {len(dataset.passages):,} passages {verb(count, 'have')} nearly the same text as "
+            f"one of another {dataset.unit}{named(names)}.",
+            cost,
+            "Judge the copies, too, or remove them from the documents.",
+            count,
+            len(dataset.passages),
+            tuple(names),
+            {"pairs": len(pairs), "affected_queries": [dataset.queries[row].query_id for row in sorted(affected)]},
         )
-        cost += "relevant, so that finding the copy counts as a miss."
-    yield Finding(
-        kind="duplicate_passages",
-        problem=f"{count:,} of {len(dataset.passages):,} passages {verb(count, 'have')} nearly the same text as "
-        f"one of another {dataset.unit}{named(names)}.",
-        cost=cost,
-        advice="Judge the copies, too, or remove them from the documents.",
-        count=count,
-        out_of=len(dataset.passages),
-        examples=tuple(names),
-        details={"pairs": len(pairs), "affected_queries": [dataset.queries[row].query_id for row in sorted(affected)]},
-    )
+
+
+def _judgments(audited: Audited) -> Iterator[tuple[int, int]]:
+    """Query and unit of each relevant judgment."""
+    return zip(*(column.tolist() for column in relevant(audited.items, audited.relevance_level)), strict=True)
 
 
 def _name(dataset: Dataset, passage: Passage) -> str:
@@ -115,12 +152,12 @@ def _name(dataset: Dataset, passage: Passage) -> str:
     return passage.chunk_id if dataset.unit == "passage" else page_name(dataset, passage)
 
 
-def _whole(its: Sequence[str]) -> list[str]:
-    return [sha256(" ".join(its).encode()).hexdigest()]
+def _whole(tokens: Sequence[str]) -> list[str]:
+    return [sha256(" ".join(tokens).encode()).hexdigest()]
 
 
-def _shingles(its: Sequence[str]) -> list[str]:
-    return sorted({" ".join(its[start : start + SHINGLE]) for start in range(len(its) - SHINGLE + 1)})
+def _shingles(tokens: Sequence[str]) -> list[str]:
+    return sorted({" ".join(tokens[start : start + SHINGLE]) for start in range(len(tokens) - SHINGLE + 1)})
 
 
 def _units(dataset: Dataset, passages: Pairs) -> dict[int, set[int]]:

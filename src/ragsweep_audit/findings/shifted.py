@@ -6,9 +6,8 @@ for it than the judged ones. In a clean dataset this happens, too, but as often 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import erfc, sqrt
 
@@ -18,18 +17,15 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets.model.dataset import Dataset
-from ragsweep_audit.findings.finding import Finding
-from ragsweep_audit.findings.unit_ranks import UnitRanks, best_per_query
+from ragsweep_audit.findings.finding import Audited, ByRanks, Finding
+from ragsweep_audit.findings.unit_ranks import OFFSETS, UnitRanks, best_per_query, printed_offsets
 
-OFFSETS = (-2, -1, 1, 2)
 CLEARLY = np.log(3)  # a gain beyond this counts as pointing to an offset: the rank is three times better
 FROM_0, FROM_0_SHARE = 1, 0.4  # the offset of pages counted from 0, the likeliest mistake, and its share of the level
 MOST_EXACT = 16  # differences whose signs are all tried
 RATE_ROUNDING = 1e-9
 FEWEST_JUDGMENTS = 20  # judgments of a document that is tested on its own; fewer cannot reach the level
-NUMBERED = 5  # pages of a document with a printed number that fits
 HITS_AT = 5
-PRINTED = re.compile(r"(?:page\s+|-\s*)?(\d{1,4})(?:\s*-|\s+of\s+\d+)?", re.IGNORECASE)
 
 Gains = npt.NDArray[np.float64]
 
@@ -55,16 +51,6 @@ class _Shift:
     opposite: Gains
     hits: tuple[float, float]
     rows: Indices
-
-
-def neighbours(dataset: Dataset, level_units: Indices) -> Indices:
-    """The units, and those beside them by any offset that is tested; empty unless pages are judged."""
-    if dataset.unit != "page":
-        return np.empty(0, dtype=np.int64)
-    printed = _printed_offsets(dataset)
-    offsets = {0, *OFFSETS, *printed.values(), *(-offset for offset in printed.values())}
-    beside = np.concatenate([level_units + offset for offset in sorted(offsets)])
-    return np.unique(beside[(beside >= 0) & (beside < len(dataset.units))])
 
 
 def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level: float) -> Iterator[Finding]:
@@ -185,7 +171,7 @@ def _tested(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> list[_S
     names = _names(dataset)
     printed = np.zeros(len(names), dtype=np.int64)
     numbers = {name: number for number, name in enumerate(names)}
-    for source, differs in _printed_offsets(dataset).items():
+    for source, differs in printed_offsets(dataset).items():
         printed[numbers[source]] = differs
     labelled = any(passage.page_number != str(passage.page + 1) for passage in dataset.passages)
     steps: dict[int | None, Indices] = {offset: np.full(len(names), offset) for offset in OFFSETS}
@@ -249,23 +235,11 @@ def _sources(dataset: Dataset) -> Indices:
     return sources
 
 
-def _printed_offsets(dataset: Dataset) -> Mapping[str, int]:
-    """By document: physical page (from 1) minus the number printed at the page's top or bottom, if it is not 0.
+class ShiftedPages(ByRanks):
+    """Judged pages that look shifted."""
 
-    Only documents in which at least `NUMBERED` pages and half of those with a number agree.
-    """
-    lines: dict[tuple[str, int], list[str]] = {}
-    for passage in dataset.passages:
-        lines.setdefault((passage.source, passage.page), []).extend(passage.text.strip().splitlines())
-    offsets: dict[str, Counter[int]] = {}
-    for (source, page), of_page in lines.items():
-        printed = {
-            int(found[1]) for line in (*of_page[:1], *of_page[-1:]) if (found := PRINTED.fullmatch(line.strip()))
-        }
-        offsets.setdefault(source, Counter()).update({page + 1 - number for number in printed})
-    likely = {source: counted.most_common(1)[0] for source, counted in offsets.items() if counted}
-    return {
-        source: offset
-        for source, (offset, pages) in likely.items()
-        if offset and pages >= NUMBERED and 2 * pages >= sum(offsets[source].values())
-    }
+    kind = "shifted_pages"
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """Findings as of `shifted_pages`."""
+        return shifted_pages(audited.items, audited.ranks, audited.relevance_level, audited.level)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ragsweep.core.terminal import named, quoted
 from ragsweep.datasets.model.dataset import Dataset
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, ByRanks, Finding
 from ragsweep_audit.findings.unit_ranks import UnitRanks
 
 LOST = 5  # a query whose best relevant unit has this rank or a worse one, from 0, has lost it
@@ -56,17 +56,15 @@ def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, 
         [dataset.queries[ranks.queries[lost[each]]] for each in (first[at], second[at])] for at in strongest.tolist()
     ]
     examples = [f"{quoted(one.text)} and {quoted(other.text)}" for one, other in found]
-    yield Finding(
-        kind="swapped_judgments",
-        problem=f"Judgments look swapped: in {len(found)} pairs of queries, each one finds the relevant {dataset.unit} "
-        f"of the other near the top, and not its own{named(examples, '; ')}.",
-        cost="Every metric counts the right answers of these queries as wrong.",
-        advice="Compare the judgments of both queries with the documents. More may be swapped than are named.",
-        count=2 * len(found),
-        out_of=len(ranks.queries),
-        examples=tuple(f"{one.query_id} and {other.query_id}" for one, other in found),
-        details={"pairs": len(found), "p": p},
+    problem = (
+        f"Judgments look swapped: in {len(found)} pairs of queries, each one finds the relevant {dataset.unit} "
+        f"of the other near the top, and not its own{named(examples, '; ')}."
     )
+    cost = "Every metric counts the right answers of these queries as wrong."
+    advice = "Compare the judgments of both queries with the documents. More may be swapped than are named."
+    ids = tuple(f"{one.query_id} and {other.query_id}" for one, other in found)
+    details = {"pairs": len(found), "p": p}
+    yield Finding("swapped_judgments", problem, cost, advice, 2 * len(found), len(ranks.queries), ids, details)
 
 
 def mutual_p(pulls: Pulls) -> float:
@@ -101,3 +99,13 @@ def _exchanged(count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     one, other = drawn[: count // 2], drawn[count // 2 : 2 * (count // 2)]
     place[one], place[other] = other, one
     return place
+
+
+class SwappedJudgments(ByRanks):
+    """Queries whose judgments look swapped."""
+
+    kind = "swapped_judgments"
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding as of `swapped_judgments`."""
+        return swapped_judgments(audited.items, audited.ranks, audited.relevance_level, audited.level)

@@ -1,143 +1,169 @@
-"""What cannot be found or measured: units and pages without text, queries without judgments."""
+"""What cannot be found or measured: units and pages without text, queries without judgments or results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ragsweep.core.terminal import counted, named, quoted
-from ragsweep.datasets.model.dataset import Dataset
+from ragsweep.core.digest import digest_texts
+from ragsweep.core.terminal import counted, named, quoted, verb
+from ragsweep.datasets import Query
+from ragsweep.retrieval import Ranker
+from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
-from ragsweep_audit.findings.finding import Finding
+from ragsweep.tasks.ranking.nothing_found import silent_queries
+from ragsweep.tasks.search import search_of
+from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
 
-def coverage(dataset: Dataset, level: int, pictures: Sequence[str] = ()) -> Iterator[Finding]:
-    """Findings about what no retriever can find, and about queries that no metric can measure.
-
-    Args:
-        dataset: The dataset.
-        level: The lowest grade that counts as relevant.
-        pictures: Those of the pages without text that have a picture.
-    """
-    yield from _absent(dataset, level)
-    yield from _empty_pages(dataset, pictures)
-    yield from _unjudged(dataset)
-    yield from _irrelevant(dataset, level)
-    yield from _unplaced(dataset)
-    yield from _left_out(dataset)
-    yield from _skipped(dataset)
-
-
-def _absent(dataset: Dataset, level: int) -> Iterator[Finding]:
+class AbsentUnits(Finder):
     """What is relevant and has no passage."""
-    if absent := absent_units(dataset, level):
-        _, shares = findable(dataset, level)
-        judged = len(np.unique(relevant(dataset, level)[1]))
-        unanswerable = int((shares == 0).sum())
-        ceiling = f"Recall can reach at most {_below_1(shares.mean())}"
-        if unanswerable:
-            ceiling += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
-        units = counted(len(absent), f"relevant {dataset.unit}")
-        has, they = ("has", "it is") if len(absent) == 1 else ("have", "they are")
-        yield Finding(
-            "absent_units",
-            f"{units} {has} no passage{named(absent)}, so {they} never found.",
-            f"{ceiling}.",
-            "Add the documents, run OCR on scanned pages, or remove the judgments.",
-            len(absent),
-            judged,
-            tuple(absent),
-            {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable},
-        )
+
+    kind = "absent_units"
+    advice = "Add the documents, run OCR on scanned pages, or remove the judgments."
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that says which recall can be reached."""
+        dataset, level = audited.items, audited.relevance_level
+        if absent := absent_units(dataset, level):
+            _, shares = findable(dataset, level)
+            judged, unanswerable = len(np.unique(relevant(dataset, level)[1])), int((shares == 0).sum())
+            cost = f"Recall can reach at most {_below_1(shares.mean())}"
+            if unanswerable:
+                cost += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
+            units, they = counted(len(absent), f"relevant {dataset.unit}"), "it is" if len(absent) == 1 else "they are"
+            problem = f"{units} {verb(len(absent), 'have')} no passage{named(absent)}, so {they} never found."
+            details = {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable}
+            yield replace(self.finding(problem, absent, judged, **details), cost=f"{cost}.")
 
 
-def _empty_pages(dataset: Dataset, pictures: Sequence[str]) -> Iterator[Finding]:
+class PagesWithoutText(Finder):
     """Pages without text."""
-    if empty := dataset.empty_pages:
-        pages = {(passage.source, passage.page_number) for passage in dataset.passages}
-        yield Finding(
-            "pages_without_text",
-            f"{counted(len(empty), 'page')} without text{named(empty)}"
-            + (f"; {len(pictures)} with a picture{named(pictures)}." if pictures else "."),
-            "They are never retrieved.",
-            "Run OCR on those that are scanned; blank pages are harmless.",
-            len(empty),
-            len(empty) + len(pages),
-            tuple(empty),
-            {"with_picture": list(pictures)},
-        )
+
+    kind = "pages_without_text"
+    cost = "They are never retrieved."
+    advice = "Run OCR on those that are scanned; blank pages are harmless."
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that says which of them have a picture, if the dataset can tell."""
+        if empty := audited.items.empty_pages:
+            dataset = audited.dataset
+            corpus = dataset.documents_alone() if dataset else None
+            pictures: Sequence[str] = corpus.pictures(empty) if corpus else ()
+            shown = f"; {len(pictures)} with a picture{named(pictures)}" if pictures else ""
+            pages = {(passage.source, passage.page_number) for passage in audited.items.passages}
+            problem = f"{counted(len(empty), 'page')} without text{named(empty)}{shown}."
+            yield self.finding(problem, empty, len(empty) + len(pages), with_picture=[*pictures])
 
 
-def _unjudged(dataset: Dataset) -> Iterator[Finding]:
+class QueriesWithoutJudgments(Finder):
     """Queries without a judgment that need one."""
-    judged_queries = {*dataset.qrels.query.tolist()}
-    unjudged = [each for row, each in enumerate(dataset.queries) if row not in judged_queries and each.answerable]
-    if unjudged:
-        yield Finding(
-            "queries_without_judgments",
-            f"{counted(len(unjudged), 'query')} without a judgment{named([quoted(query.text) for query in unjudged])}.",
-            "They are left out of every mean.",
-            "Judge them, mark them with answerable: false if the documents do not answer them, or remove them.",
-            len(unjudged),
-            sum(each.answerable for each in dataset.queries),  # others need no judgment
-            tuple(query.query_id for query in unjudged),
-        )
+
+    kind, of_rankings = "queries_without_judgments", True
+    cost = "They are left out of every mean."
+    advice = "Judge them, mark them with answerable: false if the documents do not answer them, or remove them."
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that names them."""
+        judged = {*audited.items.qrels.query.tolist()}
+        asked = [(row, query) for row, query in enumerate(audited.items.queries) if query.answerable]
+        if unjudged := [query for row, query in asked if row not in judged]:
+            problem = f"{counted(len(unjudged), 'query')} without a judgment{_texts(unjudged)}."
+            yield self.finding(problem, _ids(unjudged), len(asked))
 
 
-def _irrelevant(dataset: Dataset, level: int) -> Iterator[Finding]:
+class QueriesWithoutRelevant(Finder):
     """Judged queries without anything relevant."""
-    judged_queries = {*dataset.qrels.query.tolist()}
-    if rows := sorted(judged_queries - {*relevant(dataset, level)[0].tolist()}):
-        irrelevant = [dataset.queries[row] for row in rows]
-        yield Finding(
-            "queries_without_relevant",
-            f"{counted(len(irrelevant), 'query')} without a relevant {dataset.unit}"
-            f"{named([quoted(query.text) for query in irrelevant])}.",
-            f"They score 0{but_graded(dataset, rows)}.",
-            "Judge what answers them, lower evaluation.relevance_level, or remove them.",
-            len(irrelevant),
-            len(dataset.queries),
-            tuple(query.query_id for query in irrelevant),
-        )
+
+    kind, of_rankings = "queries_without_relevant", True
+    advice = "Judge what answers them, lower evaluation.relevance_level, or remove them."
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that names them."""
+        dataset = audited.items
+        if rows := np.setdiff1d(dataset.qrels.query, relevant(dataset, audited.relevance_level)[0]).tolist():
+            queries = [dataset.queries[row] for row in rows]
+            problem = f"{counted(len(rows), 'query')} without a relevant {dataset.unit}{_texts(queries)}."
+            cost = f"They score 0{but_graded(dataset, rows)}."
+            yield replace(self.finding(problem, _ids(queries), len(dataset.queries)), cost=cost)
 
 
-def _unplaced(dataset: Dataset) -> Iterator[Finding]:
+class NothingFound(Finder):
+    """Queries for which the retriever finds nothing."""
+
+    kind = "nothing_found"
+
+    def depends_on(self, audited: Audited) -> Sequence[object] | None:
+        """On what is searched, and by what."""
+        if audited.retriever is None:
+            return None
+        of_index = [digest_texts(audited.items.indexed_texts)] if audited.items.indexed else []
+        return [*audited.key, identity(audited.retriever), *of_index]
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding for each reason."""
+        dataset, retriever, asked = audited.items, audited.retriever, np.unique(audited.items.qrels.query)
+        if isinstance(retriever, Ranker):
+            for silent in silent_queries(retriever, search_of(dataset), asked):
+                cost = "They score 0." if silent.silence.whole else "Only the other parts rank passages for them."
+                ids, details = _ids([dataset.queries[row] for row in silent.rows]), silent.silence
+                problem = silent.problem(dataset, len(asked))
+                finding = self.finding(problem, ids, len(asked), part=details.part, reason=details.reason)
+                yield replace(finding, cost=cost, advice=silent.advice)
+
+
+class ReferencesWithoutOffsets(Finder):
     """References that are not at exactly one place."""
-    if unplaced := [each for each in dataset.references if not each.has_offsets]:
-        yield Finding(
-            "references_without_offsets",
-            f"{counted(len(unplaced), 'reference')} not at exactly one place of the document"
-            f"{named([quoted(each.text) for each in unplaced])}.",
-            "They can only be compared by their words, not by characters.",
-            "Copy them exactly from the document, or give start_index and end_index.",
-            len(unplaced),
-            len(dataset.references),
-            tuple(each.query_id for each in unplaced),
-        )
+
+    kind = "references_without_offsets"
+    cost = "They can only be compared by their words, not by characters."
+    advice = "Copy them exactly from the document, or give start_index and end_index."
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that names their queries."""
+        references = audited.items.references
+        if unplaced := [reference for reference in references if not reference.has_offsets]:
+            texts = named([quoted(reference.text) for reference in unplaced])
+            problem = f"{counted(len(unplaced), 'reference')} not at exactly one place of the document{texts}."
+            yield self.finding(problem, [reference.query_id for reference in unplaced], len(references))
 
 
-def _left_out(dataset: Dataset) -> Iterator[Finding]:
-    """Questions that were left out, and why."""
-    asked = len({*dataset.qrels.query.tolist()})
-    if left := about_left_out(dataset, asked):
-        faulty = tuple(each.text for each in dataset.left_out.faulty)
-        out = dataset.left_out.number
-        yield Finding("questions_left_out", *left, count=out, out_of=out + asked, examples=faulty)
+class QuestionsLeftOut(Finder):
+    """Questions that were left out."""
+
+    kind, of_rankings = "questions_left_out", True
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that says why."""
+        asked, left_out = len({*audited.items.qrels.query.tolist()}), audited.items.left_out
+        if sentences := about_left_out(audited.items, asked):
+            faulty = tuple(each.text for each in left_out.faulty)
+            yield Finding(self.kind, *sentences, left_out.number, left_out.number + asked, faulty)
 
 
-def _skipped(dataset: Dataset) -> Iterator[Finding]:
+class SkippedDocuments(Finder):
     """Documents that were left out."""
-    if skipped := dataset.skipped:
-        yield Finding(
-            "skipped_documents",
-            f"{counted(len(skipped), 'document')} left out by dataset.skip{named(skipped)}.",
-            "What they contain cannot be retrieved.",
-            "Repair the files if they matter.",
-            len(skipped),
-            len(skipped) + len({passage.source for passage in dataset.passages}),
-            tuple(skipped),
-        )
+
+    kind = "skipped_documents"
+    cost = "What they contain cannot be retrieved."
+    advice = "Repair the files if they matter."
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding that names them."""
+        if skipped := audited.items.skipped:
+            documents = {passage.source for passage in audited.items.passages}
+            problem = f"{counted(len(skipped), 'document')} left out by dataset.skip{named(skipped)}."
+            yield self.finding(problem, skipped, len(skipped) + len(documents))
+
+
+def _texts(queries: Sequence[Query]) -> str:
+    return named([quoted(query.text) for query in queries])
+
+
+def _ids(queries: Sequence[Query]) -> list[str]:
+    return [query.query_id for query in queries]
 
 
 def _below_1(mean: float) -> str:

@@ -2,15 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import Indices
-from ragsweep.datasets.model.dataset import Dataset
-from ragsweep_audit.findings.finding import Finding
+from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.datasets import Dataset, Qrels
+from ragsweep.retrieval import DenseRetriever, Encoder, Ranker, Ranking, Search, SparseRetriever, rank, ranked
+from ragsweep.store.identity import identity
+from ragsweep.store.stage_store import Store
+from ragsweep.tasks.ranking.units import units_of_ranking
+from ragsweep_audit.findings.finding import Audited, Finder, Finding
+from ragsweep_audit.findings.unit_ranks import evenly_spread, only_some
+
+LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
+SEARCHED_AT_ONCE = 64  # that are searched for at once
+COMPARED_DEPTH = 100
+MOST_PASSAGES = 100_000  # of a corpus that is ranked by sequences of letters, which takes a second for 1,000
+
+
+@dataclass(frozen=True)
+class LetterRetriever(Ranker):
+    """Ranks passages by the cosine of TF-IDF vectors of sequences of letters within words.
+
+    It finds other forms of a word, and misspelled ones, which BM25 misses; and rare names, which embeddings miss.
+
+    Attributes:
+        store: Keeps rankings.
+    """
+
+    libraries: ClassVar[tuple[str, ...]] = ("scikit-learn",)
+
+    store: Store
+
+    def rank(self, search: Search, depth: int) -> Ranking:
+        """Rank the passages for every query, at most `depth` of them."""
+        from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
+
+        vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=LETTERS, sublinear_tf=True, dtype=np.float32)
+        passages = vectorizer.fit_transform(search.passages)
+        queries = vectorizer.transform(search.queries)
+        found: list[Ranking] = []
+        for start in range(0, len(search.queries), SEARCHED_AT_ONCE):
+            scores = (queries[start : start + SEARCHED_AT_ONCE] @ passages.T).toarray()
+            places = np.where(scores > 0, np.arange(len(search.passages)), NOTHING)
+            found.append(ranked(places, scores, depth))
+        return Ranking(
+            np.concatenate([part.passages for part in found]), np.concatenate([part.scores for part in found])
+        )
+
+
+def unlike_rankings(
+    items: Dataset, encoder: Encoder, store: Store, depth: int = COMPARED_DEPTH
+) -> Mapping[str, Indices]:
+    """Rank the passages for every query by BM25, by embeddings, and by sequences of letters.
+
+    Args:
+        items: What is searched.
+        encoder: Gives the embeddings.
+        store: Keeps the rankings.
+        depth: Ranks of each ranking.
+
+    Returns:
+        Position of the passage at each rank by the name of the method, each of shape [queries, depth]; -1 after the
+        last passage that was found.
+    """
+    queries = tuple(query.text for query in items.queries)
+    search = Search(items.texts, queries, unranked=items.unranked_passages)
+    rankers: dict[str, Ranker] = {
+        "words": SparseRetriever(store),
+        "letters": LetterRetriever(store),
+        "meaning": DenseRetriever(encoder, store),
+    }
+    return {name: rank(ranker, search, depth).passages for name, ranker in rankers.items()}
+
 
 DEEPEST_RANK = 10  # ranks that are compared
 # What is listed. At least half of what all retrievers rank there is judged relevant in SciFact and the manual.
@@ -44,10 +112,9 @@ class Agreed:
         worst: Indices = self.ranks.max(axis=1)
         return worst
 
-    def unjudged(self, depth: int = TOP_RANKS) -> Agreed:
-        """The units without a judgment that all retrievers rank among the first `depth`, at most 10."""
-        rows = ~self.judged & (self.worst <= depth)
-        return Agreed(self.query[rows], self.unit[rows], self.ranks[rows], self.judged[rows], self.relevant[rows])
+    def unjudged(self, depth: int = TOP_RANKS) -> Indices:
+        """Positions of the units without a judgment that all retrievers rank among the first `depth`, at most 10."""
+        return np.flatnonzero(~self.judged & (self.worst <= depth))
 
 
 def agreed(dataset: Dataset, units: Mapping[str, Indices], relevance_level: int = 1) -> Agreed:
@@ -99,28 +166,25 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
 
     if bdtrc(missing - 1, all_first, USUAL) > UNJUDGED_LEVEL:
         return None
-    listed = found.unjudged()
     names = list(units)
     pairs = [
         {
-            "query_id": dataset.queries[query].query_id,
-            "unit": dataset.units[unit],
-            "ranks": dict(zip(names, ranks, strict=True)),
+            "query_id": dataset.queries[found.query[row]].query_id,
+            "unit": dataset.units[found.unit[row]],
+            "ranks": dict(zip(names, found.ranks[row].tolist(), strict=True)),
         }
-        for query, unit, ranks in zip(
-            *(column.tolist() for column in (listed.query, listed.unit, listed.ranks)), strict=True
-        )
+        for row in found.unjudged().tolist()
     ]
     return Finding(
-        kind="unjudged",
-        problem=f"{len(names)} unlike retrievers agree on the best {dataset.unit} for {all_first} queries, and "
+        "unjudged",
+        f"{len(names)} unlike retrievers agree on the best {dataset.unit} for {all_first} queries, and "
         f"{missing} of these {dataset.unit}s have no judgment.",
-        cost="A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
-        advice="Judge them: ragsweep judge --strategy pooling asks for what configurations rank and nobody judged.",
-        count=len(pairs),
-        out_of=int((found.worst <= TOP_RANKS).sum()),
-        examples=tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES_NAMED]),
-        details={"depth": TOP_RANKS, "first": all_first, "first_unjudged": missing, "pairs": pairs},
+        "A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
+        "Judge them: ragsweep judge --strategy pooling asks for what configurations rank and nobody judged.",
+        len(pairs),
+        int((found.worst <= TOP_RANKS).sum()),
+        tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES_NAMED]),
+        {"depth": TOP_RANKS, "first": all_first, "first_unjudged": missing, "pairs": pairs},
     )
 
 
@@ -132,3 +196,47 @@ def _first_units(units: Indices) -> Indices:
     np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
     kept = np.argsort(repeated | (units < 0), axis=1, kind="stable")[:, :DEEPEST_RANK]
     return np.where(np.take_along_axis(repeated, kept, axis=1), -1, np.take_along_axis(units, kept, axis=1))
+
+
+class Unjudged(Finder):
+    """Relevant units that nobody judged. The embeddings are those that the retriever uses."""
+
+    kind = "unjudged"
+
+    def lacks(self, audited: Audited) -> str:
+        """Three unlike rankings are needed."""
+        if audited.encoder is None:
+            return "that needs a retriever with an encoder"
+        if (count := len(audited.items.passages)) > MOST_PASSAGES:
+            return f"there are {count:,} passages, more than {MOST_PASSAGES:,}"
+        return audited.without_ranks
+
+    def limits(self, audited: Audited) -> str:
+        """Of many queries, some are ranked."""
+        return only_some(len(np.unique(audited.items.qrels.query)))
+
+    def depends_on(self, audited: Audited) -> Sequence[object]:
+        """On the encoder, too."""
+        return [*audited.key, identity(audited.encoder)]
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding as of `find_unjudged`."""
+        assert audited.encoder is not None  # or it is not looked for
+        items = _some_queries(audited.items)
+        rankings = unlike_rankings(items, audited.encoder, audited.store)
+        units = {name: units_of_ranking(passages, items) for name, passages in rankings.items()}
+        if finding := find_unjudged(items, units, audited.relevance_level):
+            yield finding
+
+
+def _some_queries(items: Dataset) -> Dataset:
+    """The dataset, or of many queries some judged ones, with their judgments."""
+    if not only_some(len(items.queries)):
+        return items
+    queries = evenly_spread(np.unique(items.qrels.query))
+    qrels, kept = items.qrels, np.isin(items.qrels.query, queries)
+    return replace(
+        items,
+        queries=tuple(items.queries[row] for row in queries),
+        qrels=Qrels(np.searchsorted(queries, qrels.query[kept]), qrels.unit[kept], qrels.grade[kept]),
+    )

@@ -1,40 +1,108 @@
-"""Queries and passages that are longer than what the encoder reads."""
+"""Text that the encoder does not read: beyond its window, or of tokens that it does not know."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ragsweep.core.terminal import named
-from ragsweep.models.encoders.prompt_tokens import Lengths
+from ragsweep.models.encoders.encoder import Role
+from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
+from ragsweep.models.encoders.prompt_tokens import Lengths, lengths_read
+from ragsweep.models.encoders.unknown_tokens import Counted, HasTokenizer, unknown_tokens
+from ragsweep.tasks.search import components_within
 from ragsweep.tasks.unread_text import UnreadText
-from ragsweep_audit.findings.finding import Finding
+from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
 
-def unread_text(texts: str, names: Sequence[str], measured: Lengths, encoder: str, share: float) -> Iterator[Finding]:
-    """A finding if texts are longer than what the encoder reads.
+@dataclass(frozen=True)
+class UnreadTexts(Finder):
+    """Queries and passages that are longer than what an encoder of the retriever reads.
 
-    Args:
-        texts: What they are: `queries` or `passages`.
-        names: Of each of them.
-        measured: How long they are, and how much is read.
-        encoder: Its name.
-        share: Least share of the text that must be unread for a finding.
+    Attributes:
+        least: The share of the text that must be unread for a finding.
     """
-    longer = np.flatnonzero(measured.lengths > measured.read)
-    unread = float((measured.lengths[longer] - measured.read).sum() / measured.lengths.sum()) if len(longer) else 0.0
-    if not unread or unread < share:
-        return
-    about = UnreadText(encoder, texts, len(longer), len(names), measured.read, measured.unit)
-    examples = [names[row] for row in longer[np.argsort(-measured.lengths[longer], kind="stable")]]
-    yield Finding(
-        kind="unread_text",
-        problem=f"{about.in_words}{named(examples)}.",
-        cost=f"{unread:.1%} of the text does not enter any embedding.",
-        advice=about.advice,
-        count=about.cut,
-        out_of=about.out_of,
-        examples=tuple(examples),
-        details={"window": measured.read, "longest": int(measured.lengths.max()), "unread_share": unread},
-    )
+
+    least: float = 0.001
+
+    kind = "unread_text"
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding for each model that does not read all queries, or all passages, to their end."""
+        items = audited.items
+        encoders = {part.model: part for part in components_within(audited.retriever) if isinstance(part, KnowsWindow)}
+        queries = [query.query_id for query in items.queries], [query.text for query in items.queries]
+        passages = [passage.chunk_id for passage in items.passages], items.indexed_texts
+        texts_of: dict[Role, tuple[Sequence[str], Sequence[str]]] = {"query": queries, "passage": passages}
+        for model, encoder in encoders.items():
+            for role, (names, texts) in texts_of.items():
+                lengths = lengths_read(encoder, texts, role, audited.store)
+                if lengths is not None and (finding := self.of(role, names, lengths, model)):
+                    yield finding
+
+    def of(self, role: Role, names: Sequence[str], measured: Lengths, encoder: str) -> Finding | None:
+        """A finding about texts with these names and lengths; None if enough of them is read."""
+        longer = np.flatnonzero(measured.lengths > measured.read)
+        share = float((measured.lengths[longer] - measured.read).sum() / measured.lengths.sum()) if len(longer) else 0.0
+        if not share or share < self.least:
+            return None
+        texts = "queries" if role == "query" else "passages"
+        about = UnreadText(encoder, texts, len(longer), len(names), measured.read, measured.unit)
+        examples = [names[row] for row in longer[np.argsort(-measured.lengths[longer], kind="stable")]]
+        return Finding(
+            self.kind,
+            f"{about.in_words}{named(examples)}.",
+            f"{share:.1%} of the text does not enter any embedding.",
+            about.advice,
+            about.cut,
+            about.out_of,
+            tuple(examples),
+            {"window": measured.read, "longest": int(measured.lengths.max()), "unread_share": share},
+        )
+
+
+@dataclass(frozen=True)
+class UnknownTokens(Finder):
+    """Tokens that an encoder does not know: it was not made for this language.
+
+    Attributes:
+        least: The share of the tokens of passages and queries that must be unknown for a finding.
+    """
+
+    least: float = 0.05
+
+    kind = "unknown_tokens"
+
+    def find(self, audited: Audited) -> Iterator[Finding]:
+        """A finding for each model of the retriever, or of a stage around it."""
+        parts = components_within(audited.ranker or audited.retriever)
+        files = {part.model: part.tokenizer_file for part in parts if isinstance(part, HasTokenizer)}
+        queries = [query.text for query in audited.items.queries]
+        for model, file in files.items():
+            if file is not None:
+                texts_of = {"the passages": audited.items.indexed_texts, "the queries": queries}
+                counts = {name: unknown_tokens(texts, file, audited.store) for name, texts in texts_of.items()}
+                yield from self._of(counts, len(audited.items.texts) + len(queries), model)
+
+    def _of(self, counts: dict[str, Counted], texts: int, encoder: str) -> Iterator[Finding]:
+        unknown, tokens, counted = (sum(column) for column in zip(*counts.values(), strict=True))
+        if not unknown or unknown < self.least * tokens:
+            return
+        sampled = f", counted in {counted:,} of {texts:,} texts" if counted < texts else ""
+        shares = ", ".join(
+            f"{each.unknown / each.tokens:.0%} of those of {n}" for n, each in counts.items() if each.tokens
+        )
+        yield Finding(
+            self.kind,
+            f"{encoder} does not know {unknown / tokens:.0%} of the tokens ({shares}{sampled}).",
+            "Texts that differ only in these tokens have the same embedding.",
+            "Choose an encoder that was trained on this language, such as intfloat/multilingual-e5-small.",
+            unknown,
+            tokens,
+            details={
+                "encoder": encoder,
+                **{f"of_{name[4:]}": each.unknown / max(each.tokens, 1) for name, each in counts.items()},
+            },
+        )

@@ -23,12 +23,8 @@ from ragsweep.experiment import Experiment
 from ragsweep.replay.comparing import compare_runs
 from ragsweep.replay.trusted_record import TODAYS, composed_today, keys_of, trusted
 from ragsweep.retrieval.ingest.ingest import dataset_of
-from ragsweep.retrieval.judgments import learners_in
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep.tasks.search import STAGE_SETTINGS
 from ragsweep_audit.judging.pool import Ranked
-
-RANKS = "expected task=ranking"
 
 
 def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
@@ -60,7 +56,7 @@ def _ranked(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iter
     for configuration, label in zip(configurations, labels, strict=True):
         task = _expect_ranking(Walk(configuration).build("task"), label)
         items = dataset_of(task.dataset, task.chunker, task.ingest, task.store, may_lack_judgments=True)
-        yield Ranked(label, task.dataset, items, task.rank(items).passages[:, : task.k])
+        yield Ranked(label, items, task.rank(items).passages[:, : task.k])
 
 
 def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
@@ -90,9 +86,7 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
                 if items.digest != outcome.facts.dataset.digest:
                     what = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
                     raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
-                yield Ranked(
-                    sweep.label(outcome), task.dataset, items, task.rank(items).passages[:, :cutoff], run.run_id
-                )
+                yield Ranked(sweep.label(outcome), items, task.rank(items).passages[:, :cutoff], run.run_id)
 
     return cutoff, ranked()
 
@@ -100,21 +94,15 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
 def _expect_ranking(task: object, label: str) -> RankingTask:
     """The task of a run that ranks passages of ours, without learning from judgments."""
     if not isinstance(task, RankingTask):
-        raise ConfigError(f"{label}: {RANKS}")
-    if task.budget is not None:
-        raise ConfigError(
-            f"{label}: returns what fits into budget={task.budget}; judging decides at one k, such as k=10"
-        )
-    if task.returns is not None:
-        raise ConfigError(
-            f"{label}: returns more than it finds, and judging decides about what is found; choose returns=passage"
-        )
-    if task.retriever.brings_passages:
-        raise ConfigError(
-            f"{label}: brings passages of its own, and judging needs those of our documents; write what it ranks in a "
-            "file, by the names of pages or documents, and take retriever=run_file with chunker=page"
-        )
-    stages = {name: getattr(task, name) for name in ("retriever", *STAGE_SETTINGS)}
-    if any(learners_in(part, name) for name, part in stages.items()):
-        raise ConfigError(f"{label}: learns from judgments, which are what is asked for here")
+        raise ConfigError(f"{label}: expected task=ranking")
+    refusals = {
+        f"returns what fits into budget={task.budget}; judging decides at one k, such as k=10": task.budget is not None,
+        "returns more than it finds, and judging decides about what is found; choose returns=passage": task.returns
+        is not None,
+        "brings passages of its own, and judging needs those of our documents; write what it ranks in a file, by the "
+        "names of pages or documents, and take retriever=run_file with chunker=page": task.retriever.brings_passages,
+        "learns from judgments, which are what is asked for here": task.retriever.learns,
+    }
+    if refused := [why for why, is_so in refusals.items() if is_so]:
+        raise ConfigError(f"{label}: {refused[0]}")
     return task

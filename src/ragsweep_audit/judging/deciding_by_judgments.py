@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +20,14 @@ from ragsweep.replay.trusted_record import composed_today
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
-from ragsweep_audit.judging.journal import Journal
+from ragsweep_audit.judging.journal import LARGEST_HEAD_MB, Journal, JournalHead
+from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.judging_table import hand_out, take_back
 from ragsweep_audit.judging.keeping_decisions import JOURNAL, Keeping
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
-from ragsweep_audit.judging.pooling import RACE
-from ragsweep_audit.judging.recorded_pool import LARGEST_HEAD_MB, RecordedPool
+from ragsweep_audit.judging.race import RACE
 from ragsweep_audit.judging.state import decision, is_decided, state_line
 
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
@@ -37,57 +37,12 @@ CHOSEN_PAIRS = (
 OF_DATASET = "dataset"  # the judgments of the dataset stand for the judge
 
 
-@dataclass(frozen=True)
-class JudgeRequest:
-    """What to judge; the attributes are the options of `ragsweep judge`.
-
-    Attributes:
-        strategy: `race`, or `pooling`, which decides nothing.
-        budget: How many judgments there may be in the journal; None if any number.
-        verify: Whether nothing is asked, nor written.
-        table: A file into which the next questions are written, instead of asking them.
-        rows: How many of them.
-        apply: Such a file that has been filled in.
-        source: A file of judgments, or `dataset`, that stands for the judge; None asks a person.
-        port: Where a page asks, 0 for any free port; None asks at the terminal.
-        guess: Whether a language model guesses what is relevant, which steers what is asked.
-        guess_tokens: The most tokens of one reply of that model.
-    """
-
-    sweep_id: str
-    overrides: Sequence[str]
-    modules: Sequence[str]
-    strategy: str
-    metric: str
-    margin: float
-    level: float
-    highest: int
-    budget: int | None
-    verify: bool
-    table: Path | None
-    rows: int
-    apply: Path | None
-    journal: Path
-    source: str | None
-    port: int | None
-    judge: str
-    seed: int
-    guess: bool
-    guess_tokens: int
-    out: Path | None
-
-    @property
-    def asks(self) -> bool:
-        """Whether questions are asked, instead of computing the decision again or reading and writing tables."""
-        return not (self.verify or self.table or self.apply)
-
-
 def judge_until_decided(request: JudgeRequest) -> bool:
     """Ask until it is decided, print what is known after each judgment, and return whether it is decided."""
     if request.sweep_id:
         of_guess = about_model(request.overrides) if request.guess else []
         settings = [each for each in request.overrides if each not in of_guess]
-        k, configurations = of_sweep(request.sweep_id, settings, request.modules)
+        k, configurations = of_sweep(request.sweep_id, settings, request.allow)
     else:
         k, configurations = of_overrides(request.overrides)
     if request.verify and not request.journal.is_file() and request.sweep_id:
@@ -95,8 +50,8 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     ranked = [*configurations]
     judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
-    pool = _guessed(Pool.of(hidden, request.metric, k, request.highest), request)
-    about = (request.margin, request.level, request.seed, request.highest, request.judge, request.strategy)
+    pool = _guessed(Pool.of(hidden, request.metric, k, request.grades), request)
+    about = (request.margin, request.level, request.seed, request.grades, request.judge, request.strategy)
     with closing(Journal(request.journal, pool, *about, only_read=request.verify)) as journal:
         return _judged_until_decided(request, journal, judge, ranked, k)
 
@@ -132,8 +87,7 @@ def _judged_until_decided(
         raise
     sentences = [*decision(journal), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n", flush=True)
-    if isinstance(judge, PageJudge):
-        judge.end(sentences)
+    judge.end(sentences)
     if request.strategy == RACE and not request.verify:
         print(keeping.keep())
     if request.out is not None:
@@ -145,9 +99,7 @@ def _judged_until_decided(
 
 def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
     """The pool with the guesses of its journal, or with new ones where a journal is begun with some."""
-    if request.guess and request.strategy != RACE:
-        raise ConfigError(f"--guess: steers a race; expected no --strategy {request.strategy} with it")
-    head = RecordedPool.begun(request.journal)
+    head = JournalHead.read(request.journal)
     if head is not None:
         if request.guess and head.guessed is None:
             raise ConfigError(f"--guess: {request.journal} was begun without guesses; name a new file with --journal")
@@ -156,16 +108,16 @@ def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
         return pool
     model, guesser = model_of(request.overrides)
     pool = replace(pool, guesser=guesser)
-    return with_guesses(pool, model, request.highest, request.guess_tokens) if head is None else pool
+    return with_guesses(pool, model, request.grades, request.guess_tokens) if head is None else pool
 
 
 def _judge(request: JudgeRequest, items: Dataset) -> Judge:
     """Who judges."""
     if request.source is not None:
-        return FileJudge(_grades(request.source, items), request.highest)
+        return FileJudge(_grades(request.source, items), request.grades)
     if request.port is None or not request.asks:
-        return TerminalJudge(request.highest)
-    page = PageJudge(request.highest, request.port)
+        return TerminalJudge(request.grades)
+    page = PageJudge(request.grades, request.port)
     print(f"Judge at {page.address} (Ctrl-C stops; what is judged is kept)", flush=True)
     return page
 
@@ -180,7 +132,9 @@ def verify_alone(path: Path, name: str = "") -> bool:
     Raises:
         ConfigError: It is not a journal, or it was changed.
     """
-    head = RecordedPool.read(path)
+    head = JournalHead.read(path)
+    if head is None:
+        raise ConfigError(f"{path}: is no journal of judgments")
     journal = Journal(
         path, head.as_pool(path), head.margin, head.level, head.seed, head.highest, "", head.strategy, only_read=True
     )
@@ -216,7 +170,7 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
             continue
         out = journal.answer(asked, None if answer is None else int(answer))
         state = state_line(journal, out)
-        if out and not isinstance(judge, TerminalJudge):
+        if out and not judge.shows_state:
             print(state, flush=True)
 
 

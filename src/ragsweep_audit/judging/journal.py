@@ -1,35 +1,138 @@
 """The file of what was asked and answered, from which the whole race can be run again.
 
 Each line is a JSON object: first what may be judged and by what it is decided, then each draw, before it is shown, and
-each answer. Lines are only added, one at a time and by one process, so that a killed process loses at most the answer
-that was being typed. Answers are taken in in the order of the draws.
+each answer. One process writes, a line at a time, so that a killed process loses at most the answer that was being
+typed. Answers are taken in in the order of the draws. What is taken back is cut off.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Len, Lt
+from filelock import Timeout
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.parsing import MalformedError, from_json
-from ragsweep_audit.judging.pool import Asked, Pair, Pool
-from ragsweep_audit.judging.pooling import RACE, STRATEGIES
+from ragsweep.core.json_records import from_record
+from ragsweep.core.locks import locked
+from ragsweep.core.parsing import MB, MalformedError, from_json
+from ragsweep.statistics.intervals import Array
+from ragsweep_audit.judging.pool import Asked, Pair, Pool, Shown
 from ragsweep_audit.judging.proposal import Draw
-from ragsweep_audit.judging.race import Race
-from ragsweep_audit.judging.recorded_pool import BEGINS, recorded
-from ragsweep_audit.judging.shared_lines import SharedLines
+from ragsweep_audit.judging.race import RACE, STRATEGIES, Race
 
-VERSION = 1
-ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
-LONGEST_LINE = 10_000  # characters
+SCHEMA: Literal[1] = 1
+BEGINS = b'{"schema": '  # a journal
+LARGEST_HEAD_MB = 200
 OTHERS = {"pool": "other configurations, data or judgments", "guesser": "guesses of another language model"}
+
+RecordedPair = tuple[str, str, float | None, list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JournalHead:
+    """What is decided between, by what, and with which settings.
+
+    Attributes:
+        pool: Digest of the pool.
+        key: Names this journal among others.
+        configurations: Their names.
+        queries: How many queries the metric is the mean of.
+        pairs: The id of the query, the unit, the grade before, and the rank in each configuration, from 0, or -1.
+        guesser: As of `Pool`.
+        guessed: As of `Pool`, with None where nothing is guessed.
+    """
+
+    schema: Literal[1]
+    strategy: Literal["race", "pooling"]
+    metric: Literal["dcg", "precision"]
+    k: Annotated[int, Ge(1)]
+    margin: Annotated[float, Ge(0)]
+    level: Annotated[float, Gt(0), Lt(1)]
+    seed: Annotated[int, Ge(0)]
+    highest: Annotated[int, Ge(1), Le(9)]
+    pool: str
+    key: str
+    configurations: Annotated[list[str], Len(2)]
+    queries: Annotated[int, Ge(1)]
+    pairs: list[RecordedPair]
+    guesser: str | None = None
+    guessed: list[float | None] | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> JournalHead | None:
+        """The first line of a journal; None if none was written to its end. Raises `ConfigError` for another file."""
+        try:
+            with path.open("rb") as file:
+                line = file.readline(LARGEST_HEAD_MB * MB)
+            if not line.endswith(b"\n") and line == (BEGINS + line[len(BEGINS) :])[: len(line)]:
+                return None  # a process was killed while it wrote this
+            return from_record(cls, line.decode())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: is no journal of judgments that can be read ({error})") from error
+
+    @property
+    def guesses(self) -> Array | None:
+        """What was guessed, shape [pairs]."""
+        return None if self.guessed is None else np.array(self.guessed, dtype=float)
+
+    def as_pool(self, path: Path) -> Pool:
+        """The pool, without the texts. Raises `ConfigError` if the file was changed."""
+        judged = np.array([grade for _, _, grade, _ in self.pairs], dtype=float)
+        pairs = [Pair(query_id, "", unit, _no_text) for query_id, unit, *_ in self.pairs]
+        try:
+            ranks = np.array([row for *_, row in self.pairs], dtype=np.int64)
+            ranks = ranks.reshape(len(pairs), len(self.configurations)).T
+            pool = Pool(self.configurations, pairs, ranks, judged, self.queries, self.metric, self.k, self.guesses)
+            changed = pool.digest != self.pool
+        except (IndexError, OverflowError, ValueError) as error:
+            raise ConfigError(f"{path}, line 1: cannot be read ({error})") from error
+        if changed:
+            raise ConfigError(f"{path}, line 1: what is judged is not what its digest says; the file was changed")
+        return pool
+
+    def expect(self, path: Path, **settings: object) -> None:
+        """Raise `ConfigError` for the first setting, or pool, that the journal was not begun with."""
+        for name, value in settings.items():
+            if vars(self)[name] != value:
+                what = OTHERS.get(name, f"{name} {vars(self)[name]}")
+                raise ConfigError(f"{path}: was begun with {what}; name another file, or repeat the command as it was")
+
+
+def recorded(pool: Pool) -> dict[str, object]:
+    """The pool as fields of `JournalHead`."""
+    names = [(pair.query_id, pair.unit) for pair in pool.pairs]
+    rows = zip(names, _without_nan(pool.judged), pool.ranks.T.tolist(), strict=True)
+    return {
+        "configurations": [*pool.labels],
+        "queries": pool.queries,
+        "pairs": [[*name, grade, ranks] for name, grade, ranks in rows],
+        "guessed": None if pool.guessed is None else _without_nan(pool.guessed),
+    }
+
+
+def _no_text() -> Shown:
+    return Shown("", "", "", "")
+
+
+def _without_nan(values: Array) -> list[float | None]:
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
+LONGEST_LINE = 10_000  # bytes, after the first one
 NEAR = 1e-9  # relative difference of two chances that are the same one
 
 
@@ -50,8 +153,7 @@ class Journal:
         race: What is known.
         asked_pairs: What was asked, by the number of the draw.
         grades: The judgments by the number of the draw, None where the judge could not tell.
-        repeats: For the draws that were asked twice, whether the judgments were the same.
-        again: What was judged the second time.
+        again: What was judged the second time, for the draws that were asked twice.
         dropped: The configurations that dropped out, each with the number of judgments after which it did.
     """
 
@@ -67,23 +169,18 @@ class Journal:
     race: Race = field(init=False)
     asked_pairs: dict[int, Pair] = field(init=False)
     grades: dict[int, int | None] = field(init=False)
-    repeats: dict[int, bool] = field(init=False)
     again: dict[int, int | None] = field(init=False)
     dropped: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._start()
-        self._lines: list[Mapping[str, Any]] = []
-        self._file = SharedLines(self.path, BEGINS)
         if self.only_read and not self.path.is_file():
             raise ConfigError(f"--verify: {self.path} is not a file; expected a journal of judgments")
         self._lock = ExitStack()  # held until the journal is closed, or its process ends
-        if not self.only_read:
-            self._lock.enter_context(self._file.locked())
+        self._start()
         try:
-            self._read()
-            if not self._lines and not self.only_read:
-                self._add({**self._head, "key": token_hex(), **recorded(self.pool)})
+            if not self.only_read:
+                self._lock_file()
+            self._open()
         except BaseException:
             self.close()
             raise
@@ -92,27 +189,44 @@ class Journal:
         """Let another process write."""
         self._lock.close()
 
+    def _lock_file(self) -> None:
+        try:
+            self._lock.enter_context(locked(self.path, 0))
+            self.path.touch()
+        except Timeout as error:
+            used = "is in use by another ragsweep judge; end that one, or name another file with --journal"
+            raise ConfigError(f"{self.path}: {used}") from error
+        except OSError as error:
+            raise ConfigError(f"{self.path}: cannot be written ({error})") from error
+
+    def _open(self) -> None:
+        """Take in what the file has, or begin it."""
+        head = JournalHead.read(self.path)
+        about = {"strategy": self.strategy, "metric": self.pool.metric, "k": self.pool.k, "margin": self.margin}
+        about |= {"level": self.level, "seed": self.seed, "highest": self.highest, "pool": self.pool.digest}
+        if head is not None:
+            self.key = head.key
+            head.expect(self.path, **about, **({"guesser": self.pool.guesser} if self.pool.guesser else {}))
+            self._read()
+        elif not self.only_read:
+            self.key = token_hex()
+            about |= {"guesser": self.pool.guesser, "key": self.key}
+            self._write({"schema": SCHEMA, **about, **recorded(self.pool)})
+
     def _start(self) -> None:
         about = self.margin, self.level, self.seed, self.pool.query_of_pairs, self.pool.queries, self.pool.guessed
         self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, *about)
-        self.grades, self.repeats, self.again = {}, {}, {}
+        self.grades, self.again, self.asked_pairs = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
         self._draws: dict[int, Draw] = {}  # those that are not taken in yet
-        self.asked_pairs = {}
-        self._last: tuple[int, bool, str, int] | None = None  # answer: number, whether again, whose, drawn before it
-        self._shown: dict[int, str] = {}  # in which table, for draws without an answer; empty if in none
+        self._tables: dict[int, str] = {}  # by the number of a draw without an answer; empty if it is in none
+        self._lines: list[Mapping[str, Any]] = []  # of the file, but for what the first one says
+        self._ends: list[int] = []  # where each of them ends, in bytes
 
     @property
-    def _head(self) -> dict[str, Any]:
-        """What a journal is about; another one cannot be gone on with."""
-        settings = {"margin": self.margin, "level": self.level, "seed": self.seed, "highest": self.highest}
-        about = {"version": VERSION, "strategy": self.strategy, "metric": self.pool.metric, "k": self.pool.k}
-        return {**about, **settings, "pool": self.pool.digest, **({"guesser": it} if (it := self.pool.guesser) else {})}
-
-    @property
-    def key(self) -> str:
-        """Names this journal among others."""
-        return str(self._lines[0].get("key"))
+    def repeats(self) -> dict[int, bool]:
+        """For the draws that were asked twice, whether the judgments were the same."""
+        return {number: self.grades[number] == grade for number, grade in self.again.items()}
 
     @property
     def pairs(self) -> dict[int, Pair]:
@@ -123,9 +237,9 @@ class Journal:
         """The next question, written down before it is returned; None if nothing is left that could matter."""
         if free := self._free(""):
             return Asked(free[0], self.asked_pairs[free[0]], again=False)
-        if len(self.repeats) < int(ASKED_AGAIN * len(self.grades)):
-            rest = [number for number in self.grades if number not in self.repeats]
-            number = rest[(len(self.repeats) * 7919) % len(rest)]
+        if len(self.again) < int(ASKED_AGAIN * len(self.grades)):
+            rest = [number for number in self.grades if number not in self.again]
+            number = rest[(len(self.again) * 7919) % len(rest)]
             return Asked(number, self.asked_pairs[number], again=True)
         following = self._next("")
         return None if following is None else Asked(following, self.asked_pairs[following], again=False)
@@ -140,51 +254,52 @@ class Journal:
 
     def release(self, numbers: Sequence[int]) -> None:
         """Let questions that were handed out be asked, unless they were answered."""
-        self._hold([number for number in numbers if number in self._shown], "")
+        self._hold([number for number in numbers if number in self._tables], "")
 
     @property
     def handed_out(self) -> list[str]:
         """The table of each question that was handed out and neither answered nor released."""
-        return [table for table in self._shown.values() if table]
+        return [table for table in self._tables.values() if table]
+
+    def answer(self, asked: Asked, grade: int | None) -> list[int]:
+        """Write a judgment down, take it in, and return the configurations that drop out."""
+        before = set(self.dropped)
+        if asked.again == (asked.number in self.grades):
+            self._add({"event": "answer", "number": asked.number, "grade": grade, "again": asked.again, **self._signed})
+        return [configuration for configuration in self.dropped if configuration not in before]
+
+    def undo(self) -> bool:
+        """Take this judge's last judgment back, so that it is asked again; False if a table goes on from it."""
+        last = max((at for at, line in enumerate(self._lines) if line.get("event") == "answer"), default=0)
+        later = self._lines[last + 1 :]
+        if not last or self._lines[last]["judge"] != self.judge or any(line.get("table") for line in later):
+            return False
+        with self.path.open("r+b") as file:
+            file.truncate(self._ends[last - 1])
+        self._start()
+        self._read()
+        for line in later:
+            if line["event"] == "hold":
+                self._add(line)
+        return True
 
     def _free(self, *tables: str) -> list[int]:
         """What was drawn and not answered, and is in one of these tables, or in none (an empty name)."""
-        return [number for number, table in self._shown.items() if table in tables]
+        return [number for number, table in self._tables.items() if table in tables]
 
     def _hold(self, numbers: Sequence[int], table: str) -> None:
         for number in numbers:
-            self._add({"held": number, "table": table, **self._signed})
+            self._add({"event": "hold", "number": number, "table": table, **self._signed})
 
     def _next(self, table: str) -> int | None:
         """Draw a pair and write it down."""
         if (draw := self._drawn()) is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
-        line = {"draw": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance}
+        line = {"event": "draw", "number": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance}
         self._write({**line, "table": table, **self._signed})  # it is drawn already
-        self._shown[number] = table
+        self._tables[number] = table
         return number
-
-    def answer(self, asked: Asked, grade: int | None) -> list[int]:
-        """Write a judgment down, take it in, and return the configurations that drop out."""
-        before = set(self.dropped)
-        if asked.again == (asked.number in self.grades):
-            self._add({"answer": asked.number, "grade": grade, "again": asked.again, **self._signed})
-        return [each for each in self.dropped if each not in before]
-
-    def undo(self) -> bool:
-        """Take this judge's last judgment back, so that it is asked again; False if a table goes on from it."""
-        if self._last is None or self._last[2] != self.judge:
-            return False
-        number, again, _, drawn = self._last
-        if not again and any(each > drawn and table for each, table in self._shown.items()):
-            return False
-        self._add({"undone": number, "again": again, **self._signed})
-        return True
-
-    @property
-    def _signed(self) -> dict[str, str]:
-        return {"judge": self.judge, "time": datetime.now(UTC).isoformat(timespec="seconds")}
 
     def _drawn(self) -> Draw | None:
         if (draw := self.race.draw()) is not None:
@@ -192,94 +307,80 @@ class Journal:
             self.asked_pairs[self.race.drawn] = self.pool.pairs[draw.pair]
         return draw
 
+    @property
+    def _signed(self) -> dict[str, str]:
+        return {"judge": self.judge, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+
     def _add(self, line: Mapping[str, Any]) -> None:
-        """Write a line, and take it in."""
-        self._file.add(line)
-        self._read()
+        """Write a line and take it in."""
+        self._write(line)
+        self._take_in(line)
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        """Write a line that is taken in already."""
-        self._file.offset, self._file.lines = self._file.add(line), self._file.lines + 1
+        """Write a line after the last whole one, and wait until it is on the disk."""
+        end = self._ends[-1] if self._ends else 0
+        with self.path.open("r+b") as file:
+            file.truncate(end)
+            file.seek(end)
+            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+            self._ends.append(file.tell())
         self._lines.append(line)
 
     def _read(self) -> None:
-        """Take in the lines that were added since."""
-        for line in self._file.new():
-            self._take_in(line)
+        """Take in all whole lines of the file; the last one lacks its end where a process was killed."""
+        with self.path.open("rb") as file:
+            self._ends, self._lines = [len(file.readline(LARGEST_HEAD_MB * MB))], [{}]
+            while content := file.readline(LONGEST_LINE):
+                where = f"{self.path}, line {len(self._lines) + 1}"
+                if not content.endswith(b"\n") and len(content) < LONGEST_LINE:
+                    return
+                try:
+                    line = from_json(content.decode())
+                    self._take_in(line)
+                except (MalformedError, KeyError, OverflowError, TypeError, ValueError) as error:
+                    why = str(error) if isinstance(error, ValueError) else "it does not belong here"
+                    raise ConfigError(f"{where}: cannot be read ({why}); the file was changed") from error
+                self._lines.append(line)
+                self._ends.append(file.tell())
 
-    def _take_in(self, content: bytes) -> None:
-        where = f"{self.path}, line {self._file.lines + 1}"
-        try:
-            line = from_json((content[:LONGEST_LINE] if self._lines else content).decode())
-            if not self._lines:
-                self._expect_same(line)
-            elif line.get("again") and "undone" in line:
-                del self.repeats[line["undone"]]
-                self._last = None
-            elif "undone" in line:
-                self._rebuild(line["undone"])
-            elif "held" in line:
-                if line["held"] in self._shown:
-                    self._shown[line["held"]] = str(line["table"])
-            elif "answer" in line:
-                self._judged(int(line["answer"]), line)
-            else:
-                self._draw_as(line, where)
-        except (MalformedError, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            why = str(error) if isinstance(error, ValueError) else "it does not belong here"
-            raise ConfigError(f"{where}: cannot be read ({why}); the file was changed") from error
-        self._lines.append(line)
+    def _take_in(self, line: Mapping[str, Any]) -> None:
+        """Take an event in. Raises `ValueError`, or an error of a missing field, for what does not belong here."""
+        number, event = line["number"], line["event"]
+        if event == "draw":
+            draw = self._drawn()
+            pair = None if draw is None else self.pool.pairs[draw.pair]
+            same = pair is not None and (number, line["query_id"], line["unit"]) == (
+                self.race.drawn,
+                pair.query_id,
+                pair.unit,
+            )
+            if draw is None or not same or not math.isclose(draw.chance, line["chance"], rel_tol=NEAR):
+                raise ValueError("this pair, with this chance, is not what is drawn here")
+            self._tables[number] = str(line["table"])
+        elif event == "hold":
+            if number in self._tables:
+                self._tables[number] = str(line["table"])
+        elif event == "answer":
+            self._judged(number, line["grade"], again=bool(line["again"]))
+            str(line["judge"])
+        else:
+            raise ValueError(f"found the event {event!r}")
 
-    def _expect_same(self, line: Mapping[str, Any]) -> None:
-        for name, value in self._head.items():
-            if line.get(name) != value:
-                what = OTHERS.get(name, f"{name} {line.get(name)}")
-                mended = "name another file, or repeat the command as it was"
-                raise ConfigError(f"{self.path}: was begun with {what}; {mended}")
-
-    def _draw_as(self, line: Mapping[str, Any], where: str) -> None:
-        """Draw again what a line says, which must be the same."""
-        draw = self._drawn()
-        pair = None if draw is None else self.pool.pairs[draw.pair]
-        found = line["draw"], line["query_id"], line["unit"]
-        same = pair is not None and found == (self.race.drawn, pair.query_id, pair.unit)
-        if draw is None or not same or not math.isclose(draw.chance, line["chance"], rel_tol=NEAR):
-            raise ConfigError(f"{where}: this pair, with this chance, is not what is drawn here; the file was changed")
-        self._shown[line["draw"]] = str(line["table"])
-
-    def _judged(self, number: int, line: Mapping[str, Any]) -> None:
+    def _judged(self, number: int, grade: int | None, *, again: bool) -> None:
         """Take a judgment in, and those that were waiting for it."""
-        grade = line["grade"]
         if grade is not None and (type(grade) is not int or not 0 <= grade <= self.highest):
             raise ValueError(f"found the grade {grade!r}, expected 0 to {self.highest}")
-        again = bool(line["again"])
-        if again != (number in self.grades):  # it was taken back, what was asked again
-            return
-        self._last = number, again, str(line["judge"]), self.race.drawn
         if again:
-            self.repeats[number], self.again[number] = self.grades[number] == grade, grade
+            if number not in self.grades or number in self.again:
+                raise ValueError(f"{number} was not asked a second time")
+            self.again[number] = grade
             return
-        self._shown.pop(number)
+        self._tables.pop(number)
         self.grades[number] = grade
         while (following := self.race.learnt + 1) in self.grades:
             given = self.grades[following]
             share = None if given is None else given / self.highest
             for out in self.race.learn(self._draws.pop(following), share):
                 self.dropped[out] = following
-
-    def _rebuild(self, undone: int) -> None:
-        """Run the race again without the last judgment and without what was drawn after it."""
-        if self._last is None or self._last[0] != undone:
-            raise ValueError(f"{undone} is not the last judgment")
-        lines = [*self._kept(undone, self._last[3])]
-        self._start()
-        self._lines = self._lines[:1]
-        for line in lines:
-            self._take_in(json.dumps(line).encode())
-
-    def _kept(self, undone: int, drawn: int) -> Iterator[Mapping[str, Any]]:
-        for line in self._lines[1:]:
-            taken_back = line.get("again") and line.get("answer") not in self.repeats
-            dropped = line.get("answer") == undone or line.get("draw", 0) > drawn
-            if not taken_back and not dropped and "undone" not in line:
-                yield line

@@ -6,15 +6,15 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol
+from typing import ClassVar, Literal
 
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.pool import Asked
-from ragsweep_audit.judging.shown_text import LONGEST_SHOWN, Shown
+from ragsweep_audit.judging.pool import LONGEST_SHOWN, Asked, Shown
 
 UNDO: Literal["u"] = "u"
 QUIT: Literal["q"] = "q"
@@ -27,9 +27,16 @@ WIDEST = 100  # columns of text
 Answer = int | None | Literal["u", "q"]
 
 
-class Judge(Protocol):
-    """Says how relevant a unit is for a query."""
+class Judge(ABC):
+    """Says how relevant a unit is for a query.
 
+    Attributes:
+        shows_state: Whether it shows what is known so far where the command runs.
+    """
+
+    shows_state: ClassVar[bool] = False
+
+    @abstractmethod
     def answer(self, asked: Asked, state: str) -> Answer:
         """The grade; None if it cannot be told; `u` to take the last one back; `q` to stop.
 
@@ -37,11 +44,13 @@ class Judge(Protocol):
             asked: What is asked.
             state: What is known so far, in one line.
         """
-        ...
+
+    def end(self, sentences: Sequence[str]) -> None:  # noqa: B027  # most judges are told by the terminal
+        """Show what is decided."""
 
 
 @dataclass(frozen=True)
-class FileJudge:
+class FileJudge(Judge):
     """Looks judgments up. What is not in the file is not relevant.
 
     Attributes:
@@ -59,12 +68,14 @@ class FileJudge:
 
 
 @dataclass(frozen=True)
-class TerminalJudge:
+class TerminalJudge(Judge):
     """Asks at the terminal, with one key for an answer.
 
     Attributes:
         highest: The highest grade.
     """
+
+    shows_state: ClassVar[bool] = True
 
     highest: int
 

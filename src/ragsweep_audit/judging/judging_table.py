@@ -8,14 +8,13 @@ from pathlib import Path
 from ragsweep.core.csv_files import as_it_was, as_text
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import counted, one_line, verb
+from ragsweep.core.terminal import counted, one_line
 from ragsweep.datasets.readers.columns import without_columns
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, grade_of
 from ragsweep.datasets.readers.tables import lines_of, rows_of
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import UNSURE
-from ragsweep_audit.judging.pool import Asked, Pair
-from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
+from ragsweep_audit.judging.pool import LONGEST_SHOWN, Asked, Pair
 
 KEPT = ("query_id", "query", "unit")  # columns that must come back as they were
 COLUMNS = ("number", *KEPT, "where", "text", "grade")
@@ -98,12 +97,7 @@ def take_back(journal: Journal, path: Path) -> str:
     if other:
         sentences.append(f"{counted(other, 'grade')} differed from what was judged before, which counts.")
     if blank:
-        waiting = len(journal.grades) - journal.race.learnt
-        asked = (
-            "these questions are asked next" if len(journal.grades) > len(before) or waiting else "they are still open"
-        )
-        wait = f", and {counted(waiting, 'later judgment')} {verb(waiting, 'count')} once they are answered"
-        sentences.append(f"{counted(blank, 'row')} left blank: {asked}{wait if waiting else ''}.")
+        sentences.append(f"{counted(blank, 'row')} left blank: asked next, and later judgments wait for them.")
     return " ".join(sentences)
 
 

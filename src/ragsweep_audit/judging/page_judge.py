@@ -1,40 +1,41 @@
 """A judge who answers on a page in the browser, which this process serves to this machine alone.
 
-Every tab shows the same question. An answer names the question that it is for, so that a second click, a tab that was
-left behind or the back button never answers another one.
+The page is a plain form. An answer names the question that it is for, so that a second click, an old tab or the back
+button never answers another one; whatever was sent, the browser is led to the question that is asked now.
 """
 
 from __future__ import annotations
 
-import json
+import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Condition, Thread
 from typing import Any
+from urllib.parse import parse_qs
+
+from jinja2 import Environment
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import printable
-from ragsweep_audit.judging.judges import Answer, answers
-from ragsweep_audit.judging.pool import Asked
-from ragsweep_audit.judging.shown_text import LONGEST_SHOWN
+from ragsweep_audit.judging.judges import Answer, Judge, answers
+from ragsweep_audit.judging.pool import LONGEST_SHOWN, Asked
 
 PAGE = Path(__file__).with_name("judging_page.html")
 HOST = "127.0.0.1"
 OWN_NAMES = (HOST, "localhost")  # another name in a request is that of a site that was led to this address
 LONGEST_ANSWER = 1000  # bytes
-LONGEST_WAIT_S = 20.0  # seconds until a page that waits for news is told that there are none
+LONGEST_WAIT_S = 20.0  # seconds for an answer to be taken in
 ENDS_WITHIN_S = 0.1
-FAREWELL_S = 2.0  # seconds for pages to fetch the decision before this process ends
+FAREWELL_S = 2.0  # seconds for the page to fetch the decision before this process ends
+LEAST_MARKED = 4  # letters of a word of the query that is marked in the text
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 100  # connections that wait; more are refused
     judge: PageJudge
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -45,73 +46,63 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Send the page, or what it shows as soon as that is another version than the one that the page has."""
-        place, _, seen = self._place.partition("?")
-        if place == "":
-            self._send(200, PAGE.read_bytes(), "text/html; charset=utf-8")
-        elif place == "state":
-            with self.server.judge.news(seen) as state:
-                self._send(200, json.dumps(state).encode(), "application/json")
+        """Send the page with the question that is asked."""
+        if self._is_own:
+            self._send(200, self.server.judge.page())
         else:
             self._send(404)
 
     def do_POST(self) -> None:
-        """Take an answer; 409 if it is for a question that is not asked any more."""
+        """Take an answer, unless it is for another question, and lead the browser to the page."""
         length = self.headers.get("Content-Length") or ""
-        if self._place != "answer" or not length.isdecimal() or int(length) > LONGEST_ANSWER:
+        if not self._is_own or not length.isdecimal() or int(length) > LONGEST_ANSWER:
             self._send(404)
             return
-        try:
-            given = from_json(self.rfile.read(int(length)).decode())
-        except (MalformedError, UnicodeDecodeError):
-            given = None
-        self._send(200 if isinstance(given, dict) and self.server.judge.take(given) else 409)
+        given = parse_qs(self.rfile.read(int(length)).decode(errors="replace"))
+        self.server.judge.take(*(given.get(name, [""])[0] for name in ("asked", "answer")))
+        self._send(303)
 
     @property
-    def _place(self) -> str:
-        """The path below the secret folder; `/` of a request that is not for this page."""
+    def _is_own(self) -> bool:
+        """Whether a request is for the page, by its secret path and by a name of this machine."""
         own = (self.headers.get("Host") or "").partition(":")[0] in OWN_NAMES
-        folder = self.server.judge.folder
-        return self.path.removeprefix(folder) if own and self.path.startswith(folder) else "/"
+        return own and self.path == self.server.judge.path
 
-    def _send(self, status: int, content: bytes = b"", kind: str = "text/plain") -> None:
+    def _send(self, status: int, content: str = "") -> None:
+        body = content.encode()
         self.send_response(status)
-        headers = {"Content-Type": kind, "Content-Length": str(len(content)), "Cache-Control": "no-store"}
-        for name, value in {
-            **headers,
-            "Referrer-Policy": "no-referrer",
-            "X-Frame-Options": "DENY",
-            "X-Content-Type-Options": "nosniff",
-        }.items():
+        headers = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body))}
+        headers |= {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
+        for name, value in {**headers, **({"Location": self.path} if status == 303 else {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Nothing is logged."""
 
 
 @dataclass(eq=False)
-class PageJudge:
+class PageJudge(Judge):
     """Asks on a page, from when it is made.
 
     Attributes:
         highest: The highest grade.
         port: Where the page is served; 0 takes a free one.
-        folder: The path of the page, which nobody can guess: other users of this machine, and pages of other sites,
+        path: The path of the page, which nobody can guess: other users of this machine, and pages of other sites,
             cannot answer.
     """
 
     highest: int
     port: int
-    folder: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(16)}/")
+    path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(16)}/")
 
     def __post_init__(self) -> None:
         self._changed = Condition()
-        self._state: Mapping[str, Any] = {"version": "0", "state": ""}
-        self._asked: Asked | None = None  # None while an answer is taken in
-        self._given: list[Answer] = []
-        self._waiting, self._said_goodbye = 0, False
+        self._shown: dict[str, Any] | None = None  # what the page shows; None while an answer is taken in
+        self._given: SimpleQueue[Answer] = SimpleQueue()
+        self._said_goodbye = False
+        self._template = Environment(autoescape=True).from_string(PAGE.read_text(encoding="utf-8"))
         try:
             self._server = _Server((HOST, self.port), _Handler)
         except (OSError, OverflowError) as error:
@@ -122,56 +113,49 @@ class PageJudge:
     @property
     def address(self) -> str:
         """Where the page is."""
-        return f"http://{HOST}:{self._server.server_address[1]}{self.folder}"
+        return f"http://{HOST}:{self._server.server_address[1]}{self.path}"
 
     def answer(self, asked: Asked, state: str) -> Answer:
         """Show a question, and wait for its answer."""
-        shown = asked.pair.read().cut(LONGEST_SHOWN)._asdict()
-        question = {"number": asked.number, "again": asked.again, "query": printable(asked.pair.query), **shown}
-        with self._changed:
-            self._show(state=state, question=question)
-            self._asked = asked
-            self._changed.wait_for(lambda: self._given)
-            return self._given.pop()
+        query, text = printable(asked.pair.query), asked.pair.read().cut(LONGEST_SHOWN)
+        where = text.where + " (asked a second time)" * asked.again
+        parts = [[*_marked(part, query)] for part in (text.before, text.match, text.after)]
+        grades, name = range(self.highest, -1, -1), f"{asked.number}{' again' * asked.again}"
+        self._show(state=state, query=query, where=where, parts=parts, asked=name, grades=grades)
+        return self._given.get()
 
     def end(self, sentences: Sequence[str]) -> None:
-        """Show what is decided on every page that is open, and stop serving."""
+        """Show what is decided, and stop serving."""
+        self._show(sentences=sentences)
         with self._changed:
-            self._show(state="", end=sentences)
-            self._changed.wait_for(lambda: self._said_goodbye and not self._waiting, FAREWELL_S)
+            self._changed.wait_for(lambda: self._said_goodbye, FAREWELL_S)
         self._server.shutdown()
         self._server.server_close()
 
-    @contextmanager
-    def news(self, seen: str) -> Iterator[Mapping[str, Any]]:
-        """What a page shows that has seen this version: the next one, or the same if there is none for a while."""
+    def page(self) -> str:
+        """The page with the question that is asked, once there is one, or with the decision."""
         with self._changed:
-            self._waiting += 1
-            self._changed.wait_for(lambda: self._state["version"] != seen, LONGEST_WAIT_S)
-            state = self._state
-        try:
-            yield state
-        finally:
-            with self._changed:
-                self._waiting -= 1
-                self._said_goodbye |= "end" in state
-                self._changed.notify_all()
-
-    def take(self, given: Mapping[str, Any]) -> bool:
-        """Take an answer in; False if it is for another question than the one that is asked, or is none."""
-        text, allowed = str(given.get("answer")), answers(self.highest)
-        with self._changed:
-            asked = self._asked
-            if asked is None or (given.get("number"), given.get("again")) != (asked.number, asked.again):
-                return False
-            if text not in allowed:
-                return False
-            self._asked = None
-            self._given.append(allowed[text])
+            self._changed.wait_for(lambda: self._shown, LONGEST_WAIT_S)
+            shown = self._shown or {"sentences": ["The next question is being drawn: load this page again."]}
+            self._said_goodbye |= self._shown is not None and "sentences" in shown
             self._changed.notify_all()
-            return True
+        return self._template.render(nonce=secrets.token_urlsafe(16), **shown)
 
-    def _show(self, **state: Any) -> None:
-        version = str(int(self._state["version"]) + 1)
-        self._state = {"version": version, "highest": self.highest, **state}
-        self._changed.notify_all()
+    def take(self, asked: str, answer: str) -> None:
+        """Take an answer in, unless it is for another question than the one that is asked, or is none."""
+        with self._changed:
+            if self._shown and asked == self._shown.get("asked") and answer in answers(self.highest):
+                self._shown = None
+                self._given.put(answers(self.highest)[answer])
+
+    def _show(self, **shown: Any) -> None:
+        with self._changed:
+            self._shown = shown
+            self._changed.notify_all()
+
+
+def _marked(text: str, query: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a text, and whether each is a word of the query."""
+    words = {word.lower() for word in re.findall(rf"\w{{{LEAST_MARKED},}}", query)}
+    for part in re.split(r"(\w+)", text):
+        yield part, part.lower() in words

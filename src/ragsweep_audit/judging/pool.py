@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +12,77 @@ import numpy as np
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.core.terminal import printable
+from ragsweep.datasets import Dataset
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep_audit.judging.shown_text import Shown, shown_unit
+
+LONGEST_SHOWN = 20_000  # characters; a cell of a spreadsheet holds 32,767
+
+
+class Shown(NamedTuple):
+    """The text of a unit.
+
+    Attributes:
+        where: Its document and page.
+        before: What is before the passage that is ranked highest.
+        match: That passage.
+        after: What is after it.
+    """
+
+    where: str
+    before: str
+    match: str
+    after: str
+
+    def cut(self, most: int) -> Shown:
+        """At most so many characters around the beginning of the passage, which say so where they are cut."""
+        match = self.match[:most]
+        room = most - len(match)
+        behind = min(len(self.after), max(room // 2, room - len(self.before)))
+        ahead = min(len(self.before), room - behind)
+        first, last = len(self.before) - ahead, len(self.match) - len(match) + len(self.after) - behind
+        before = (f"[... {first:,} more characters] " if first else "") + self.before[first:]
+        after = self.after[:behind] + (f" [... {last:,} more characters]" if last else "")
+        return Shown(*map(printable, (self.where, before, match, after)))
+
+    @property
+    def size(self) -> int:
+        """Characters of the text."""
+        return len(self.before) + len(self.match) + len(self.after)
+
+
+def shown_unit(items: Dataset, unit: int, passage: int) -> Shown:
+    """The text of a unit, put together from its passages, which may overlap.
+
+    Args:
+        items: What is searched.
+        unit: Position of the unit.
+        passage: Position of its passage that is ranked highest.
+    """
+    places = items.passages_of(unit).tolist()
+    text, source, end = "", "", 0
+    begins = 0  # of the passage, in the text
+    for place in places:
+        each = items.passages[place]
+        if each.source != source:
+            text += "\n\n" if text else ""
+            source, end = each.source, each.start
+        elif each.start > end:
+            text += " " if each.start == end + 1 else "\n\n"
+            end = each.start
+        if place == passage:
+            begins = len(text) - (end - each.start)
+        text += each.text[end - each.start :]
+        end = max(end, each.end)
+    shown = items.passages[passage]
+    ends = begins + len(shown.text)
+    where = shown.source
+    if items.unit == "page":
+        own = (items.passages[each].page_number for each in places if items.passage_units[each] == unit)
+        where += f", page {next(own, items.units[unit].rpartition('#')[2])}"
+    return Shown(where, text[:begins], text[begins:ends], text[ends:])
+
 
 DISCOUNTS: Mapping[str, Callable[[int], Array]] = {  # what a relevant unit at each rank adds, shape [k]
     "dcg": lambda k: 1 / np.log2(np.arange(k) + 2),
@@ -28,14 +95,12 @@ class Ranked(NamedTuple):
 
     Attributes:
         label: Its name.
-        dataset: Reads the data.
         items: What is searched, with the judgments that there are.
         passages: Position of the passage at each rank, shape [queries, k]; `NOTHING` after the last one.
         run_id: Its run in the tracking store; empty if it has none.
     """
 
     label: str
-    dataset: DatasetFormat
     items: Dataset
     passages: Indices
     run_id: str = ""
@@ -78,7 +143,8 @@ class Pool:
     Attributes:
         labels: The configurations.
         pairs: The pairs, queries in their order, those of the best ranks first.
-        weights: What a fully relevant unit adds to the metric, the mean over queries, shape [configurations, pairs].
+        ranks: The rank of each pair's unit, from 0; -1 where a configuration does not rank it among its first k, shape
+            [configurations, pairs].
         judged: The grade that the dataset has, divided by the highest grade, shape [pairs]; NaN where it has none.
         queries: How many queries the metric is the mean of.
         metric: Name of the metric.
@@ -90,7 +156,7 @@ class Pool:
 
     labels: Sequence[str]
     pairs: Sequence[Pair]
-    weights: Array
+    ranks: Indices
     judged: Array
     queries: int
     metric: str
@@ -105,12 +171,11 @@ class Pool:
         Raises:
             ConfigError: Fewer than two configurations, other queries or units, or a grade above the highest.
         """
-        discounts = DISCOUNTS[metric](k)
         found: dict[tuple[int, str], tuple[int, Pair]] = {}  # with the best rank so far
         entries: list[tuple[int, tuple[int, str], int]] = []  # configuration, pair, rank
         labels: list[str] = []
         first: Dataset | None = None
-        for label, _, items, passages, _ in configurations:
+        for label, items, passages, _ in configurations:
             first = first or items
             _expect_alike(first, items, label)
             units = units_of_ranking(passages, items)
@@ -125,23 +190,30 @@ class Pool:
             raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
         order = sorted(found, key=lambda key: (key[0], found[key][0]))
         place = {key: position for position, key in enumerate(order)}
-        weights = np.zeros((len(labels), len(order)))
+        ranks = np.full((len(labels), len(order)), -1)
         for configuration, key, rank in entries:
-            weights[configuration, place[key]] = discounts[rank] / len(first.queries)
+            ranks[configuration, place[key]] = rank
         judged = np.full(len(order), np.nan)
         qrels = first.qrels
         for query, unit, grade in zip(qrels.query.tolist(), qrels.unit.tolist(), qrels.grade.tolist(), strict=True):
             if (key := (query, first.units[unit])) in place:
                 judged[place[key]] = min(max(grade, 0), highest) / highest
         pairs = [found[key][1] for key in order]
-        return cls(labels, pairs, weights, judged, len(first.queries), metric, k)
+        return cls(labels, pairs, ranks, judged, len(first.queries), metric, k)
+
+    @cached_property
+    def weights(self) -> Array:
+        """What a fully relevant unit adds to the metric, the mean over queries, shape [configurations, pairs]."""
+        discounts = np.append(DISCOUNTS[self.metric](self.k) / self.queries, 0.0)  # the last one is that of rank -1
+        weights: Array = discounts[self.ranks]
+        return weights
 
     @property
     def digest(self) -> str:
         """Digest of all that the order of the questions depends on, besides the judgments."""
         rows = [[pair.query_id, pair.unit] for pair in self.pairs]
         grades = [np.nan_to_num(each, nan=-1).tolist() for each in (self.judged, self.guessed) if each is not None]
-        return digest([self.metric, self.k, self.queries, rows, self.weights.tolist(), *grades])
+        return digest([self.metric, self.k, self.queries, rows, self.ranks.tolist(), *grades])
 
     @property
     def query_of_pairs(self) -> Indices:

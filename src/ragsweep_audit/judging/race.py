@@ -11,6 +11,7 @@ the level, whenever one looks, whoever proposes the pairs, and whatever is guess
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,6 @@ from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
 from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Judged, largest_lead
 from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
-from ragsweep_audit.judging.relevance_guess import RelevanceGuess
 
 SAFE_BET = 0.97  # of the bet with which everything could be lost
 ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
@@ -275,3 +275,89 @@ def _growth(seen: Array, lowest: Array, expected: Array, variance: Array) -> Arr
     bet = np.where(risky, np.minimum(bet, SAFE_BET / np.maximum(-lowest, np.finfo(float).tiny)), bet)
     growth: Array = np.where(lowest > 0, np.inf, np.log1p(np.where(lowest > 0, 0, bet * seen)))
     return growth
+
+
+LEAST_SHARE = 0.02  # and 1 minus it is the largest
+AT_FIRST = -2.2, 0.5, 0.5  # one in ten; more of what is ranked high, and of what is guessed
+STEPS = 3  # of Newton's, from the last coefficients
+
+
+class RelevanceGuess:
+    """A logistic regression on what is judged, drawn towards what is expected at first.
+
+    It only steers what is drawn, so that a wrong guess costs judgments, and makes no error more likely.
+    """
+
+    def __init__(self, weights: Array, judged: Array, guessed: Array | None) -> None:
+        columns = [np.ones(len(judged)), _standardized(np.log(weights.mean(axis=0).clip(np.finfo(float).tiny)))]
+        if guessed is not None:
+            inside = np.nan_to_num(guessed, nan=0.5).clip(LEAST_SHARE, 1 - LEAST_SHARE)  # 0.5 says nothing
+            columns.append(np.log(inside / (1 - inside)))
+        self._features = np.array(columns)
+        self._prior = np.array(AT_FIRST[: len(columns)])
+        self._coefficients = self._prior
+        self._pairs = np.flatnonzero(~np.isnan(judged)).tolist()
+        self._grades = judged[self._pairs].tolist()
+
+    def learn(self, pair: int, grade: float) -> None:
+        """Take a judgment in."""
+        self._pairs.append(pair)
+        self._grades.append(grade)
+
+    @property
+    def shares(self) -> Array:
+        """The guessed share of relevant ones among pairs like each, shape [pairs]."""
+        known, grades = self._features[:, self._pairs], np.array(self._grades)
+        for _ in range(STEPS):
+            expected = _logistic(self._coefficients @ known)
+            curvature = (known * expected * (1 - expected)) @ known.T + np.eye(len(known))
+            slope = known @ (grades - expected) - (self._coefficients - self._prior)
+            self._coefficients = self._coefficients + np.linalg.solve(curvature, slope)
+        return _logistic(self._coefficients @ self._features).clip(LEAST_SHARE, 1 - LEAST_SHARE)
+
+
+def _standardized(values: Array) -> Array:
+    centred: Array = values - values.mean()
+    return centred / (centred.std() or 1.0)
+
+
+def _logistic(values: Array) -> Array:
+    curve: Array = 1 / (1 + np.exp(-values.clip(-30, 30)))
+    return curve
+
+
+DIGITS = 12  # of sums of weights, which are the same up to rounding on every machine
+
+
+class Pooling(Race):
+    """Every pair once, in the order of the sum of its weights; no configuration drops out."""
+
+    def draw(self) -> Draw | None:
+        """The next pair; None if none is left."""
+        heights = np.where(self._left, self.weights.sum(axis=0).round(DIGITS), 0)
+        if not heights.any():
+            return None
+        self.drawn += 1
+        pair = int(np.argmax(heights))
+        self._left[pair] = False
+        running, nothing = np.flatnonzero(self.running), np.zeros(len(self.running))
+        return Draw(pair, 1.0, running, running, 0, nothing, nothing, nothing, 0.0, self.running)
+
+    def learn(self, draw: Draw, grade: float | None) -> list[int]:
+        """Take a judgment in."""
+        self.learnt += 1
+        self._open[draw.pair] = False
+        return []
+
+    def drop_out(self) -> list[int]:
+        """None drops out."""
+        return []
+
+    @property
+    def differing(self) -> int:
+        """How many pairs have no answer."""
+        return int((self._open & self.weights.any(axis=0)).sum())
+
+
+RACE, POOLING = "race", "pooling"
+STRATEGIES: Mapping[str, type[Race]] = {RACE: Race, POOLING: Pooling}

@@ -1,6 +1,5 @@
 """The journal: nothing that was judged is lost or counted twice, and the race can be run again from the file alone."""
 
-import json
 from contextlib import ExitStack, closing
 
 import numpy as np
@@ -8,8 +7,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep_audit.judging.journal import ASKED_AGAIN, Journal
-from ragsweep_audit.judging.pool import Pair, Pool
-from ragsweep_audit.judging.shown_text import Shown
+from ragsweep_audit.judging.pool import Pair, Pool, Shown
 
 QUERIES, DOCUMENTS = 20, 12
 
@@ -19,17 +17,18 @@ def made():
     """A pool of three configurations, and the true grades."""
     generator = np.random.default_rng(7)
     grades = (np.arange(DOCUMENTS) < 2).astype(int) * np.ones((QUERIES, 1), dtype=int)
-    weights = np.zeros((3, QUERIES, DOCUMENTS))
+    ranks = np.full((3, QUERIES, DOCUMENTS), -1)
     for configuration, quality in enumerate((0.2, 0.6, 1.2)):
         top = np.argsort(-(2 * quality * grades + generator.normal(size=grades.shape)), axis=1)[:, :5]
-        np.put_along_axis(weights[configuration], top, 1 / np.log2(np.arange(5) + 2) / QUERIES, axis=1)
+        np.put_along_axis(ranks[configuration], top, np.arange(5), axis=1)
     pairs = [
         Pair(f"q{query}", f"question {query}?", f"d{document}", lambda: Shown("a.pdf", "", "text", ""))
         for query in range(QUERIES)
         for document in range(DOCUMENTS)
     ]
-    weights = weights.reshape(3, -1)
-    return Pool(["a", "b", "c"], pairs, weights, np.full(len(pairs), np.nan), QUERIES, "dcg", 5), grades.ravel()
+    return Pool(
+        ["a", "b", "c"], pairs, ranks.reshape(3, -1), np.full(len(pairs), np.nan), QUERIES, "dcg", 5
+    ), grades.ravel()
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def test_a_share_of_the_judgments_is_asked_for_twice(journal_of, made):
 def test_a_line_that_a_killed_process_has_not_finished_is_written_anew(journal_of, made, tmp_path):
     before = state(judged(journal_of(), made, 10))
     with (tmp_path / "judged.jsonl").open("ab") as file:
-        file.write(b'{"answer": 11, "gra')
+        file.write(b'{"event": "answer", "gra')
     journal = journal_of()
     assert state(journal) == before
     judged(journal, made, 1)
@@ -185,12 +184,33 @@ def test_an_answer_that_was_left_blank_at_first_can_be_taken_back(journal_of, ma
     assert journal.ask() == asked
 
 
-def test_a_repeat_is_not_taken_back_twice(journal_of, made):
+def test_a_repeat_is_taken_back_before_the_judgment_before_it(journal_of, made):
     journal = judged(journal_of(), made, 20)
     journal.answer(journal.ask(), None)
     assert journal.undo()
-    assert not journal.undo()
-    journal_of()
+    assert len(journal.grades) == 20
+    assert journal.undo()
+    assert len(journal.grades) == 19
+    assert state(journal_of()) == state(journal)
+
+
+def test_taking_back_what_a_table_brought_leaves_its_blanks_to_be_asked(journal_of, made):
+    journal = journal_of()
+    table = journal.hand_out("a.csv", 3)
+    journal.answer(table[0], 1)
+    journal.release([each.number for each in table])
+    assert journal.undo()
+    assert journal.handed_out == ["a.csv"]  # what was taken back
+    assert journal.ask() == table[1]
+
+
+def test_a_journal_of_another_schema_is_refused_in_one_line(journal_of):
+    path = journal_of().path
+    path.write_text(path.read_text().replace('"schema": 1', '"schema": 2', 1))
+    before = path.read_bytes()
+    with pytest.raises(ConfigError, match="schema: found 2, expected 1"):
+        journal_of()
+    assert path.read_bytes() == before
 
 
 def test_pooling_asks_for_everything_the_highest_ranks_first(journal_of, made):
@@ -226,7 +246,16 @@ def test_a_judgment_that_was_changed_by_hand_is_noticed(journal_of, made):
 
 
 @pytest.mark.parametrize(
-    "line", ["[]", "{", '{"answer": 1}', '{"answer": 99, "grade": 1}', '{"draw": 1}', '{"undone": "x"}']
+    "line",
+    [
+        *("[]", "{", '"event"', '{"event": "answer"}', '{"event": "answer", "number": 99, "grade": 1, "again": false}'),
+        *(
+            '{"event": "draw", "number": 1}',
+            '{"event": "other", "number": 1}',
+            '{"event": "hold", "number": []}',
+            "x" * 10_000,
+        ),
+    ],
 )
 def test_a_line_that_is_none_of_ours_is_named(journal_of, line):
     path = journal_of().path
@@ -238,6 +267,8 @@ def test_a_line_that_is_none_of_ours_is_named(journal_of, line):
 def test_a_grade_above_the_highest_is_refused(journal_of):
     journal = journal_of()
     asked = journal.ask()
-    journal.path.write_text(journal.path.read_text() + json.dumps({"answer": asked.number, "grade": 2}) + "\n")
+    journal.path.write_text(
+        journal.path.read_text() + f'{{"event": "answer", "number": {asked.number}, "grade": 2, "again": false}}\n'
+    )
     with pytest.raises(ConfigError, match="found the grade 2"):
         journal_of()

@@ -1,6 +1,7 @@
 """`ragsweep judge` from the questions to a decision, and the judgments back in a file that a sweep runs on."""
 
 import csv
+import html
 import io
 import json
 import os
@@ -102,25 +103,29 @@ def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
         process = application.begin("judge", *data, "--page")
         return process, next(line for line in process.stdout if "Judge at" in line).split()[2]
 
-    def asked(address):
-        return json.load(urllib.request.urlopen(f"{address}state?0"))
+    def shown(address):
+        return urllib.request.urlopen(address).read().decode()
 
-    def give(address, state, answer):
-        body = {**state["question"], "answer": answer}
-        urllib.request.urlopen(f"{address}answer", json.dumps(body).encode())
-        return json.load(urllib.request.urlopen(f"{address}state?{state['version']}"))
+    def give(address, page, answer):
+        """The page that the browser is led to."""
+        [asked] = re.findall(r'name="asked" value="(.*?)"', page)
+        return urllib.request.urlopen(address, f"asked={asked}&answer={answer}".encode()).read().decode()
+
+    def question(page):
+        return re.findall(r'<(?:h1|p) id="(?:query|where)">(.*?)</', page)
 
     process, address = opened()
-    state = asked(address)
-    second = give(address, state, "1")
+    second = give(address, shown(address), "1")
     process.kill()
     process.communicate()
     process, address = opened()
-    state = asked(address)
-    assert state["question"] == second["question"]
-    assert state["state"].startswith("after 1: ")
-    ended = give(address, state, "q")
-    assert "\n".join(ended["end"]) in process.communicate()[0]
+    page = shown(address)
+    assert question(page) == question(second)
+    assert 'role="status">after 1: ' in page
+    ended = give(address, page, "q")
+    printed = process.communicate()[0]
+    assert all(html.unescape(each) in printed for each in re.findall("<p>(.*?)</p>", ended))
+    assert "<p>Not decided after 1 judgment" in ended
     assert process.returncode == 1
 
 
@@ -174,8 +179,8 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
     guesses = {
         (query, unit): guess for (query, unit, *_), guess in zip(lines[0]["pairs"], lines[0]["guessed"], strict=True)
     }
-    draws = {line["draw"]: (line["query_id"], line["unit"]) for line in lines if "draw" in line}
-    answers = {line["answer"]: line["grade"] for line in lines if "answer" in line and not line["again"]}
+    draws = {line["number"]: (line["query_id"], line["unit"]) for line in lines if line.get("event") == "draw"}
+    answers = {line["number"]: line["grade"] for line in lines if line.get("event") == "answer" and not line["again"]}
     both = [(grade, guesses[draws[number]]) for number, grade in answers.items()]
     both = [(grade, guess) for grade, guess in both if guess is not None]
     assert 0 < len(both) <= len(answers)
@@ -193,7 +198,7 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
 
 @pytest.mark.extra("openai")
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize("content", ['{"version": 1}\n', "my notes", '{"version": 1, "strategy": "race", "met\n'])
+@pytest.mark.parametrize("content", ['{"schema": 1}\n', "my notes", '{"schema": 1, "strategy": "race", "met\n'])
 def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tmp_path, content):
     (tmp_path / "damaged.jsonl").write_text(content)
     with EndpointServer(lambda prompt, times: completion('{"grade": 1}')) as server:
@@ -203,7 +208,7 @@ def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tm
         with pytest.raises(RagsweepError, match="is no journal"):
             judge(*given)
         assert not server.requests
-        (tmp_path / "damaged.jsonl").write_text('{"version": 1, "stra')  # a process was killed while it wrote this
+        (tmp_path / "damaged.jsonl").write_text('{"schema": 1, "stra')  # a process was killed while it wrote this
         assert judge(*given)[0] == 0
         assert server.requests
 
@@ -222,7 +227,7 @@ def test_a_model_that_reasons_is_told_the_option_that_gives_it_more_tokens(judge
     with EndpointServer(lambda prompt, times: completion("<think>Let me", finish="length")) as server:
         model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
         model += ["language_model.api_key_env=null", f"store.path={tmp_path}/store", "--guess-tokens", "9"]
-        with pytest.raises(RagsweepError, match=r"were cut off at --guess-tokens=9.*a larger --guess-tokens lets"):
+        with pytest.raises(RagsweepError, match=r"cut off.*a larger --guess-tokens lets"):
             judge("--from", str(corpus / "judgments.qrels"), "--guess", *model)
         assert {request["max_completion_tokens"] for request in server.requests} == {9}
 

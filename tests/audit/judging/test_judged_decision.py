@@ -82,7 +82,7 @@ def test_the_journal_alone_shows_what_it_decides(judged, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[:-1] == record["headline"]
 
 
-@pytest.mark.parametrize("change", [('"weights": [0.0', '"weights": [0.1'), ('"grade": 1', '"grade": 0'), ("{", "[")])
+@pytest.mark.parametrize("change", [("[0, ", "[1, "), ('"grade": 1', '"grade": 0'), ("{", "[")])
 def test_a_journal_that_was_changed_is_noticed(judged, tmp_path, change):
     application, _ = judged
     text = (application.home / "judged.jsonl").read_text()

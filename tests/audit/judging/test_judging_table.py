@@ -10,8 +10,7 @@ import pytest
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judging_table import COLUMNS, hand_out, take_back
-from ragsweep_audit.judging.pool import Pair, Pool
-from ragsweep_audit.judging.shown_text import Shown
+from ragsweep_audit.judging.pool import Pair, Pool, Shown
 
 HOSTILE = '=HYPERLINK("http://x")'
 
@@ -21,7 +20,7 @@ def journal(tmp_path):
     names = ["=1+1", "-2", "'=x", "ä; b", " c "]
     shown = partial(Shown, before=HOSTILE, match="\nand\ttea", after="+1")
     pairs = [Pair(name, f"@{name}\nwhat?", f"+{name}", partial(shown, f"={name}.pdf")) for name in names]
-    pool = Pool(["a", "b"], pairs, np.tile([[1.0], [0.5]], 5), np.full(5, np.nan), 5, "dcg", 1)
+    pool = Pool(["a", "b"], pairs, np.tile([[0], [1]], 5), np.full(5, np.nan), 5, "dcg", 2)
     return Journal(tmp_path / "judged.jsonl", pool, 0.0, 1e-9, 1, 2, "jo")
 
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import binom
 from simulated_races import LEVEL, made, run, unjudged
 
-from ragsweep_audit.judging.race import SAFE_BET, Race
-from ragsweep_audit.judging.relevance_guess import RelevanceGuess
+from ragsweep_audit.judging.race import SAFE_BET, Race, RelevanceGuess
 
 
 def capital_after_each_draw(race, grades):

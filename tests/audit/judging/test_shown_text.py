@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ragsweep.datasets import Chunker, Collection, Dataset, Document, Query
 from ragsweep_audit.judging.judges import TerminalJudge
-from ragsweep_audit.judging.pool import Asked, Pair
-from ragsweep_audit.judging.shown_text import Shown, shown_unit
+from ragsweep_audit.judging.pool import Asked, Pair, Shown, shown_unit
 
 TEXT = "One two three four five six. Seven eight nine. Ten eleven twelve."
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(2, 30)), min_size=1, max_size=6, unique=True)

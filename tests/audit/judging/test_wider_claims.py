@@ -6,8 +6,8 @@ from scipy.stats import binom
 from simulated_races import LEVEL, made, run, unjudged
 from sklearn.metrics import cohen_kappa_score
 
-from ragsweep_audit.judging.judge_errors import error_rate, kappa, loss_by_the_truth
 from ragsweep_audit.judging.race import Race
+from ragsweep_audit.judging.state import error_rate, kappa, loss_by_the_truth
 
 QUERIES = 40
 

@@ -140,8 +140,6 @@ def _show(path: Path, stages: dict[str, list[Entry]]) -> None:
     everything = [entry for entries in stages.values() for entry in entries]
     rows.append(["all", f"{len(everything)}", _megabytes(everything), ""])
     print(path, *aligned(rows, left=(0, 3)), sep="\n")
-    if sizes := [file.stat().st_size for file in (path / "engines").rglob("*") if file.is_file()]:
-        print(f"beside it: {sum(sizes) / 1e6:,.1f} MB of engines in {path / 'engines'}, which you may delete")
 
 
 def _megabytes(entries: Sequence[Entry]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections import Counter, defaultdict
@@ -247,10 +248,7 @@ def _client(
             del request.headers[name]
         request.headers.update({**dict(headers), "Accept-Encoding": "identity"})
 
-    return openai.OpenAI(
-        api_key="none",  # `headers` has it
-        base_url=url,
-        default_query=dict(query),
-        timeout=timeout_s,
-        http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"request": [set_headers]}),
-    )
+    http_client = openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"request": [set_headers]})
+    atexit.register(http_client.close)
+    own = {"api_key": "none", "base_url": url, "default_query": dict(query)}  # `headers` has the key
+    return openai.OpenAI(**own, timeout=timeout_s, http_client=http_client)

@@ -25,12 +25,11 @@ from ragsweep.retrieval.returned_units.merging import Enlarging, Part
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.ranking import learning
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE, checked_values, with_intervals
-from ragsweep.tasks.ranking.shown import Measuring, Shown, light
+from ragsweep.tasks.ranking.shown import Measuring, Shown, judged_ranking, light
 
 RANKED_AT_LEAST = 100  # a query with fewer ranked passages has no others
 PASSAGES_OF_A_PART = 10  # so many are ranked for each part that is returned
@@ -200,7 +199,7 @@ class _Pieces:
         items = self._with_qrels(rows) if self._items.references else self._all
         scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))  # so that pieces keep their order
         ranking = replace(self._ranking, passages=passages, scores=scores, others=np.empty(0))
-        judged = learning.judged_ranking(items, ranking, measuring.evaluation, width)
+        judged = judged_ranking(items, ranking, measuring.evaluation, width)
         missing = cutoffs - np.array([len(row) for row in rows])
         return _Judged(items, ranking, judged, (judged.units != NOTHING).sum(axis=1) + missing)
 

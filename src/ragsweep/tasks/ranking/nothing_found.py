@@ -12,7 +12,7 @@ from ragsweep.core.arrays import Indices
 from ragsweep.core.errors import NothingFoundError
 from ragsweep.core.terminal import counted, named, quoted
 from ragsweep.datasets import Dataset
-from ragsweep.retrieval import NOTHING, LearnsFromJudgments, Ranker, Ranking, Search, rank
+from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
 from ragsweep.retrieval.kinds import Silence
 from ragsweep.tasks.ranking.aspect import Aspect
 
@@ -116,8 +116,8 @@ def without_cuts(part: Any, path: str = "") -> tuple[Any, list[str]]:
         part: The ranker, or a part of it.
         path: Of the part, with a dot at its end.
     """
-    if isinstance(part, type | LearnsFromJudgments) or not (isinstance(part, Mapping) or is_dataclass(part)):
-        return part, []  # what learns is known by its identity
+    if isinstance(part, type) or not (isinstance(part, Mapping) or is_dataclass(part)):
+        return part, []
     values = part if isinstance(part, Mapping) else {field.name: getattr(part, field.name) for field in fields(part)}
     cuts = part.cuts if isinstance(part, Ranker) else ()
     changed: dict[str, Any] = {}

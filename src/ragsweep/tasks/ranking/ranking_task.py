@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 from ragsweep.config.run_settings import Budget, Cutoff, Repeats, Seed
@@ -14,16 +13,15 @@ from ragsweep.core.timing import noting
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.models.encoders.tokenizer import BY_WORDS
-from ragsweep.retrieval import ExternalRetriever, Ingest, Ranker, Ranking, Reranker, Rewriter, rank
+from ragsweep.retrieval import ExternalRetriever, Ingest, Ranker, Ranking, Reranker, Rewriter, RoutedRetriever, rank
 from ragsweep.retrieval.ingest.ingest import dataset_of
-from ragsweep.retrieval.judgments import Judgments, dealing
 from ragsweep.retrieval.kinds import Expander, Method, Retriever
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
-from ragsweep.tasks.ranking import index_recall, learning, nothing_found
+from ragsweep.tasks.ranking import index_recall, nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_false_finds as finds
@@ -36,7 +34,8 @@ from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.shown import Measuring, Shown
+from ragsweep.tasks.ranking.routing import Routed, check_routing, routed
+from ragsweep.tasks.ranking.shown import Measuring, Shown, judged_ranking
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
@@ -136,8 +135,7 @@ class RankingTask:
             if not needs_nothing(external, self.query, items):
                 external.check()
         else:
-            with dealing(self._judgments(items)):
-                self.ranker.check(search_of(items, as_indexed=False))
+            self._check_ranker(items)
         check_spans(items, self.evaluation.metrics)
         check_returns(self.returns, self.retriever, items)
         costs.check_budget(self.budget, items)
@@ -154,11 +152,13 @@ class RankingTask:
             answered = self._returned(items, external)
             measured = replace(self, retriever=answered.ranker).measure(answered.items)
             return replace(measured, sections=answered.with_sections(measured.sections))
+        if isinstance(self.retriever, RoutedRetriever):
+            learnt = self._routed(items, self.retriever)
+            return learnt.measured(replace(self, retriever=learnt.ranker).measure(items))
         with noting() as noted:
             ranking = self.rank(items)
-        with dealing(self._judgments(items)):
-            queries = measured_queries(items)
-            nothing_found.check_found(self.ranker, search_of(items), items, ranking, queries, may_remove=True)
+        queries = measured_queries(items)
+        nothing_found.check_found(self.ranker, search_of(items), items, ranking, queries, may_remove=True)
         measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_note(measured, noted, self.retriever)
 
@@ -168,6 +168,11 @@ class RankingTask:
             answered = self._returned(items, external)
             yield from replace(self, retriever=answered.ranker).explain(answered.items, query, record, width)
             return
+        if isinstance(self.retriever, RoutedRetriever):
+            learnt, row = self._routed(items, self.retriever), find(query, items.queries)
+            yield from replace(self, retriever=learnt.ranker).explain(items, query, record, width)
+            yield ", ".join(f"{name}: {texts[row]}" for name, texts in learnt.details.items())
+            return
         row = find(query, items.queries)
         if row not in items.qrels.query:
             raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
@@ -175,13 +180,11 @@ class RankingTask:
         shown = self.shown(items, ranking)
         table = self.measured(items, ranking, shown).per_item
         explanation = Explanation(record, items, search_of(items), self.ranker, row, ranking, shown, table)
-        with dealing(self._judgments(items)):
-            yield from explanation.text(width)
+        yield from explanation.text(width)
 
     def rank(self, items: Dataset) -> Ranking:
         """Rank the passages for every query."""
-        with dealing(self._judgments(items)):
-            return rank(self.ranker, search_of(items), self.depth)
+        return rank(self.ranker, search_of(items), self.depth)
 
     def shown(self, items: Dataset, ranking: Ranking) -> Shown:
         """What is returned for the passages of the ranking, measured."""
@@ -197,25 +200,28 @@ class RankingTask:
         given = free = finds.JudgedRanking(ranking, evaluation.judged)
         if self.reranker is None and isinstance(self.retriever, Ranker) and self.retriever.score_threshold is not None:
             found = replace(self, retriever=self.retriever.without_threshold()).rank(items)
-            free = given._replace(ranking=found, judged=learning.judged_ranking(items, found, self.evaluation, self.k))
+            free = given._replace(ranking=found, judged=judged_ranking(items, found, self.evaluation, self.k))
         return finds.false_finds_of(items, rows, given, free, self.k)
 
     def _returned(self, items: Dataset, retriever: ExternalRetriever) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
         return returned(retriever, self.query, items, depth=self.depth, k=self.k, fuzzy_threshold=threshold)
 
-    def _judgments(self, items: Dataset) -> Judgments | None:
-        """The judgments for those stages that learn from them."""
-        key = items.digest_of_all
-        if key not in self._dealt:
-            stages = {name: getattr(self, name) for name in ("retriever", *STAGE_SETTINGS)}
-            self._dealt[key] = learning.judgments_of(items, stages, self.evaluation, self.k)
-        return self._dealt[key]
+    def _routed(self, items: Dataset, settings: RoutedRetriever) -> Routed:
+        """What ranks each query by its route, learnt from the judgments of other queries."""
+        search = search_of(items)
+        rankers = [in_stages(ranker, self.query, None, None) for ranker in settings.routes.values()]
+        rankings = [rank(ranker, search, self.depth) for ranker in rankers]
+        return routed(settings, items, rankings, self.evaluation, self.k)
 
-    @cached_property
-    def _dealt(self) -> dict[str, Judgments | None]:
-        """What is dealt out, and what was learnt from it, by the digest of the dataset."""
-        return {}
+    def _check_ranker(self, items: Dataset) -> None:
+        """Raise an error if the rankers cannot search this dataset, or nothing can be learnt from it."""
+        search, rankers = search_of(items, as_indexed=False), [self.ranker]
+        if isinstance(self.retriever, RoutedRetriever):
+            check_routing(self.retriever, items, self.evaluation)
+            rankers = [*self.retriever.routes.values()]
+        for ranker in rankers:
+            ranker.check(search)
 
     @property
     def depth(self) -> int:
@@ -243,12 +249,10 @@ class RankingTask:
         false_finds, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
         of_false_finds = false_finds.scores(self.evaluation.resamples, self.seed) if false_finds else []
         of_threshold = (false_find_chart.draw, false_finds) if false_finds else ()
-        with dealing(self._judgments(items)):
-            texts = self.ranker.details(search_of(items))
-            circumstances = self._circumstances(items, ranking, shown)
+        texts = self.ranker.details(search_of(items))
+        circumstances = self._circumstances(items, ranking, shown)
         results = together(
             tables.on_answerable(evaluation, items),
-            learning.learnt(items, self._judgments(items), self.evaluation, self.k),
             finds.found_nothing(false_finds, of_false_finds, unknown),
             incomplete.recorded(evaluation, items),
         )

@@ -11,10 +11,12 @@ from ragsweep.retrieval import Ranking
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.ranking import learning
 from ragsweep.tasks.ranking import ranking_costs as costs
+from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, at_cutoff, evaluate
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
+from ragsweep.tasks.ranking.spans.needs import needs_spans, with_spans
+from ragsweep.tasks.ranking.units import units_of_ranking
 
 
 class Shown(NamedTuple):
@@ -74,7 +76,7 @@ class Measuring:
     def passages(self, items: Dataset, ranking: Ranking) -> Shown:
         """The ranked passages, measured."""
         deepest = max(CURVE, self.k) if self.budget is None else self.depth
-        judged = learning.judged_ranking(items, ranking, self.evaluation, deepest)
+        judged = judged_ranking(items, ranking, self.evaluation, deepest)
         tokens = costs.tokens_of(items, ranking, judged, deepest, self.counter)
         ranks = costs.within(self.budget, (judged.units != NOTHING).sum(axis=1), tokens)
         types, ids, groups = self.about(items, judged.queries)
@@ -94,6 +96,22 @@ class Measuring:
         tokens = None if tokens is None else tokens[:cutoffs]
         ended = 0 if ranks is None or self.depth >= len(items.passages) else int((ranks >= self.depth).sum())
         return Shown(items, ranking, light(evaluation), tokens, characters, {}, ended)
+
+
+def judged_ranking(items: Dataset, ranking: Ranking, evaluation: EvaluationSettings, k: int) -> Judged:
+    """A ranking, judged as the settings say."""
+    qrels = items.qrels
+    judged = judge(
+        units_of_ranking(ranking.passages, items),
+        qrels.query,
+        qrels.unit,
+        qrels.grade,
+        collapse=evaluation.collapse,
+        relevance_level=evaluation.relevance_level,
+    )
+    if any(map(needs_spans, evaluation.metrics.values())):
+        judged = with_spans(judged, items, ranking, max(CURVE, k))
+    return judged
 
 
 def light(evaluation: Evaluation) -> Evaluation:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -10,9 +12,10 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.terminal import counted, some_of
+from ragsweep.core.terminal import counted, one_line, say_once, some_of, verb
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset
+from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.other_passages import only_asked, with_passages
 from ragsweep.retrieval import Ranker, Ranking, Rewriter, Search
@@ -23,10 +26,12 @@ from ragsweep.retrieval.returned import FILE, lines_of
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import measured_queries
-from ragsweep.tasks.systems.about_answers import RETURNED, about, only_some, too_few
-from ragsweep.tasks.systems.places import Places
-from ragsweep.tasks.systems.result_passages import ResultPassages
-from ragsweep.tasks.systems.shifted import misnamed_pages, opposite_order, shifted_pages
+from ragsweep.tasks.systems.matching import NAMED, Place, Places
+
+RETURNED = "What the system returned"  # a section of a report
+ASKED = "asked.txt"  # of the results of a run: the ids of the measured questions that were asked, if these are not all
+TO_JUDGE = "to_judge.jsonl"  # questions that were asked and have no judgments
+LONGEST_NAME = 80  # characters of the text that names a result without an id
 
 
 class Returned(NamedTuple):
@@ -110,77 +115,50 @@ def returned(
         fuzzy_threshold: As of `relevant_passages`.
 
     Raises:
-        ConfigError: The rewriter works on a corpus, which the system keeps to itself.
-        ConfigError: The ids of results name several things that the dataset knows.
+        ConfigError: The rewriter works on a corpus, which the system keeps to itself; or results do not say clearly
+            what they are.
         DatasetError: Nothing of what came back is anything that the dataset knows, or it was never asked any query.
     """
-    asked = _asked(retriever, rewriter, items, depth)
-    items, results = only_asked(items, [*asked.found]), [*asked.found.values()]
-    places, found = Places(items, retriever.matching), ResultPassages(items)
-    ranked = [found.rows([(each, places.of(each)) for each in of_query]) for of_query in results]
-    found.expect_known(items)
-    found.expect_clear_ids()
-    ranking = _ranking(dict(zip(asked.found, zip(ranked, results, strict=True), strict=True)), len(asked.texts))
-    never = [asked.texts[row] for row in asked.never]
-    said, files = only_some(items, [*asked.found], never, asked.answers.others)
-    method, judged = retriever.method, ([*asked.judged], [*asked.judged.values()])
-    sentences = (
-        *asked.answers.notices,
-        *said,
-        *_unordered(results),
-        *found.sentences(),
-        *too_few(judged[1], k),
-        *(misnamed_pages(results, places) or shifted_pages(items, *judged, places)),
-        *opposite_order(items, *judged, places),
-    )
-    lines = [
-        *lines_of([asked.texts[row] for row in asked.found], asked.answers._replace(results=results)),
-        *lines_of(never, Answers([None] * len(never), np.empty(0))),
-    ]
-    ranking = replace(ranking, latency_ms=asked.answers.latency_ms)
-    return Returned(
-        with_passages(items, found.passages, found.units, fuzzy_threshold),
-        ReturnedRanking(ranking, sentences, method, {**files, FILE: lines}, asked.never),
-        about(method.name, found.by, len(asked.found), asked.answers.kept),
-    )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What a system was asked, and what came back.
-
-    Attributes:
-        texts: All queries of the dataset, as they are asked.
-        answers: Those to the measured ones.
-        found: The results of the measured queries that were asked, by their positions.
-        judged: Those of queries with judgments.
-        never: Positions of the measured queries that were not asked.
-    """
-
-    texts: Sequence[str]
-    answers: Answers
-    found: Mapping[int, Sequence[Result]]
-    judged: Mapping[int, Sequence[Result]]
-    never: Sequence[int]
-
-
-def _asked(retriever: ExternalRetriever, rewriter: Rewriter | Expander | None, items: Dataset, depth: int) -> _Asked:
     if isinstance(rewriter, Expander):
         raise ConfigError(f"query: {name_of(rewriter)} needs passages to search, which a system keeps to itself")
     texts = tuple(query.text for query in items.queries)
     texts = rewrite(rewriter, texts).queries if rewriter is not None else texts
-    measured, judged = measured_queries(items).tolist(), np.unique(items.qrels.query).tolist()
+    measured = measured_queries(items).tolist()
     answers = checked_answers(
         retriever.answers([texts[row] for row in measured], depth), len(measured), name_of(retriever)
     )
-    found = {row: results for row, results in zip(measured, answers.results, strict=True) if results is not None}
-    of_judged = {row: found[row] for row in judged if row in found}
-    if not of_judged:
-        raise DatasetError(
-            f"{items.name}: none of its {counted(len(judged), 'judged question')} was asked (such as "
-            f"{some_of(texts[row] for row in judged)}); questions that were: {some_of(answers.others) or 'none'}"
-        )
-    return _Asked(texts, answers, found, of_judged, [row for row in measured if row not in found])
+    asked = {row: results for row, results in zip(measured, answers.results, strict=True) if results is not None}
+    never = [row for row in measured if row not in asked]
+    _expect_asked(items, asked, texts, answers.others)
+    items = only_asked(items, [*asked])
+    places = Places(items, retriever.matching, (result for results in asked.values() for result in results))
+    found = _Passages(items, places)
+    rows = {row: found.rows(results) for row, results in asked.items()}
+    name = retriever.method.name or "The system"
+    about = found.about(name, len(asked))
+    say_once(about)
+    judged = [asked[row] for row in np.unique(items.qrels.query).tolist() if row in asked]
+    sentences, files = _only_some(items, [*asked], [texts[row] for row in never], answers.others)
+    sentences = [
+        *answers.notices,
+        *sentences,
+        *_unordered([*asked.values()]),
+        *found.sentences(),
+        *_too_few(judged, k),
+        *places.page_count(asked),
+    ]
+    lines = [
+        *lines_of([texts[row] for row in asked], answers._replace(results=[*asked.values()])),
+        *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
+    ]
+    ranking = replace(_ranking(rows, asked, len(texts)), latency_ms=answers.latency_ms)
+    kept = f"{answers.kept:,} of the answers, and their latency, are of an earlier time: they were kept."
+    unknown = "What it could find at all is not known (no coverage), because its passages are its own."
+    return Returned(
+        with_passages(items, found.passages, found.units, fuzzy_threshold),
+        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never),
+        (about, *([kept] if answers.kept else []), unknown),
+    )
 
 
 def needs_nothing(retriever: ExternalRetriever, rewriter: Rewriter | Expander | None, items: Dataset) -> bool:
@@ -189,28 +167,147 @@ def needs_nothing(retriever: ExternalRetriever, rewriter: Rewriter | Expander | 
     return rewriter is None and retriever.has_kept(texts)
 
 
+class _Passages:
+    """Collects results as passages: each once, but a result that a query got twice takes two ranks."""
+
+    def __init__(self, items: Dataset, places: Places) -> None:
+        self.passages: list[Passage] = []
+        self.units: list[tuple[str, ...]] = []
+        self._items, self._places = items, places
+        self._results = self._repeated = 0
+        self._strangers: Counter[str] = Counter()
+        self._ambiguous: Counter[str] = Counter()
+        self._numbers: dict[tuple[Result, int], int] = {}
+        self._names: Counter[str] = Counter()
+
+    def rows(self, results: Sequence[Result]) -> list[int]:
+        """The positions of the passages of a query."""
+        seen: Counter[Result] = Counter()
+        rows = []
+        for result in results:
+            place, known = self._places.of(result), result._replace(score=None)
+            self._results += 1
+            self._strangers.update([] if place.units else [_name(result)])
+            self._ambiguous.update([place.units[0]] if place.others else [])
+            seen[known] += 1
+            same_text = result.text not in ("", *result.ids)  # chunks of a page, or of a document, can share its id
+            self._repeated += same_text and seen[known] > 1
+            key = known, seen[known]
+            if key not in self._numbers:
+                self._numbers[key] = len(self.passages)
+                self._add(known, place)
+            rows.append(self._numbers[key])
+        return rows
+
+    def about(self, name: str, queries: int) -> str:
+        """How many results are known, and by what. Raises `DatasetError` if there are some, and none is known."""
+        strange, by = self._strangers.total(), self._places.by
+        if self._results and strange == self._results:
+            raise DatasetError(
+                f"nothing of what came back is anything that {self._items.name} knows by {NAMED[by]} "
+                f"({some_of(self._strangers)}); expected what is judged, such as {some_of(self._items.units)}: set "
+                "retriever.id, retriever.source and retriever.page to its fields, or retriever.match_by"
+            )
+        known, share = self._results - strange, 1 - strange / max(1, self._results)
+        results = f"{counted(self._results, 'result')} for {counted(queries, 'query')}"
+        return (
+            f"{name} returned {results}; {known:,} ({share:.0%}) known by their {NAMED[by]} (retriever.match_by={by})."
+        )
+
+    def sentences(self) -> list[str]:
+        """What is unusual about the results."""
+        said = []
+        if strangers := self._strangers.total():
+            unknown = "nothing that the dataset knows" if self._items.passages else "judged for no query"
+            said.append(
+                f"{strangers:,} of {counted(self._results, 'result')} {verb(strangers, 'are')} {unknown} "
+                f"({some_of(self._strangers)}): they count as not relevant."
+            )
+        if ambiguous := self._ambiguous.total():
+            said.append(
+                f"{counted(ambiguous, 'result')} {verb(ambiguous, 'have')} a text that stands in several places, of "
+                f"which the first counts ({some_of(self._ambiguous)}): set retriever.id, or retriever.source and "
+                "retriever.page, if there are fields that say which one it is."
+            )
+        if self._repeated:
+            said.append(f"{counted(self._repeated, 'result')} came back twice for a query: each takes a rank.")
+        return said
+
+    def _add(self, result: Result, place: Place) -> None:
+        name = next(iter(result.ids), "") or (place.units[0] if place.units else _name(result))
+        self._names[name] += 1
+        number = self._names[name]
+        name_of_passage = f"{name}/{number}" if number > 1 else name
+        text = "" if result.text in result.ids else result.text  # the name alone came back
+        source = place.source or result.source
+        self.passages.append(Passage(text, source, 0, result.page, name_of_passage, place.start, place.end))
+        of_page = place.units or (_name(result),)
+        self.units.append((name_of_passage,) if self._items.unit == "passage" else of_page)
+
+
+def _expect_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[str], others: Sequence[str]) -> None:
+    judged = np.unique(items.qrels.query).tolist()
+    if not any(row in asked for row in judged):
+        raise DatasetError(
+            f"{items.name}: none of its {counted(len(judged), 'judged question')} was asked (such as "
+            f"{some_of(texts[row] for row in judged)}); questions that were: {some_of(others) or 'none'}"
+        )
+
+
+def _only_some(
+    items: Dataset, asked: Sequence[int], never: Sequence[str], others: Sequence[str]
+) -> tuple[list[str], dict[str, Sequence[str]]]:
+    """What is said, and written, where the queries that were asked are not those of the dataset."""
+    said: list[str] = []
+    files: dict[str, Sequence[str]] = {}
+    if never:
+        files[ASKED] = [f"{items.queries[row].query_id}\n" for row in asked]
+        said.append(
+            f"{counted(len(never), 'question')} of {len(asked) + len(never):,} never asked, so not measured "
+            f"({some_of(never)}): dataset.ids=results/{ASKED} measures others on those that were."
+        )
+    if others:
+        plain = ({"query": each, "relevant_docs": []} for each in others)
+        files[TO_JUDGE] = [json.dumps(each, ensure_ascii=False) + "\n" for each in plain]
+        said.append(
+            f"{counted(len(others), 'question')} asked without a judgment ({some_of(others)}): questions=table "
+            f"questions.path=results/{TO_JUDGE} reads them."
+        )
+    return said, files
+
+
+def _too_few(results: Sequence[Sequence[Result]], k: int) -> list[str]:
+    """What is said where a system returns fewer results than the cutoff."""
+    most, empty = max(map(len, results), default=0), sum(not each for each in results)
+    said = [f"{empty:,} of {len(results):,} queries got no result."] if empty else []
+    if 0 < most < k:
+        said.append(f"It returned at most {counted(most, 'result')} for a query, and k is {k}: ask it for more.")
+    return said
+
+
 def _unordered(results: Sequence[Sequence[Result]]) -> list[str]:
     """For how many queries scores do not fall, or do not rise where those of more queries rise, as distances."""
     scores = [[each.score for each in of_query if each.score is not None] for of_query in results]
     steps = [np.diff(of_query) for of_query in scores if len(of_query) > 1]
-    unordered = len(steps) - max(
-        sum(bool((each <= 0).all()) for each in steps), sum(bool((each >= 0).all()) for each in steps)
-    )
-    of = f"of {unordered:,} of {counted(len(results), 'query')}"
-    return [f"The scores {of} are in no order: the order in which the results came counts."] if unordered else []
+    ordered = max(sum(bool((each * sign <= 0).all()) for each in steps) for sign in (1, -1))
+    of = f"of {len(steps) - ordered:,} of {counted(len(results), 'query')}"
+    return [f"The scores {of} are in no order: the order in which the results came counts."] * (ordered < len(steps))
 
 
-def _ranking(rows: Mapping[int, tuple[Sequence[int], Sequence[Result]]], queries: int) -> Ranking:
+def _ranking(rows: Mapping[int, Sequence[int]], results: Mapping[int, Sequence[Result]], queries: int) -> Ranking:
     """The ranking in the order in which results came; their scores if these fall for each query."""
-    depth = max(1, *(len(passages) for passages, _ in rows.values()))
-    passages = np.full((queries, depth), NOTHING)
-    scores = np.full((queries, depth), -np.inf)
-    given = {
-        row: np.array([np.nan if each.score is None else each.score for each in results])
-        for row, (_, results) in rows.items()
-    }
+    depth = max(1, *map(len, rows.values()))
+    passages, scores = np.full((queries, depth), NOTHING), np.full((queries, depth), -np.inf)
+    given = {row: np.array([each.score for each in its], dtype=float) for row, its in results.items()}
     fall = all(np.isfinite(each).all() and (np.diff(each) <= 0).all() for each in given.values())
-    for row, (found, _) in rows.items():
+    for row, found in rows.items():
         passages[row, : len(found)] = found
         scores[row, : len(found)] = given[row] if fall else -np.arange(1.0, len(found) + 1)
     return Ranking(passages, np.where(passages == NOTHING, -np.inf, strictly_falling(scores)))
+
+
+def _name(result: Result) -> str:
+    """What a result is called that nothing knows."""
+    where = "#".join(filter(None, (result.source, result.page)))
+    named: Iterable[str] = (*result.ids[:1], where, one_line(result.text)[:LONGEST_NAME])
+    return next(filter(None, named), "a result without id, source and text")

@@ -1,9 +1,7 @@
 """Reasoning methods: ways to come to an answer with a language model. A method is one class with its prompts."""
 
-from ragsweep_answers.answering.reasoning.cot import ChainOfThought
-from ragsweep_answers.answering.reasoning.direct import DirectReasoning
 from ragsweep_answers.answering.reasoning.hybrid_reasoning import HybridReasoning
-from ragsweep_answers.answering.reasoning.structured import StructuredReasoning
+from ragsweep_answers.answering.reasoning.prompted import ChainOfThought, DirectReasoning, StructuredReasoning
 from ragsweep_answers.answering.reasoning.tot import TreeOfThoughts
 
 __all__ = ["ChainOfThought", "DirectReasoning", "HybridReasoning", "StructuredReasoning", "TreeOfThoughts"]

@@ -14,11 +14,10 @@ from ragsweep.models.language.language_model import (
     Message,
     OptionScores,
 )
-from ragsweep.models.language.writing import prompt_beside
+from ragsweep.models.language.writing import as_data, prompt_beside
 from ragsweep_answers.answering.answer_forms import LABEL, option_of, plain_text, spoken
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
-from ragsweep_answers.answering.reasoning.prompt import described
 
 Number = TypeVar("Number", int, float)
 
@@ -153,6 +152,19 @@ class Dialogue:
         self._tokens_out.append(tokens_out)
         self._time_ms.append(timed.time_ms)
         self._machines.append(timed.machines)
+
+
+def described(question: Question) -> str:
+    """The passages, numbered from 1, the case, the question and the options."""
+    passages = [f"[{number}] {as_data(passage.text)}" for number, passage in enumerate(question.evidence, 1)]
+    options = [f"{option.letter}. {as_data(option.text)}" for option in question.options]
+    blocks = [
+        "\n".join(["Passages:", *passages]) if passages else "",
+        f"Case: {as_data(question.case)}" if question.case else "",
+        f"Question: {as_data(question.question)}",
+        "\n".join(["Options:", *options]),
+    ]
+    return "\n\n".join(block for block in blocks if block)
 
 
 def total(values: Iterable[Number | None]) -> Number | None:

@@ -10,13 +10,13 @@ from statistics import mean
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import put_together
 from ragsweep.models.language.language_model import Conversation
-from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep.store.component import expect_kind
 from ragsweep_answers.answering.question import Answer, Question, Reasoning
 from ragsweep_answers.answering.reasoning.dialogue import total
 
 
 @dataclass(frozen=True)
-class HybridReasoning:
+class HybridReasoning(Reasoning):
     """Has several methods answer and takes the letter with the largest weight.
 
     The vote of a method weighs as much as its stated confidence. A method that states none weighs as much as the others
@@ -32,7 +32,7 @@ class HybridReasoning:
         if not self.methods:
             raise ConfigError("reasoning.methods: found none, expected at least one")
         for name, method in self.methods.items():
-            expect_method(method, "answer", f"reasoning.methods.{name}")
+            expect_kind(method, Reasoning, f"reasoning.methods.{name}")
 
     def answer(self, question: Question, model: Conversation) -> Answer:
         """The chosen letter, None if no method came to an answer.

@@ -11,7 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.models.language.language_model import Conversation
 from ragsweep.models.language.writing import as_data, prompt_beside
-from ragsweep_answers.answering.question import Answer, Question
+from ragsweep_answers.answering.question import Answer, Question, Reasoning
 from ragsweep_answers.answering.reasoning.dialogue import Dialogue
 
 FIRST, CONTINUE, RATE, ANSWER = (prompt_beside(__file__, part) for part in ("", "_continue", "_rate", "_answer"))
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TreeOfThoughts:
+class TreeOfThoughts(Reasoning):
     """Thinks along several lines, drops those that the model rates lowest, and answers from the best.
 
     A breadth-first search of Yao et al. 2023 (https://arxiv.org/abs/2305.10601) for models that always return the same

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,21 +49,6 @@ def share(correct: Array, groups: Groups | None = None) -> Share:
     questions = float(effective_queries(correct, groups or Groups.none(len(correct))))
     low, high = wilson(correct.sum() * (questions / len(correct)), questions)
     return Share(float(correct.mean()), float(low), float(high), len(correct))
-
-
-def accuracy_by_group(
-    correct: Array, groups: Sequence[str | None], dependent: Groups | None = None
-) -> list[tuple[str, Share]]:
-    """The accuracy within each group of questions, such as a specialty, by name of the group.
-
-    Args:
-        correct: 0 or 1, shape [questions].
-        groups: Group of each question, shape [questions]. Questions with None are left out.
-        dependent: Groups of questions that depend on each other, such as paraphrases.
-    """
-    names, dependent = sorted({name for name in groups if name is not None}), dependent or Groups.none(len(correct))
-    within = {group: np.array([name == group for name in groups]) for group in names}
-    return [(group, share(correct[rows], dependent.only(rows))) for group, rows in within.items()]
 
 
 class AgainstChance(NamedTuple):
@@ -139,16 +123,6 @@ def against_chance(
     return AgainstChance(share(correct, groups), expected, p, min(1.0, at_least), p_worse, int(unread.sum()))
 
 
-def chance_sentence(result: AgainstChance) -> str:
-    """How the answers compare with guessing, as `no better than guessing: .28 [.18, .41], chance .25, p = .678`."""
-    accuracy, low, high = (_short(each) for each in result.accuracy[:3])
-    compared = f"{result.verdict}: {accuracy} [{low}, {high}], chance {_short(result.chance)}"
-    p = result.p_worse if result.worse else result.p
-    if result.p <= LEVEL and not (result.better or result.worse):
-        return f"{compared}; the {result.unread} without an answer could explain that it is below"
-    return f"{compared}, p {'< .001' if p < 0.001 else f'= {_short(p, 3)}'}"
-
-
 class Difference(NamedTuple):
     """The difference between the accuracies of two answerers on the same questions.
 
@@ -205,62 +179,15 @@ def difference(first: Array, second: Array, groups: Groups | None = None) -> Dif
     )
 
 
-def confusion(correct: Indices, answered: Indices, letters: int) -> Indices:
-    """How often each option was chosen for each correct one.
+def counted_otherwise(correct: Indices, answered: Indices, chance: Array) -> tuple[Array, Array]:
+    """How much of each question is right if an unreadable answer counts as the first option, and as a guess.
 
-    Args:
-        correct: Position of the correct option, shape [questions].
-        answered: Position of the chosen option, or a negative number, shape [questions].
-        letters: The largest number of options.
-
-    Returns:
-        Counts, shape [letters, letters + 1]: a row per correct option, a column per chosen one, and a last column for
-        "no answer".
-    """
-    counts = np.zeros((letters, letters + 1), dtype=np.int64)
-    np.add.at(counts, (correct, np.where(answered < 0, letters, answered)), 1)
-    return counts
-
-
-class NoAnswers(NamedTuple):
-    """The questions without a readable answer, and the accuracy by how they are counted.
-
-    Attributes:
-        questions: How many there are.
-        as_wrong: The accuracy if they count as wrong. This is the accuracy that is reported.
-        as_first: The accuracy if each counts as an answer of A, as in harnesses that fall back to the first option.
-        as_chance: The accuracy that is expected if each is replaced by a guess.
-        left_out: The accuracy of the other questions; None if there are none.
-    """
-
-    questions: int
-    as_wrong: float
-    as_first: float
-    as_chance: float
-    left_out: float | None
-
-
-def no_answers(correct: Indices, answered: Indices, chance: Array) -> NoAnswers:
-    """Count the questions without a readable answer, and what they do to the accuracy.
+    Some harnesses fall back to the first option.
 
     Args:
         correct: Position of the correct option, shape [questions].
         answered: Position of the chosen option, or `NOT_ANSWERED`, shape [questions].
         chance: Probability that a guess is correct, 1 / options, shape [questions].
-    """
-    missing, right = answered == NOT_ANSWERED, correct == answered
-    first, guessed = counted_otherwise(correct, answered, chance)
-    left = float(right[~missing].mean()) if not missing.all() else None
-    return NoAnswers(int(missing.sum()), float(right.mean()), float(first.mean()), float(guessed.mean()), left)
-
-
-def counted_otherwise(correct: Indices, answered: Indices, chance: Array) -> tuple[Array, Array]:
-    """How much of each question is right if an unreadable answer counts as the first option, and as a guess.
-
-    Args:
-        correct: As for `no_answers`.
-        answered: As for `no_answers`.
-        chance: As for `no_answers`.
 
     Returns:
         Two arrays, each of shape [questions].
@@ -282,8 +209,3 @@ def _lucky_guesses(chance: Array) -> Array:
         ways = gammaln(n + 1) - gammaln(right + 1) - gammaln(n - right + 1)
         distribution = np.convolve(distribution, np.exp(ways + xlogy(right, each) + xlogy(n - right, 1 - each)))
     return distribution
-
-
-def _short(number: float, digits: int = 2) -> str:
-    """A number from 0 to 1 without the 0 before the point."""
-    return f"{number:.{digits}f}".removeprefix("0")

@@ -1,18 +1,14 @@
-"""Why answers are wrong: one category for each wrong answer, and the wrong answers that were given with confidence."""
+"""Why answers are wrong: one category for each wrong answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep_answers.measuring.measures.accuracy import WITHHELD
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NO_ANSWER = "no answer"
 RETRIEVAL = "retrieval failure"
@@ -21,11 +17,7 @@ LOW_CONFIDENCE = "low confidence"
 REASONING = "reasoning failure"
 NOT_JUDGED = "retrieval or reasoning failure"
 CATEGORIES = (NO_ANSWER, RETRIEVAL, HALLUCINATION, LOW_CONFIDENCE, REASONING, NOT_JUDGED)
-NOT_JUDGED_NOTE = (
-    "Where no relevant page is judged, it is not known whether the evidence had the answer: such errors are counted as "
-    f'"{NOT_JUDGED}" unless the answer is a hallucination or of low confidence.'
-)
-LOW, HIGH = 0.3, 0.8
+NEED_JUDGMENTS = (RETRIEVAL, REASONING)  # what no answer can be if it is not judged which units are relevant
 
 Categories = npt.NDArray[np.str_]
 
@@ -38,7 +30,7 @@ def error_categories(
     confidence: Array,
     *,
     chance: Array,
-    low: float = LOW,
+    low: float,
 ) -> Categories:
     """The category of each wrong answer: the first of these that applies.
 
@@ -78,45 +70,3 @@ def error_categories(
 def counts(categories: Categories) -> Mapping[str, int]:
     """How many wrong answers are of each category, in the order of `CATEGORIES`. Adds up to the wrong answers."""
     return {name: int((categories == name).sum()) for name in CATEGORIES}
-
-
-def not_known(found: Array) -> tuple[str, ...]:
-    """The categories that no answer can be of, as it is not judged whether the evidence is relevant.
-
-    Args:
-        found: Whether a relevant unit was in the evidence, 0 or 1, shape [answers]; nan if not judged.
-    """
-    return (RETRIEVAL, REASONING) if np.isnan(found).all() else ()
-
-
-def counts_by_group(categories: Categories, groups: Sequence[str | None]) -> pd.DataFrame:
-    """How many wrong answers of each group are of each category.
-
-    Args:
-        categories: The category of each answer, shape [answers].
-        groups: The group of each answer, such as its specialty, shape [answers]; None if it has none.
-
-    Returns:
-        A row per group in alphabetical order, a column per category; answers without a group are left out.
-    """
-    import pandas as pd
-
-    group = np.array([name or "" for name in groups])
-    rows = {name: counts(categories[group == name]) for name in sorted(set(group.tolist()) - {""})}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(CATEGORIES))
-
-
-def high_confidence_errors(correct: Array, confidence: Array, *, high: float = HIGH) -> Indices:
-    """Positions of the wrong answers with a confidence of at least `high`, the most confident first.
-
-    Args:
-        correct: 0 or 1, shape [answers].
-        confidence: 0 to 1, shape [answers]; nan if not stated.
-        high: The lowest confidence that counts as high.
-
-    Returns:
-        Shape [errors]. Equal confidences stay in the order of the answers.
-    """
-    order = np.argsort(-confidence, kind="stable")
-    positions: Indices = order[(correct[order] == 0) & (confidence[order] >= high)]
-    return positions

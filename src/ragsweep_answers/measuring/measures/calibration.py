@@ -1,8 +1,8 @@
 """Calibration: whether answers with a confidence of 80 % are correct 80 % of the time.
 
 All functions take the questions whose answer has a confidence, at least one: `confidence` in [0, 1] and `correct`, 0 or
-1, both of shape [questions]. `brier` and `ece_of` also take a confidence of NaN, which counts as the largest error, 1:
-otherwise an answerer would gain by giving no answer.
+1, both of shape [questions]. `brier` and `gaps_by_bin` also take a confidence of NaN, which counts as the largest
+error, 1: otherwise an answerer would gain by giving no answer.
 
 A measure that is not a mean over questions comes as a function `..._of` that prepares a statistic. The statistic takes
 the weight of each question, as a bootstrap draws it: at least 0, adding up to 1. A question of weight 0 counts as
@@ -96,24 +96,16 @@ def brier_parts(confidence: Array, correct: Array, *, bins: int = BINS) -> Brier
     )
 
 
-def ece_of(confidence: Array, correct: Array, *, bins: int = BINS) -> Statistic:
-    """Expected calibration error: |mean confidence - accuracy| of each bin, averaged over questions (Guo et al. 2017).
+def gaps_by_bin(confidence: Array, correct: Array, *, bins: int = BINS) -> csr_array:
+    """A matrix from the weights to confidence - accuracy of each bin, times the weight of the bin.
 
-    It is never 0 for few questions, even if the confidence is right, and grows with the number of bins.
+    The sum of the absolute values is the expected calibration error (Guo et al. 2017). It is never 0 for few questions,
+    even if the confidence is right, and grows with the number of bins.
 
     Args:
         confidence: Shape [questions]. Questions with NaN are in a bin of their own, whose error is 1.
         correct: Shape [questions].
         bins: Number of bins of equal width. A confidence at an edge belongs to the bin above, and 1.0 to the last.
-    """
-    gaps = gaps_by_bin(confidence, correct, bins=bins)
-    return lambda weight: np.abs(gaps @ weight).sum(axis=0)
-
-
-def gaps_by_bin(confidence: Array, correct: Array, *, bins: int = BINS) -> csr_array:
-    """A matrix from the weights to confidence - accuracy of each bin, times the weight of the bin.
-
-    The sum of the absolute values is the ECE in bins of equal width. The arguments are those of `ece_of`.
 
     Returns:
         Shape [bins + 1, questions]; the last row is for questions with a confidence of NaN.
@@ -123,18 +115,15 @@ def gaps_by_bin(confidence: Array, correct: Array, *, bins: int = BINS) -> csr_a
     return sums_by(number, np.where(missing, 1.0, confidence - correct), bins + 1)
 
 
-def mce_of(confidence: Array, correct: Array, *, bins: int = BINS) -> Statistic:
+def mce(confidence: Array, correct: Array, *, bins: int = BINS) -> float:
     """Maximum calibration error: the largest |mean confidence - accuracy| of a bin (Guo et al. 2017).
 
-    It is often that of a bin with very few questions. The arguments are those of `ece_of`, without NaN.
+    It is often that of a bin with very few questions.
     """
+    equal = np.full(len(confidence), 1 / len(confidence))
     number, residual = bin_number(confidence, bins), confidence - correct
-
-    def mce(weight: Array) -> float:
-        mass, gap = np.bincount(number, weight), np.abs(np.bincount(number, weight * residual))
-        return float((gap[mass > 0] / mass[mass > 0]).max())
-
-    return lambda weight: np.apply_along_axis(mce, 0, weight)
+    mass, gap = np.bincount(number, equal), np.abs(np.bincount(number, equal * residual))
+    return float((gap[mass > 0] / mass[mass > 0]).max())
 
 
 def error_interval(error: float, resampled: Array, noise: Array) -> tuple[float, float]:
@@ -177,7 +166,7 @@ class ReliabilityCurve:
 
 
 def reliability_curve(confidence: Array, correct: Array, *, bins: int = BINS) -> ReliabilityCurve:
-    """The accuracy at each level of confidence, in the bins of `ece_of`."""
+    """The accuracy at each level of confidence, in the bins of `gaps_by_bin`."""
     number = bin_number(confidence, bins)
     count, right, total = (np.bincount(number, each, bins) for each in (None, correct, confidence))
     per_question = np.divide(1, count, out=np.full(bins, np.nan), where=count > 0)

@@ -71,9 +71,3 @@ def accuracy_over_coverage(confidence: Array, correct: Array, answered: npt.NDAr
     level = np.unique(doubt, return_inverse=True)[1]
     given, right = np.bincount(level).cumsum(), np.bincount(level, correct * answered).cumsum()
     return AccuracyOverCoverage(given / len(confidence), right / given)
-
-
-def confidence_by_correctness(confidence: Array, correct: Array) -> tuple[float | None, float | None]:
-    """Mean confidence of the correct answers, and of the wrong ones; None if there are none."""
-    right, wrong = (confidence[correct == value] for value in (1, 0))
-    return (float(right.mean()) if len(right) else None, float(wrong.mean()) if len(wrong) else None)

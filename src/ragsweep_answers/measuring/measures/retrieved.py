@@ -21,7 +21,7 @@ PRECISION = Metric("retrieval/precision", "Precision of the evidence", low=0, hi
 RECALL = Metric("retrieval/recall", "Recall of the evidence", low=0, high=1)
 MAP = Metric("retrieval/map", "MAP of the evidence", low=0, high=1)
 MRR = Metric("retrieval/mrr", "MRR of the evidence", low=0, high=1)
-MEASURES = (PRECISION, RECALL, MAP, MRR)
+FUNCTIONS = {PRECISION: precision, RECALL: recall, MAP: average_precision, MRR: mrr}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,42 +31,31 @@ class EvidenceQuality:
     Attributes:
         judged: The judged rankings.
         k: Cutoff of the metrics: how many passages the retriever gives to the answerer.
-        given: The evidence that the answers were given from, judged. It is another ranking than `judged` if a system
-            retrieved another number of passages, or if only distinct units count towards the cutoff.
+        found: Whether a relevant unit was in the evidence that each judged answer was given from, 0 or 1, shape [judged
+            cases]. It is another ranking than `judged` if a system retrieved another number of passages, or if only
+            distinct units count towards the cutoff.
         retrieved: How many passages each case got, shape [cases].
     """
 
     judged: Judged
     k: int
-    given: Judged
+    found: Array
     retrieved: Indices
 
-    def at(self, metric: str, k: int) -> float:
-        """The mean of `precision` or `recall` at a cutoff."""
-        return float({"precision": precision, "recall": recall}[metric](self.judged, k).mean())
-
-    @property
-    def found(self) -> Array:
-        """Whether a relevant unit was in the evidence of each judged case: 0 or 1, shape [judged cases]."""
-        return hit_rate(self.given, self.given.hits.shape[1])
+    def at(self, metric: Metric, k: int) -> float:
+        """The mean of a metric at a cutoff."""
+        return float(FUNCTIONS[metric](self.judged, k).mean())
 
     @property
     def measures(self) -> list[Measure]:
         """Precision, recall, MAP and MRR at k."""
-        functions = (precision, recall, average_precision, mrr)
-        return [
-            Measure(metric, float(function(self.judged, self.k).mean()))
-            for metric, function in zip(MEASURES, functions, strict=True)
-        ]
+        return [Measure(metric, self.at(metric, self.k)) for metric in FUNCTIONS]
 
     @property
     def curves(self) -> dict[str, Curve]:
         """Precision and recall at each cutoff."""
         cutoffs = range(1, max(CURVE, self.k) + 1)
-        return {
-            metric.name: Curve(np.array([function(self.judged, cutoff).mean() for cutoff in cutoffs]))
-            for metric, function in ((PRECISION, precision), (RECALL, recall))
-        }
+        return {each.name: Curve(np.array([self.at(each, k) for k in cutoffs])) for each in (PRECISION, RECALL)}
 
 
 def evidence_quality(
@@ -93,7 +82,7 @@ def evidence_quality(
     grades = (qrels.query, qrels.unit, qrels.grade)
     judged = judge(ranked, *grades, collapse=collapse, relevance_level=relevance_level)
     got = judge(given, *grades, relevance_level=relevance_level)
-    return EvidenceQuality(judged, k, got, (given != NOTHING).sum(axis=1))
+    return EvidenceQuality(judged, k, hit_rate(got, got.hits.shape[1]), (given != NOTHING).sum(axis=1))
 
 
 def as_units(names: Sequence[Sequence[str]], dataset: Dataset) -> Indices:
@@ -106,7 +95,6 @@ def as_units(names: Sequence[Sequence[str]], dataset: Dataset) -> Indices:
     position = {unit: row for row, unit in enumerate(dataset.units)}
     depth = max(map(len, names), default=0)
     units = np.full((len(names), max(depth, 1)), NOTHING, dtype=np.int64)
-    for row, each in enumerate(names):
-        for rank, name in enumerate(each):
-            units[row, rank] = position.setdefault(name, len(position))
+    for row, some in enumerate(names):
+        units[row, : len(some)] = [position.setdefault(name, len(position)) for name in some]
     return units

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Case
-from ragsweep.statistics.intervals import Indices
 from ragsweep.text.phrases import Phrases, contains, stems
 from ragsweep_answers.measuring.proxies.phrase_tables import as_found, phrases_of, read_table
 
@@ -64,7 +63,7 @@ def read_groups(path: Path = SIMILAR_CONDITIONS) -> Groups:
     return {str(name): phrases_of(conditions, f"{path}, {as_found(name)}") for name, conditions in table.items()}
 
 
-def confusions(cases: Sequence[Case], chosen: Indices, groups: Groups) -> Confusions:
+def confusions(cases: Iterable[Case], chosen: Iterable[int], groups: Groups) -> Confusions:
     """Compare the condition of the correct option with that of the option that was chosen instead.
 
     A condition is in a group if it contains one of the group's conditions as words in a row. Two conditions are similar
@@ -73,13 +72,13 @@ def confusions(cases: Sequence[Case], chosen: Indices, groups: Groups) -> Confus
 
     Args:
         cases: The cases. The condition of the correct option is that of the case, if the options have none.
-        chosen: Position of the chosen option, shape [cases]; negative if there is none.
+        chosen: Position of the chosen option of each case; negative if there is none.
         groups: Conditions that are similar to each other.
     """
     confused: Counter[tuple[str, ...]] = Counter()
     names: dict[str, str] = {}  # how a condition is written, by its stems
-    for case, option in zip(cases, chosen.tolist(), strict=True):
-        if option < 0 or case.letters[option] == case.correct:
+    for case, option in zip(cases, chosen, strict=True):
+        if option < 0 or option == case.position:
             continue
         conditions = {stems(condition): condition for condition in _conditions(case, option)}
         names |= {key: min(condition, names.get(key, condition)) for key, condition in conditions.items()}

@@ -1,21 +1,20 @@
-"""The five common pitfalls of a reasoning, by the words that it uses or does not use."""
+"""The steps and the five common pitfalls of a reasoning, by the words that it uses or does not use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from ragsweep.datasets.model.cases import Case
-from ragsweep.statistics.intervals import Array
-from ragsweep.text.phrases import Phrases, contains, phrases, stems
+from ragsweep.text.phrases import Phrases, contains, stems
 from ragsweep_answers.answering.question import Answer
+from ragsweep_answers.measuring.proxies.phrase_tables import phrases_of, read_table
 
-PROXY = (
-    "Pitfalls are read from single words: the counts show which wording wrong answers share, not what went wrong in "
-    "them. 'No fever' counts as a mention of fever."
-)
+WORDS = Path(__file__).with_name("reasoning_words.yaml")
 PITFALLS = (
     "incomplete differential",
     "missing symptoms",
@@ -26,115 +25,56 @@ PITFALLS = (
 CASES_KEPT = 1 << 15  # whose symptoms are kept: the runs of a sweep ask the same ones
 ENOUGH_MENTIONED = 0.5  # share of the symptoms or risk factors of the case that the reasoning should mention
 
-# Words that weigh one possibility against another.
-DIFFERENTIAL = phrases(
-    "differential; rule out; ruled out; ruling out; exclude; alternative; alternatively; versus; rather than; "
-    "less likely; more likely; unlikely; other possibilities; other causes; could also; distinguish; "
-    "as opposed to; instead of; not consistent with; argues against; does not fit; does not explain".split(";")
-)
-# Words of someone who does not understand a term. The reference looks for the first three.
-UNSURE = phrases(
-    "unclear; uncertain; not sure; unsure; not familiar; unfamiliar; do not know; don't know; do not understand; "
-    "don't understand; cannot interpret; not certain; hard to say; unknown term; ambiguous; confusing".split(";")
-)
-# A line per symptom or sign, with the phrases that name it, in any grammatical form. The reference has five of them.
-SYMPTOMS = """
-    chest pain, chest tightness
-    dyspnoea, breathless, shortness of breath, difficulty breathing, difficulty in breathing, gasping
-    fever, febrile, hot to touch, high temperature
-    nausea, queasy
-    headache
-    vomiting, throws up
-    cough
-    wheeze
-    fast breathing, rapid breathing, tachypnoea, breaths per minute, breaths a minute
-    indrawing, chest in drawing, retractions
-    grunting
-    cyanosis, blue lips, bluish
-    fast pulse, rapid pulse, tachycardia, palpitations, racing heart
-    low blood pressure, hypotension, shock, collapse
-    high blood pressure, hypertension, raised blood pressure
-    convulsion, seizure, had a fit, had fits, has fits, jerking
-    unconscious, coma, unresponsive
-    lethargic, drowsy, listless, floppy, limp
-    confusion, disoriented
-    dizziness, giddy, lightheaded
-    fainting, syncope
-    blurred vision, dim vision, flashes
-    weakness, fatigue, tired, tiredness
-    abdominal pain, belly pain, stomach pain, epigastric pain
-    diarrhoea, loose stools, loose motions, watery stools
-    blood in the stool, bloody stool, dysentery, melaena
-    constipation
-    bleeding, haemorrhage, blood loss
-    pallor, pale
-    jaundice, yellow eyes, yellow skin
-    swelling, oedema, swollen
-    rash
-    itching, pruritus
-    weight loss, losing weight, not gaining weight
-    poor feeding, not feeding, will not suck, stopped sucking, refuses the breast, loss of appetite, poor appetite
-    dehydration, sunken eyes, thirst
-    little urine, oliguria, scanty urine, passing little urine
-    burning urine, dysuria, burning on passing urine
-    proteinuria, protein in the urine, urine protein
-    vaginal discharge, ear discharge, foul discharge, smelly discharge, pus
-    back pain, loin pain, flank pain
-    joint pain
-    stiff neck, neck stiffness
-    sore throat
-    leg pain, calf pain
-    contractions, labour pains
-    reduced movements, fewer movements, baby moves less
-    low mood, sadness, hopeless
-    sleepless, cannot sleep, insomnia
-"""
-# A line per risk factor.
-RISK_FACTORS = """
-    smoking, smoker, tobacco
-    alcohol
-    diabetes
-    hypertension, high blood pressure
-    obesity, overweight
-    family history, runs in the family
-    heart disease
-    kidney disease
-    asthma
-    epilepsy
-    HIV
-    sickle cell, thalassaemia
-    anaemia, anaemic, low haemoglobin
-    malnutrition, malnourished, underweight, undernourished, wasted
-    first pregnancy, primigravida
-    fifth pregnancy, sixth pregnancy, seventh pregnancy, grand multipara
-    teenager, adolescent
-    twins, twin pregnancy
-    previous caesarean, earlier caesarean, caesarean scar
-    previous stillbirth, earlier stillbirth, stillbirth
-    miscarriage, previous abortion
-    preterm, premature, born early
-    low birth weight, small baby
-    born at home, home birth, home delivery
-    waters broke, waters broken, ruptured membranes, leaking membranes
-    short birth interval, births close together
-    unvaccinated, not vaccinated, never vaccinated, missed vaccines
-    contact with tuberculosis, tuberculosis contact
-    immunosuppression, steroids
-    recent surgery, bed rest, immobile
-    penicillin allergy, allergic, allergy
-    cousins
-"""
+
+class ReasoningWords(NamedTuple):
+    """The phrases of `reasoning_words.yaml`."""
+
+    steps: Sequence[Phrases]
+    differential: Phrases
+    unsure: Phrases
+    symptoms: Sequence[Phrases]
+    risk_factors: Sequence[Phrases]
 
 
-def _table(lines: str) -> list[tuple[str, ...]]:
-    return [phrases(line.split(",")) for line in lines.strip().splitlines()]
+@cache
+def reasoning_words() -> ReasoningWords:
+    """The phrases that are looked for."""
+    table = read_table(WORDS)
+    steps, symptoms, risks = table["steps"].values(), table["symptoms"], table["risk factors"]
+    of_steps, of_symptoms, of_risks = (
+        [phrases_of(line, str(WORDS)) for line in lines] for lines in (steps, symptoms, risks)
+    )
+    differential, unsure = (phrases_of(table[name], str(WORDS)) for name in ("differential", "unsure"))
+    return ReasoningWords(of_steps, differential, unsure, of_symptoms, of_risks)
 
 
-SYMPTOM_PHRASES, RISK_PHRASES = _table(SYMPTOMS), _table(RISK_FACTORS)
+def completeness(answer: Answer) -> float:
+    """Share of the five reasoning steps whose words occur in the reasoning; nan without a reasoning.
+
+    A rough proxy: a reasoning that uses these words in passing is complete.
+    """
+    if not answer.reasoning.strip():
+        return np.nan
+    text, steps = stems(answer.reasoning), reasoning_words().steps
+    return sum(contains(text, step) for step in steps) / len(steps)
 
 
-def pitfalls(cases: Sequence[Case], answers: Sequence[Answer]) -> Array:
-    """Which of the `PITFALLS` each reasoning shows. Rough proxies; see `PROXY`.
+def evidence_cited(answer: Answer, units: Sequence[str]) -> float:
+    """Share of the units of the evidence that the answer cites. Citations of anything else do not count.
+
+    nan without evidence, and for an answer with neither reasoning nor citation.
+
+    Args:
+        answer: The answer with what it cites.
+        units: The units of the passages that it was given from. Several passages of a unit count once.
+    """
+    if not units or not (answer.cited or answer.reasoning.strip()):
+        return np.nan
+    return len({*units}.intersection(answer.cited)) / len({*units})
+
+
+def pitfalls(case: Case, answer: Answer) -> list[float]:
+    """Which of the `PITFALLS` a reasoning shows, each 0 or 1; nan without a reasoning. Rough proxies.
 
     - incomplete differential: no word weighs one possibility against another.
     - missing symptoms: the reasoning mentions fewer than half of the symptoms of the case.
@@ -143,28 +83,16 @@ def pitfalls(cases: Sequence[Case], answers: Sequence[Answer]) -> Array:
     - single-symptom focus: the case has several symptoms, and the reasoning mentions exactly one of them.
 
     The reference names all five, and implements the first three in a way that finds two of them in every answer.
-
-    Args:
-        cases: The cases, usually those with a wrong answer.
-        answers: Their answers.
-
-    Returns:
-        0.0 or 1.0, shape [cases, 5]; nan without a reasoning.
     """
-    rows = [_pitfalls(*row) for row in zip(cases, answers, strict=True)]
-    return np.array(rows, np.float64).reshape(-1, len(PITFALLS))
-
-
-def _pitfalls(case: Case, answer: Answer) -> list[float]:
     if not answer.reasoning.strip():
         return [np.nan] * len(PITFALLS)
     reasoning = stems(answer.reasoning)
     symptoms, risks = _named(case.text)
     mentioned, considered = (sum(contains(reasoning, line) for line in lines) for lines in (symptoms, risks))
     return [
-        not contains(reasoning, DIFFERENTIAL),
+        not contains(reasoning, reasoning_words().differential),
         mentioned < ENOUGH_MENTIONED * len(symptoms),
-        contains(reasoning, UNSURE),
+        contains(reasoning, reasoning_words().unsure),
         considered < ENOUGH_MENTIONED * len(risks),
         len(symptoms) > 1 and mentioned == 1,
     ]
@@ -173,6 +101,6 @@ def _pitfalls(case: Case, answer: Answer) -> list[float]:
 @lru_cache(CASES_KEPT)
 def _named(case: str) -> tuple[list[Phrases], list[Phrases]]:
     """The lines of symptoms and of risk factors that a case names."""
-    asked = stems(case)
-    symptoms, risks = ([line for line in table if contains(asked, line)] for table in (SYMPTOM_PHRASES, RISK_PHRASES))
+    asked, words = stems(case), reasoning_words()
+    symptoms, risks = ([line for line in table if contains(asked, line)] for table in words[-2:])
     return symptoms, risks

@@ -1,1 +1,0 @@
-"""Routing: a classifier predicts the type of a query, which decides the ranker that answers it."""

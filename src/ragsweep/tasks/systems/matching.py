@@ -1,0 +1,230 @@
+"""What results of a system are among what is judged: found by their ids, by source and page, or by their texts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.terminal import counted
+from ragsweep.datasets import Dataset
+from ragsweep.retrieval.results import MatchBy, Matching, Result
+from ragsweep.tasks.systems.document_texts import DocumentTexts, Spot
+from ragsweep.text.normalisation import composed
+
+IN_ORDER: Sequence[MatchBy] = ("id", "page", "text")
+NAMED = {"id": "id", "page": "source and page", "text": "text"}
+MISNAMED = 0.1  # share of the results whose texts are found; a larger share is reported
+SURELY = 0.9  # share of them that is one page off in one direction: then `first_page` is wrong
+LEAST_BETTER = 0.2  # share of the queries; fewer may be better by chance
+BETTER_FOR_ONE_WORSE = 3  # queries
+FEWEST_SURE = 10  # results whose texts are found; with fewer, it is no error
+
+
+class Place(NamedTuple):
+    """What a result was matched to.
+
+    Attributes:
+        units: What is judged of it: its pages or its document, in their order; empty if it is nothing that is known.
+        source: Its document; empty if that is not known.
+        start: Offset of its first character in the text of the document; 0 if that is not known.
+        end: Offset after its last character; 0 if that is not known.
+        others: In how many other pages or documents its text stands as well; the result does not say which one it is.
+    """
+
+    units: tuple[str, ...] = ()
+    source: str = ""
+    start: int = 0
+    end: int = 0
+    others: int = 0
+
+
+class _Page(NamedTuple):
+    start: int
+    end: int
+    unit: str
+
+
+class Places:
+    """Finds the places of results in a dataset, all in one way.
+
+    Args:
+        dataset: Its passages are its pages; without a corpus it has none, and its units are those that are judged.
+        matching: How results are matched.
+        results: All results, which decide by what they are matched if `matching` does not.
+
+    Attributes:
+        by: By what results are matched.
+
+    Raises:
+        ConfigError: Results have ids and pages that are known, and these are not the same.
+    """
+
+    def __init__(self, dataset: Dataset, matching: Matching, results: Iterable[Result] = ()) -> None:
+        self._dataset, self._first_page, self._threshold = dataset, matching.first_page, matching.fuzzy_threshold
+        self._units = {composed(unit): unit for unit in dataset.units}
+        self._texts = DocumentTexts(dataset)
+        self._found: dict[Result, Place] = {}
+        self.by: MatchBy = "text" if dataset.references else matching.by or self._known_by([*dict.fromkeys(results)])
+
+    def of(self, result: Result) -> Place:
+        """The place of a result; results that differ in their score alone have one."""
+        known = result._replace(score=None)
+        if known not in self._found:
+            self._found[known] = self._by(self.by, known)
+        return self._found[known]
+
+    def page_count(self, asked: Mapping[int, Sequence[Result]]) -> list[str]:
+        """A sentence where results seem to count pages from another number, by their texts or by the judgments.
+
+        Args:
+            asked: The results of queries, by their positions.
+
+        Raises:
+            ConfigError: Nearly all texts stand one page further than results name, or one page before.
+        """
+        if self.by != "page" or self._dataset.unit != "page":
+            return []
+        other, distinct = (
+            1 - self._first_page,
+            {each._replace(score=None) for of_query in asked.values() for each in of_query},
+        )
+        advice, where = f"set retriever.first_page={other}", "before" if other else "after"
+        standing = {result: at for result in distinct if (at := self._standing_on(result))}
+        strange = [result for result, at in standing.items() if not at & {*self.of(result).units}]
+        beside = [each for each in strange if standing[each] & {*self._by_page(each, other).units}]
+        number = counted(len(standing), "distinct result")
+        if len(standing) >= FEWEST_SURE and len(beside) >= SURELY * len(standing):
+            raise ConfigError(
+                f"the texts of {len(beside):,} of {number} stand on the page {where} the one that they name: {advice}"
+            )
+        if len(strange) > MISNAMED * len(standing):
+            example = f"such as {f'{strange[0].source}#{strange[0].page}'!r}"
+            how = f"{len(beside):,} of them on the page {where} that one: {advice} if the system counts so"
+            check = f"({example}): check retriever.source and retriever.page"
+            said = f"The texts of {len(strange):,} of {number} stand on other pages than they name"
+            return [f"{said}, {how}." if 2 * len(beside) > len(strange) else f"{said} {check}."]
+        first = self._first_page
+        ranks = [
+            [self._rank(row, its, start) for start in (first, other, 2 * first - other)] for row, its in asked.items()
+        ]
+        better, worse = sum(then < now for now, then, _ in ranks), sum(then > now for now, then, _ in ranks)
+        opposite = sum(then < now for now, _, then in ranks)  # if pages were shifted the other way
+        if better < max(2, LEAST_BETTER * len(ranks)) or better < BETTER_FOR_ONE_WORSE * max(worse, opposite):
+            return []
+        share = f"{better / len(ranks):.0%} of the queries"
+        return [f"{share} would be answered better if pages were counted from {other}: {advice}."]
+
+    def _rank(self, row: int, results: Sequence[Result], first_page: int) -> float:
+        """The rank of the first result of a query that is relevant, where pages are counted so."""
+        ranks = (
+            rank
+            for rank, each in enumerate(results)
+            if self._relevant.get(row, set()) & {*self._by_page(each, first_page).units}
+        )
+        return next(ranks, float("inf"))
+
+    def _known_by(self, results: Sequence[Result]) -> MatchBy:
+        """The first way by which any result is known."""
+        for result in results:
+            ids, pages = self._by("id", result).units, self._by("page", result).units
+            if ids and pages and ids != pages:
+                raise ConfigError(
+                    f"results are known by their id and by their source and page, which are not the same (such as "
+                    f"{ids[0]!r} and {pages[0]!r}): set retriever.match_by=id or page"
+                )
+        known = (by for by in IN_ORDER[:-1] if any(self._by(by, result).units for result in results))
+        return next(known, IN_ORDER[-1])
+
+    def _by(self, by: MatchBy, result: Result) -> Place:
+        if by == "id":
+            units = [self._units[name] for name in map(composed, result.ids) if name in self._units]
+            return Place((units[0],), self._source_of_unit.get(units[0], "")) if units else Place()
+        return self._by_page(result, self._first_page) if by == "page" else self._by_text(result)
+
+    def _by_page(self, result: Result, first_page: int) -> Place:
+        bare = result.ids[0] if result.ids and result == Result(result.ids, text=result.text) else ""
+        page = result.page or (bare if result.text in ("", bare) else "")  # a number alone is that of a page
+        for source in self._sources(result.source):
+            for name in self._names(source, page, first_page):
+                if name in self._units:
+                    return Place((self._units[name],), source)
+        return Place()
+
+    def _names(self, source: str, page: str, first_page: int) -> Iterator[str]:
+        """The names that the unit of a page, or of a document, can have."""
+        if self._dataset.unit == "document":
+            yield source
+        elif page:
+            whole = page.strip().removesuffix(".0")
+            number = str(int(whole) + 1 - first_page) if whole.isdecimal() else composed(page.strip())
+            yield f"{source}#{number}"
+            yield number  # of a page of any document
+
+    def _by_text(self, result: Result) -> Place:
+        """The pages on which the text of a result stands, if it stands in the documents."""
+        if not result.text or not self._pages:
+            return Place()
+        source = next((each for each in self._sources(result.source) if each in self._pages), "")
+        found = [Place(self._units_at(spot), *spot) for spot in self._texts.spots(result.text, self._threshold, source)]
+        return found[0]._replace(others=len({each.units for each in found}) - 1) if found else Place()
+
+    def _standing_on(self, result: Result) -> set[str]:
+        """The pages on which the text of a result stands, in the document that it names, or else in any."""
+        source = next((each for each in self._sources(result.source) if each in self._pages), "")
+        spots = (self._texts.spots(result.text, 1.0, source) or self._texts.spots(result.text, 1.0)) if source else ()
+        return {unit for spot in spots for unit in self._units_at(spot)}
+
+    def _units_at(self, spot: Spot) -> tuple[str, ...]:
+        pages = self._pages[spot.source]
+        first = max(0, bisect_right([page.start for page in pages], spot.start) - 1)
+        units = [page.unit for page in pages[first:] if page.start < spot.end and page.end > spot.start]
+        return tuple(dict.fromkeys(units))
+
+    def _sources(self, source: str) -> Iterator[str]:
+        """The name of the document of a path or an address that ends in it; the only one if a result names none."""
+        if not (source and self._documents):  # without any, pages are judged by their numbers alone
+            yield from [source] if not self._documents else self._documents if len(self._documents) == 1 else ()
+            return
+        paths = [*_ends(composed(source)), *_ends(composed(unquote(source)))]
+        found = [self._documents[path] for path in paths if path in self._documents]
+        if found:  # a folder can have a file that is called as one beside it
+            yield max(found, key=len)
+
+    @cached_property
+    def _documents(self) -> Mapping[str, str]:
+        """The names of the documents: of the corpus, or those in the units that are judged."""
+        names = dict.fromkeys(passage.source for passage in self._dataset.passages)
+        if not names:
+            of_document = self._dataset.unit == "document"
+            names = dict.fromkeys(unit if of_document else unit.rpartition("#")[0] for unit in self._dataset.units)
+        return {composed(name): name for name in names if name}
+
+    @cached_property
+    def _pages(self) -> Mapping[str, Sequence[_Page]]:
+        pages: dict[str, list[_Page]] = {}
+        for passage, unit in zip(self._dataset.passages, self._dataset.passage_units.tolist(), strict=True):
+            pages.setdefault(passage.source, []).append(_Page(passage.start, passage.end, self._dataset.units[unit]))
+        return pages
+
+    @cached_property
+    def _relevant(self) -> Mapping[int, set[str]]:
+        """The relevant units of each query."""
+        units: dict[int, set[str]] = {}
+        for query, unit, grade in zip(*(column.tolist() for column in vars(self._dataset.qrels).values()), strict=True):
+            units.setdefault(query, set()).update([self._dataset.units[unit]] if grade > 0 else [])
+        return units
+
+    @cached_property
+    def _source_of_unit(self) -> Mapping[str, str]:
+        return {page.unit: source for source, pages in self._pages.items() for page in pages}
+
+
+def _ends(path: str) -> list[str]:
+    """A path as it is, and without its first folders: `a/b/c`, `b/c`, `c`."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    return [*dict.fromkeys([path, *("/".join(parts[start:]) for start in range(len(parts)))])]

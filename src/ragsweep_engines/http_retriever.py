@@ -1,0 +1,288 @@
+"""The retriever that runs already as a search service over HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from http.cookiejar import DefaultCookiePolicy
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from ragsweep.core.errors import ConfigError, RetrieverError, first_line
+from ragsweep.core.limits import Address, Header, KeyName, Text
+from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
+from ragsweep.core.terminal import one_line, shortened, some_of
+from ragsweep.models.language.endpoint_access import (
+    ABOUT_KEYS,
+    LONGEST_MESSAGE,
+    Access,
+    about_keys,
+    access_of,
+    check_access,
+    check_headers,
+    hidden,
+    words_of,
+)
+from ragsweep.models.language.likely_keys import likely_key, texts_in
+from ragsweep_engines.asking import PassingError, RunningRetriever, passes
+from ragsweep_engines.reading import check_path, listing
+
+if TYPE_CHECKING:
+    import requests
+
+GROUP = "retriever"
+QUERY, NUMBER = "{query}", "{k}"
+BODY = {"query": QUERY, "k": NUMBER}
+LARGEST_RESPONSE_MB = 10  # also of what is unzipped
+
+
+@dataclass(frozen=True)
+class HttpRetriever(RunningRetriever):
+    """A search service: one request a query, answered with JSON that has a list of results.
+
+    Attributes:
+        url: Its address, without user, password and parameters.
+        verb: GET sends the fields of `body` as parameters of the address, POST as JSON.
+        parameters: Further parameters of the address, such as `api-version`.
+        body: The fields of a request. Texts in it, and in `parameters`, may have `{query}` and `{k}` in them; a text
+            that is `{k}` becomes the number. Empty, it is `query` and `k`.
+        hits: Where the list of results is in an answer, as a JMESPath; None finds it by the documented names.
+        api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder. It
+            is sent as `Authorization: Bearer`. None sends none.
+        headers: Further headers. Others ask all queries anew.
+        headers_env: Names of the variables that hold further headers, by the header, such as `api-key`.
+    """
+
+    without_effect: ClassVar[tuple[str, ...]] = (*RunningRetriever.without_effect, "api_key_env", "headers_env")
+
+    url: Address
+    verb: Literal["GET", "POST"] = "POST"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+    hits: Text | None = None
+    api_key_env: KeyName | None = None
+    headers: Mapping[str, Header] = field(default_factory=dict)
+    headers_env: Mapping[str, KeyName] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_path("hits", self.hits)
+        if not self.body:  # what is used is what is logged
+            object.__setattr__(self, "body", BODY)
+        fields = {"parameters": self.parameters, "body": self.body}
+        texts = {name: "\n".join(texts_in(value)) for name, value in fields.items()}
+        if not any(QUERY in text for text in texts.values()):
+            raise ConfigError(f"{GROUP}.body: no text in it has {QUERY}, so that all queries would ask the same")
+        for name, value in fields.items():
+            if secret := likely_key(value):
+                raise ConfigError(
+                    f"{GROUP}.{name}: {secret} may be a key, and every run records it; send keys as headers, by "
+                    "headers_env"
+                )
+        for name, value in self._in_address.items():
+            if isinstance(value, Mapping):
+                raise ConfigError(f"{GROUP}.body: {name} has fields of its own, which no address has; use verb=POST")
+        if "?" in self.url:  # not repeated, as it may have a key
+            raise ConfigError(
+                f"{GROUP}.url: expected an address without ?; its parameters are +{GROUP}.parameters.NAME=VALUE, and a "
+                "key is sent as a header, by headers_env"
+            )
+        variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
+        variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
+        texts |= {f"headers.{name}": value for name, value in self.headers.items()}
+        check_access(self.url, variables, texts, GROUP, setting="url")
+        for name in ("headers", "headers_env"):
+            check_headers(getattr(self, name), f"{GROUP}.{name}", named=name == "headers_env")
+
+    @property
+    def _in_address(self) -> Mapping[str, Any]:
+        return {**self.parameters, **self.body} if self.verb == "GET" else self.parameters
+
+    @property
+    def _name(self) -> str:
+        return self.url
+
+    @property
+    def _asked_with(self) -> Sequence[object]:
+        return ["http", self.url, self.verb, self.parameters, self.body, self.hits, self.headers]
+
+    @contextmanager
+    def _opened(self) -> Iterator[Callable[[str], Any]]:
+        with _connections(self.at_once) as session:
+            yield lambda query: self._answer(query, session)
+
+    def _answer(self, query: str, session: requests.Session) -> list[Any]:
+        """The list of results in the response to a query, without the keys that a service may repeat."""
+        access = access_of(self.api_key_env, self.headers, self.headers_env, GROUP)
+        reply = self._reply(query, session, access)
+        if reply.status >= 300:
+            raise _refused(reply, access)
+        text = _unzipped(reply).decode("utf-8-sig", errors="replace")
+        try:
+            answer = _without_keys(from_json(text, allow_nan=True), access)
+        except MalformedError as error:
+            shown = _shown(text, access) or "it is empty"
+            raise RetrieverError(f"the response cannot be read: {error}: {shown}") from None
+        said = _error_in(answer, access)
+        try:
+            found = jmespath.search(self.hits, answer) if self.hits else listing(answer)
+        except JMESPathError as error:
+            raise RetrieverError(f"{GROUP}.hits: {self.hits!r} fails on the response ({first_line(error)})") from None
+        except RetrieverError as error:
+            reason = f"the response is an error{said}" if said else f"{error}; {GROUP}.hits=PATH says where it is"
+            raise RetrieverError(reason) from None
+        if said and not found:
+            raise RetrieverError(f"the response is an error{said}")
+        if not isinstance(found, list):
+            there = some_of(map(str, answer)) if isinstance(answer, dict) else type(answer).__name__
+            raise RetrieverError(f"{GROUP}.hits: {self.hits!r} is no list in the response (there is {there})")
+        return found
+
+    def _reply(self, query: str, session: requests.Session, access: Access) -> _Reply:
+        """Send a request and read the reply, of which a service may send more than there is memory for."""
+        status, content = 0, bytearray()
+        try:
+            with session.request(
+                *(self.verb, self.url),
+                params={name: _in_url(filled(value, query, self.depth)) for name, value in self._in_address.items()},
+                json=filled(self.body, query, self.depth) if self.verb == "POST" else None,
+                headers=access.headers,
+                timeout=self.timeout_s,
+                allow_redirects=False,  # it would carry the query to a server that the configuration does not name
+                stream=True,
+            ) as response:
+                status = response.status_code
+                while len(content) <= LARGEST_RESPONSE_MB * MB and (
+                    chunk := response.raw.read1(MB, decode_content=False)
+                ):
+                    content += chunk
+        except Exception as error:  # of requests, or of what is below it; its text may have the query in an address
+            what = "the response broke off" if status else "cannot be reached"
+            if "SSL" in type(error).__name__:
+                raise RetrieverError(
+                    "does not speak TLS as https:// expects, or its certificate is not trusted (REQUESTS_CA_BUNDLE "
+                    "names a file with those that are)"
+                ) from None
+            raise PassingError(f"{what} ({type(error).__name__})") from None
+        return _Reply(status, response.headers, bytes(content))
+
+
+class _Reply(NamedTuple):
+    """What a service has sent; of a body that is too large, a little more than may be."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@contextmanager
+def _connections(number: int) -> Iterator[requests.Session]:
+    """Connections that stay open; without cookies, and without the passwords of a file `.netrc`."""
+    import requests
+
+    with requests.Session() as session:
+        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
+        session.auth = lambda request: request
+        session.headers.update({"Accept": "application/json", "Accept-Encoding": "identity"})
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=2 * number))  # some wait for late answers
+        yield session
+
+
+def _refused(reply: _Reply, access: Access) -> RetrieverError:
+    """What a status of 300 or above means."""
+    status = reply.status
+    if status in ABOUT_KEYS:
+        return RetrieverError(f"status {status}: {about_keys(status, access, GROUP)}")
+    if status < 400:
+        return RetrieverError(f"status {status}, a redirect, which is not followed; set {GROUP}.url to its end")
+    try:
+        text = _unzipped(reply).decode("utf-8-sig", errors="replace")
+        try:
+            shown = words_of(from_json(text), access)
+        except MalformedError:
+            shown = _shown(text, access)
+    except RetrieverError:  # too large, and so cut off, maybe within a key
+        shown = ""
+    reason = f"status {status}{f': {shown}' if shown else ''}"
+    return PassingError(reason, retry_after_s(reply.headers)) if passes(status) else RetrieverError(reason)
+
+
+def _error_in(answer: object, access: Access) -> str:
+    """The error that a response of status 200 has, after a colon; empty if it has none.
+
+    Raises:
+        PassingError: A part of an index of OpenSearch did not answer.
+    """
+    if not isinstance(answer, dict):
+        return ""
+    shards = answer.get("_shards")
+    if answer.get("timed_out") is True or (isinstance(shards, dict) and shards.get("failed")):
+        raise PassingError("only a part of the index answered (timed_out, _shards.failed)")
+    error = answer.get("error") or answer.get("errors")
+    failed = answer.get("success") is False or answer.get("status") == "error"
+    return f": {words_of(error or answer, access)}" if error or failed else ""
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks to wait: a number or a date to come (RFC 9110, 10.2.3); None if it does not."""
+    text = headers.get("retry-after", "")
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if isfinite(seconds) and seconds > 0 else None
+
+
+def _shown(text: str, access: Access) -> str:
+    """The first line of what a service says, without the keys that it may repeat."""
+    line = next(iter(hidden(text, *access.secrets).strip().splitlines()), "")
+    return shortened(one_line(line), LONGEST_MESSAGE)
+
+
+def _unzipped(reply: _Reply) -> bytes:
+    """The content of a reply. Raises `RetrieverError` if it is too large, or packed as nobody has asked for."""
+    try:
+        return unzipped(reply.content, reply.headers.get("Content-Encoding"), LARGEST_RESPONSE_MB)
+    except MalformedError as error:
+        raise RetrieverError(f"the response {error}") from None
+
+
+def _without_keys(value: Any, access: Access) -> Any:
+    """A value of JSON whose texts do not have the keys."""
+    if isinstance(value, list):
+        return [_without_keys(one, access) for one in value]
+    if isinstance(value, dict):
+        return {hidden(name, *access.secrets): _without_keys(one, access) for name, one in value.items()}
+    return hidden(value, *access.secrets) if isinstance(value, str) else value
+
+
+def filled(template: Any, query: str, k: int) -> Any:
+    """A template with the query and the number in its texts, each as a value: no query can become a field."""
+    if isinstance(template, Mapping):
+        return {name: filled(value, query, k) for name, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [filled(value, query, k) for value in template]
+    if template == NUMBER:
+        return k
+    if isinstance(template, str):
+        return re.sub(r"\{(query|k)\}", lambda match: query if match[1] == "query" else str(k), template)
+    return template
+
+
+def _in_url(value: Any) -> Any:
+    """A value as a parameter of an address: a text, or several; None sends none."""
+    if isinstance(value, list):
+        return [_in_url(one) for one in value]
+    return value if value is None or isinstance(value, str) else json.dumps(value)

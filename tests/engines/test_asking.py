@@ -1,0 +1,181 @@
+"""Asking a system: again where that may help, within a time limit, and never twice."""
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from ragsweep.core.errors import RetrieverError, UnansweredError
+from ragsweep.retrieval.results import Result
+from ragsweep.store.stage_store import Store
+from ragsweep_engines import asking
+
+RESULT = Result(("a",), "b.pdf", "1", "text", 0.5)
+FOUND = {"id": "a", "source": "b.pdf", "page": 1, "text": "text", "score": 0.5}
+
+
+class ReadTimeout(OSError):  # noqa: N818 - as requests names it
+    """An error of a library."""
+
+
+class StatusError(Exception):
+    def __init__(self, code):
+        super().__init__(f"status {code}")
+        self.status_code = code
+
+
+class System:
+    """Fails as often as it is told for each query, then answers."""
+
+    def __init__(self, *errors):
+        self.errors, self.asked = [*errors], []
+
+    def __call__(self, query):
+        self.asked.append(query)
+        if self.errors:
+            raise self.errors.pop(0)
+        return [FOUND]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(asking.RunningRetriever):
+    """Asks the system of a test."""
+
+    system: Any
+    key: str = "key"
+    _name = "mine:search"
+
+    @property
+    def _asked_with(self):
+        return [self.key]
+
+    def _opened(self):
+        return nullcontext(self.system)
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    monkeypatch.setattr(asking, "FIRST_WAIT_S", 0.001)
+
+    def with_(system, *queries, **settings):
+        retriever = Asked(**{"system": system, "store": Store(str(tmp_path)), "timeout_s": 5, **settings})
+        return retriever.answers(queries or ("q",), 10)
+
+    return with_
+
+
+def test_no_query_is_asked_twice(ask):
+    system = System()
+    first = ask(system, "a", "b", "a")
+    again = ask(system, "b", "a")
+    assert system.asked == ["a", "b"]
+    assert [*again.results] == [(RESULT,), (RESULT,)]
+    assert again.latency_ms.tolist() == [first.latency_ms[1], first.latency_ms[0]]
+    ask(system, "a", key="another version")
+    assert system.asked == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TimeoutError("slow"),
+        ConnectionError("gone"),
+        ReadTimeout("slow"),
+        StatusError(500),
+        StatusError(429),
+        StatusError(503),
+    ],
+)
+def test_an_error_that_may_pass_is_asked_again(ask, error):
+    system = System(error, error)
+    assert ask(system).results[0] == (RESULT,)
+    assert len(system.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "times"), [(ValueError("wrong"), 1), (StatusError(404), 1), (StatusError(401), 1), (StatusError(500), 3)]
+)
+def test_a_query_that_fails_for_good_is_named_and_what_came_before_is_kept(ask, error, times):
+    ask(System(), "before")
+    system = System(*[error] * 9)
+    with pytest.raises(UnansweredError, match=rf'mine:search: query "why" failed \({type(error).__name__}: ') as failed:
+        ask(system, "before", "why")
+    assert "1 of 2 answers are kept" in str(failed.value)
+    assert system.asked == ["why"] * times
+    later = System()
+    ask(later, "before", "why")
+    assert later.asked == ["why"]
+
+
+def test_a_query_that_takes_too_long_is_named(ask):
+    started = time.perf_counter()
+    with pytest.raises(UnansweredError, match=r"TimeoutError: no answer after 0\.05 s \(retriever\.timeout_s\)"):
+        ask(lambda query: time.sleep(30), timeout_s=0.05, retries=0)
+    assert time.perf_counter() - started < 20
+
+
+@pytest.mark.usefixtures("long_work")
+def test_results_that_come_one_by_one_are_within_the_time_of_a_call(ask):
+    with pytest.raises(UnansweredError, match="no answer after"):
+        ask(lambda query: (time.sleep(30) for _ in "a"), "lazy", timeout_s=0.05, retries=0)
+
+
+def test_what_was_read_is_said_also_of_kept_answers(ask):
+    for _ in range(2):
+        found = ask(System())
+        [said] = found.notices
+        assert said == "Results read by id=id, source=source, page=page, text=text, score=score."
+    [said] = ask(lambda query: [{"_id": "a", "metadata": {"path": "b"}}, ["c", 1]], "other").notices
+    assert said == "Results read by id=_id or the result itself, source=metadata.path."
+
+
+@pytest.mark.parametrize("found", [{"id": "a", "metadata": {"source": "b"}}, {"id": "a"}])
+def test_a_field_that_is_set_and_that_nothing_has_is_refused_before_all_queries_are_asked(ask, found):
+    system = System()
+    queries = [f"query {number}" for number in range(100)]
+    with pytest.raises(RetrieverError, match=r"retriever\.page: no result has 'metadata\.page' \(there is 'id'"):
+        ask(lambda query: system(query) and [found], *queries, page="metadata.page")
+    assert len(system.asked) < 100
+    one = iter([[{**found, "metadata": {"page": 3}}]])
+    ask(lambda query: next(one, [found]), *queries[:30], page="metadata.page", version="2")
+
+
+def test_a_system_that_ends_python_is_named(ask):
+    def ends(query):
+        raise SystemExit(0)
+
+    with pytest.raises(UnansweredError, match=r"called sys\.exit\(0\)"):
+        ask(ends)
+
+
+def test_several_are_asked_at_once_in_any_order_and_returned_in_theirs(ask):
+    def answer(query):
+        time.sleep(0.05 if query == "a" else 0)
+        return [query]
+
+    assert [each[0].ids for each in ask(answer, *"abcdef", at_once=3).results] == [(each,) for each in "abcdef"]
+
+
+def test_a_system_that_answers_otherwise_than_before_is_noticed(ask):
+    system = System()
+    ask(system, *"abcd")
+    ask(system, *"abcd", recheck=2)
+    assert len(system.asked) == 6
+    with pytest.raises(RetrieverError, match=r"answers 2 of 2 queries in another way .* retriever\.version"):
+        ask(lambda query: [{**FOUND, "page": 2}], *"abcd", recheck=2)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {},
+        {"results": 3, "ms": 1, "read": {}},
+        {"results": [[["a"], "b", "c", "d", "x"]], "ms": 1, "read": {}},
+        {"results": [[["a"], "b", "c", "d", None]], "ms": -1, "read": {}},
+        {"results": [[["a"]]], "ms": 1, "read": {"id": 3}},
+    ],
+)
+def test_what_is_no_answer_is_asked_again(response):
+    assert not asking.is_answer(response)

@@ -1,0 +1,215 @@
+"""Retrievers of other frameworks, measured as they are: their results, in their order."""
+
+import importlib
+import json
+import re
+import shutil
+
+import mlflow
+import numpy as np
+import pytest
+import small
+from application import PROJECT
+
+from ragsweep_engines.callable_retriever import CallableRetriever
+from ragsweep_engines.traces_retriever import TracesRetriever
+
+pytestmark = [pytest.mark.extra("recipes"), pytest.mark.filterwarnings("ignore")]
+
+FRAMEWORKS = """
+import numpy as np
+
+PAGES = {pages!r}
+TEXTS = [text for texts in PAGES.values() for text in texts if text]
+WHERE = [(source, at) for source, texts in PAGES.items() for at, text in enumerate(texts) if text]
+
+
+def vector(text):
+    counts = np.zeros(26)
+    for letter in text.lower():
+        if "a" <= letter <= "z":
+            counts[ord(letter) - 97] += 1
+    return (counts / (np.linalg.norm(counts) or 1)).tolist()
+
+
+def langchain_bm25(k=3):
+    from langchain_community.retrievers import BM25Retriever
+
+    metadatas = [{{"source": source, "page": at}} for source, at in WHERE]
+    return BM25Retriever.from_texts(TEXTS, metadatas=metadatas, k=k)
+
+
+def langchain_faiss():
+    from langchain_community.vectorstores import FAISS
+    from langchain_core.embeddings import Embeddings
+
+    class Letters(Embeddings):
+        def embed_documents(self, texts):
+            return [vector(text) for text in texts]
+
+        def embed_query(self, text):
+            return vector(text)
+
+    metadatas = [{{"source": source, "page": at}} for source, at in WHERE]
+    return FAISS.from_texts(TEXTS, Letters(), metadatas=metadatas)
+
+
+def embedding_of_llama_index():
+    from llama_index.core.embeddings import BaseEmbedding
+
+    class Letters(BaseEmbedding):
+        def _get_query_embedding(self, query):
+            return vector(query)
+
+        async def _aget_query_embedding(self, query):
+            return vector(query)
+
+        def _get_text_embedding(self, text):
+            return vector(text)
+
+    return Letters()
+
+
+def llama_index(k=3):
+    from llama_index.core import VectorStoreIndex
+    from llama_index.core.schema import TextNode
+
+    nodes = [
+        TextNode(text=text, metadata={{"file_name": source, "page_label": str(at + 1)}})
+        for text, (source, at) in zip(TEXTS, WHERE)
+    ]
+    return VectorStoreIndex(nodes, embed_model=embedding_of_llama_index()).as_retriever(similarity_top_k=k)
+
+
+def haystack_bm25(k=3):
+    from haystack import Document
+    from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+    from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+    store = InMemoryDocumentStore()
+    store.write_documents(
+        [Document(content=text, meta={{"file_path": f"/data/{{source}}", "page_number": at + 1}})
+         for text, (source, at) in zip(TEXTS, WHERE)]
+    )
+    return InMemoryBM25Retriever(store, top_k=k)
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path, monkeypatch):
+    for telemetry in ("HAYSTACK_TELEMETRY_ENABLED", "ANONYMIZED_TELEMETRY"):
+        monkeypatch.setenv(telemetry, "False")
+    (tmp_path / "frameworks_of_tests.py").write_text(FRAMEWORKS.format(pages=small.PAGES))
+    monkeypatch.syspath_prepend(tmp_path)
+    import frameworks_of_tests
+
+    return frameworks_of_tests
+
+
+def langchain(found):
+    return [(each.metadata["source"], str(each.metadata["page"]), each.page_content) for each in found]
+
+
+def haystack(found):
+    return [(each.meta["file_path"], str(each.meta["page_number"]), each.content) for each in found["documents"]]
+
+
+THEIR_OWN = {
+    "langchain_bm25": lambda made, query: langchain(made.invoke(query)),
+    "langchain_faiss": lambda made, query: langchain(
+        [document for document, _ in made.similarity_search_with_score(query, k=3)]
+    ),
+    "llama_index": lambda made, query: [
+        (each.node.metadata["file_name"], each.node.metadata["page_label"], each.node.text)
+        for each in made.retrieve(query)
+    ],
+    "haystack_bm25": lambda made, query: haystack(made.run(query=query)),
+}
+
+
+@pytest.mark.parametrize("name", THEIR_OWN)
+def test_what_is_measured_is_what_the_framework_returns(theirs, name):
+    queries = [query for query, _, _ in small.QUERIES]
+    answers = CallableRetriever(f"frameworks_of_tests:{name}", depth=3).answers(queries, 100)
+    made = getattr(theirs, name)()
+    expected = [THEIR_OWN[name](made, query) for query in queries]
+    assert [[(each.source, each.page, each.text) for each in found] for found in answers.results] == expected
+    assert all(expected)
+    assert len(answers.latency_ms) == len(queries)
+
+
+def test_a_retriever_of_langchain_is_measured_against_the_manual(theirs, application, dataset, tmp_path):
+    settings = [
+        "retriever=callable",
+        "retriever.call=frameworks_of_tests:langchain_bm25",
+        "retriever.first_page=0",
+        "k=3",
+    ]
+    process = application.run(*dataset, *settings, PYTHONPATH=str(tmp_path))
+    assert process.returncode == 0, process.stderr
+    [run] = application.runs()
+    made = theirs.langchain_bm25()
+    hits = []
+    for query, pages, _ in small.QUERIES:
+        found = {f"{each.metadata['source']}#{each.metadata['page'] + 1}" for each in made.invoke(query)}
+        hits.append(bool(found & {*pages}))
+    assert run.data.metrics["hit_rate"] == pytest.approx(np.mean(hits))
+
+
+TRACED = {"langchain_bm25": (mlflow.langchain, "invoke"), "llama_index": (mlflow.llama_index, "retrieve")}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_traces_that_mlflow_writes_by_itself_tell_what_the_framework_returned(theirs, name, empty_database, tmp_path):
+    flavor, ask = TRACED[name]
+    uri, queries = f"sqlite:///{tmp_path}/mlflow.db", [query for query, _, _ in small.QUERIES]
+    shutil.copy(empty_database, tmp_path / "mlflow.db")
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_experiment("app")
+    flavor.autolog()
+    try:
+        made = getattr(theirs, name)()
+        for query in queries:
+            getattr(made, ask)(query)
+    finally:
+        mlflow.flush_trace_async_logging()
+        flavor.autolog(disable=True)
+        mlflow.set_tracking_uri(None)
+    traces = TracesRetriever(experiment="app", uri=uri).answers(queries, 100)
+    asked = CallableRetriever(f"frameworks_of_tests:{name}", depth=3).answers(queries, 100)
+    assert [_placed(found) for found in traces.results] == [_placed(found) for found in asked.results]
+    assert all(traces.results)
+    assert len(traces.latency_ms) == len(queries)
+    assert [each.partition(" by")[0] for each in traces.notices] == ["Results read", "Latency is that in production,"]
+
+
+def _placed(results):
+    return [(each.source, each.page, each.text) for each in results]
+
+
+IN_THE_DOCUMENTS = {"my_langchain": "langchain_bm25", "my_haystack": "haystack_bm25", "my_llama_index": "llama_index"}
+EMBEDDING = """
+from frameworks_of_tests import embedding_of_llama_index
+
+EMBEDDING = embedding_of_llama_index()
+"""
+
+
+@pytest.mark.usefixtures("theirs")
+@pytest.mark.parametrize("name", IN_THE_DOCUMENTS)
+def test_what_the_documents_show_gives_what_the_framework_gives_over_the_manual(name, tmp_path, monkeypatch):
+    page = (PROJECT / "docs/your_retriever.md").read_text()
+    [code] = re.findall(rf"```python\n# {name}\.py\n(.*?)```", page, re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip() and not line.startswith(("import", "from"))]) <= 10
+    (tmp_path / f"{name}.py").write_text(code)
+    (tmp_path / "my_app.py").write_text(EMBEDDING)
+    manual = tmp_path / "manual.pdf"
+    shutil.copy(PROJECT / "data/cho_manual/documents/cho_training_manual.pdf", manual)
+    monkeypatch.chdir(tmp_path)
+    queries = [each["query"] for each in json.loads((PROJECT / "data/cho_manual/test_queries.json").read_text())]
+    assert len(queries) == 133
+    answers = CallableRetriever(f"{name}:build", settings={"k": 7}).answers(queries, 100)
+    made = importlib.import_module(name).build(k=7)
+    of_framework = THEIR_OWN[IN_THE_DOCUMENTS[name]]
+    for query, found in zip(queries, answers.results, strict=True):
+        assert [(each.source, each.page, each.text) for each in found] == of_framework(made, query)

@@ -1,0 +1,440 @@
+"""Tables of PostgreSQL that somebody else has filled: found as they would find it, and never written."""
+
+import gc
+import json
+import time
+from collections.abc import Mapping
+from typing import ClassVar
+
+import pytest
+import strangers
+from hydra import compose, initialize_config_dir
+from letters import LetterEncoder
+from omegaconf import OmegaConf
+from postgres import PASSWORD, address, postgres
+
+from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError, UnansweredError
+from ragsweep.core.project import CONF, register_resolvers
+from ragsweep.testing import SystemContract
+from ragsweep_engines.databases import MOST_OPEN
+from ragsweep_engines.postgres_retriever import PostgresRetriever
+
+pytestmark = pytest.mark.extra("pgvector")
+
+LANGCHAIN = {"table": "langchain_pg_embedding", "text": "document", "source": "cmetadata.source"}
+LANGCHAIN |= {"page": "cmetadata.page", "first_page": 0}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with postgres("shared_buffers=16MB") as folder:
+        fill(address(folder))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def database(server, monkeypatch):
+    monkeypatch.setenv("PGVECTOR_URL", address(server))
+    return address(server)
+
+
+def run_in(database, *statement):
+    import psycopg
+
+    with psycopg.connect(database, autocommit=True) as connection:
+        done = connection.execute(*statement)
+        return done.fetchall() if done.description else None
+
+
+def connections(database):
+    """How many of ragsweep there are; a server takes a moment to see that one was closed."""
+    time.sleep(0.2)
+    [(count,)] = run_in(database, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ragsweep'")
+    return count
+
+
+def fill(database):
+    """Tables as langchain-postgres 0.0.19 and LlamaIndex make them, and a few that nobody would make."""
+    for statement in [
+        "CREATE EXTENSION vector",
+        "CREATE TABLE langchain_pg_embedding "
+        "(id varchar PRIMARY KEY, collection_id uuid, embedding vector, document varchar, cmetadata jsonb)",
+        'CREATE SCHEMA "Docs"',
+        'CREATE TABLE "Docs"."data_Manuals" '
+        "(id bigserial PRIMARY KEY, text varchar NOT NULL, metadata_ json, node_id varchar, embedding vector(26), "
+        "text_search_tsv tsvector GENERATED ALWAYS AS (to_tsvector('english', text)) STORED)",
+        "CREATE TABLE empty (id int, embedding vector(26))",
+        'CREATE TABLE bare (words text, a vector(26), b vector(3), "growth %s" int DEFAULT 7, row int, '
+        "shown_fields int)",
+        "INSERT INTO bare (words) VALUES (NULL), ('iron tablets'), ('iron tablets')",
+        "CREATE TABLE written (at text)",
+        "CREATE FUNCTION writes() RETURNS text LANGUAGE plpgsql AS "
+        "$$BEGIN INSERT INTO written VALUES ('now'); RETURN 'x'; END$$",
+        "CREATE VIEW writing AS SELECT writes() AS id, embedding FROM langchain_pg_embedding",
+    ]:
+        run_in(database, statement)
+    rows = zip(strangers.ids(), strangers.vectors().tolist(), strangers.texts(), strangers.metadatas(), strict=True)
+    for name, vector, text, metadata in rows:
+        for collection in (1, 2):
+            of_other = [1, 2, 3] if collection == 2 else vector
+            run_in(
+                database,
+                "INSERT INTO langchain_pg_embedding VALUES (%s, %s, %s, %s, %s)",
+                [
+                    f"{name}{'' if collection == 1 else '/other'}",
+                    f"00000000-0000-0000-0000-00000000000{collection}",
+                    str(of_other),
+                    text,
+                    json.dumps(metadata),
+                ],
+            )
+        run_in(
+            database,
+            'INSERT INTO "Docs"."data_Manuals" (text, metadata_, node_id, embedding) VALUES (%s, %s, %s, %s)',
+            [text, json.dumps(metadata), name, str(vector)],
+        )
+
+
+FIRST = {"collection_id": "00000000-0000-0000-0000-000000000001"}
+LLAMA_INDEX = {"table": "Docs.data_Manuals", "id": "node_id"}
+
+
+def answers(**settings):
+    return made(**settings).answers(strangers.QUERIES, 100)
+
+
+def made(**settings):
+    settings = {"encoder": LetterEncoder(), "depth": strangers.DEPTH, **settings}
+    return PostgresRetriever(**settings)
+
+
+class TestPostgres(SystemContract):
+    component = PostgresRetriever
+    settings: ClassVar = {"encoder": LetterEncoder(), **LANGCHAIN, "filter": FIRST}
+
+
+class TestPostgresOfBoth(SystemContract):
+    component = PostgresRetriever
+    settings: ClassVar = {"encoder": LetterEncoder(), **LLAMA_INDEX, "text": "text", "search": "both"}
+
+
+@pytest.mark.parametrize("distance", ["cosine", "l2", "ip", None])
+def test_the_nearest_rows_come_back_in_their_order(distance):
+    strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST, distance=distance), distance or "cosine")
+
+
+@pytest.mark.parametrize("distance", ["cosine", "l2", "ip"])
+def test_the_distance_is_that_of_the_index(database, distance):
+    run_in(database, f'CREATE INDEX made ON "Docs"."data_Manuals" USING hnsw (embedding vector_{distance}_ops)')
+    try:
+        found = answers(**LLAMA_INDEX)
+    finally:
+        run_in(database, 'DROP INDEX "Docs".made')
+    assert strangers.named(found) == [strangers.nearest(query, distance)[0][:5] for query in strangers.QUERIES]
+
+
+def test_fields_within_json_are_found_by_their_names():
+    within = {"source": "metadata_.source", "page": "metadata_.page"}
+    [[first, *_], *_] = answers(**LLAMA_INDEX, **within, distance="cosine").results
+    source, at, text = strangers.PASSAGES[strangers.ids().index(first.ids[0])]
+    assert (first.source, first.page, first.text) == (f"/docs/{source}", str(at), text)
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        ("langchain_pgvector", [f"+retriever.filter.collection_id={FIRST['collection_id']}"]),
+        ("llama_index_pgvector", ["retriever.table=Docs.data_Manuals", "retriever.source=metadata_.source"]),
+    ],
+)
+def test_presets_are_the_tables_of_frameworks(preset, settings, letters, store):
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base=None):
+        node = compose("config", [f"retriever={preset}", "retriever.page=null", *settings]).retriever
+    given = {name: node[name] for name in node if name not in ("_target_", "encoder", "store")}
+    retriever = PostgresRetriever(**given, encoder=letters, store=store)
+    [[first, *_], *_] = retriever.answers(strangers.QUERIES, 5).results
+    source, _, text = strangers.PASSAGES[strangers.ids().index(first.ids[0])]
+    assert (first.source, first.text) == (f"/docs/{source}", text)
+
+
+def test_a_filter_of_the_command_line_looks_into_json(letters):
+    register_resolvers()
+    given = [f"+retriever.filter.collection_id={FIRST['collection_id']}", "+retriever.filter.cmetadata.page=[0,1]"]
+    with initialize_config_dir(str(CONF), version_base=None):
+        node = compose("config", ["retriever=langchain_pgvector", *given]).retriever
+    assert isinstance(node.filter.cmetadata, Mapping)
+    results = answers(**LANGCHAIN, filter=OmegaConf.to_container(node.filter), encoder=letters).results
+    assert {result.page for each in results for result in each} == {"0", "1"}
+
+
+@pytest.mark.parametrize("column", ["text", "text_search_tsv"])
+def test_full_text_is_that_of_the_server(database, column):
+    settings = {"text": "text"} if column == "text" else {"tsvector": column}
+    found = answers(**LLAMA_INDEX, **settings, search="text")
+    for query, results in zip(strangers.QUERIES, found.results, strict=True):
+        words = " | ".join(word.strip("?,:").lower() for word in query.split())
+        expected = run_in(
+            database,
+            'SELECT node_id, ts_rank(text_search_tsv, to_tsquery(\'english\', %s)) rank FROM "Docs"."data_Manuals" '
+            "WHERE text_search_tsv @@ to_tsquery('english', %s) ORDER BY rank DESC",
+            [words, words],
+        )
+        assert {result.ids[0]: result.score for result in results} == dict(expected)
+        assert [result.score for result in results] == [rank for _, rank in expected]
+    assert any(found.results)
+
+
+def test_all_words_are_fewer_rows_and_another_language_other_ones():
+    def count(**settings):
+        return [len(each) for each in answers(**LLAMA_INDEX, text="text", search="text", **settings).results]
+
+    assert sum(count(words="all")) < sum(count())
+    assert count(language="simple") != count()
+
+
+@pytest.mark.parametrize("settings", [{"search": "text", "text": "text"}, {"search": "vector"}], ids=str)
+def test_rows_that_rank_equally_come_in_the_order_of_their_fields(database, settings):
+    run_in(database, "CREATE TABLE tied (id int, text text, embedding vector(26))")
+    try:
+        one = str(LetterEncoder().encode(["iron"], "passage")[0].tolist())
+        statement = "INSERT INTO tied SELECT n, 'iron tablets', %s::vector FROM generate_series(9, 1, -1) n"
+        run_in(database, statement, [one])
+        found = answers(table="tied", depth=3, **settings)
+    finally:
+        run_in(database, "DROP TABLE tied")
+    assert {tuple(names) for names in strangers.named(found) if names} == {("1", "2", "3")}
+
+
+def test_both_searches_are_fused():
+    def ranking(**settings):
+        return strangers.named(answers(**LLAMA_INDEX, text="text", distance="cosine", **settings))
+
+    by_vector, by_words, both = ranking(), ranking(search="text"), ranking(search="both")
+    for vector, words, fused in zip(by_vector, by_words, both, strict=True):
+        points = {}  # of reciprocal ranks, whose constant is 60
+        for names in (vector, words):
+            for rank, name in enumerate(names, 1):
+                points[name] = points.get(name, 0) + 1 / (60 + rank)
+        assert fused[0] in [name for name in points if points[name] == max(points.values())]
+    assert both not in (by_vector, by_words)
+    assert ranking(search="both", candidates=1) != both
+
+
+def test_a_vector_that_has_no_cosine_is_no_result_and_spoils_no_fusion(database):
+    run_in(database, "CREATE TABLE zero (id text, text text, embedding vector(26))")
+    try:
+        for name, text in (("worms", "worms"), ("iron", "iron"), ("zero", "0")):
+            vector = LetterEncoder().encode([text], "passage")[0] * (name != "zero")
+            run_in(database, "INSERT INTO zero VALUES (%s, %s, %s)", [name, text, str(vector.tolist())])
+        retriever = made(table="zero", text="text", search="both", distance="cosine")
+        found = retriever.answers(["worms"], 5)
+    finally:
+        run_in(database, "DROP TABLE zero")
+    assert strangers.named(found) == [["worms", "iron"]]
+
+
+def test_a_filter_leaves_other_rows_out():
+    pages = answers(**LANGCHAIN, filter={**FIRST, "cmetadata.page": [0, 1]}).results
+    assert {result.page for results in pages for result in results} == {"0", "1"}
+    fewer = answers(**LANGCHAIN, filter={**FIRST, "cmetadata.source": "/docs/anaemia.pdf"}).results
+    assert {result.source for results in fewer for result in results} == {"/docs/anaemia.pdf"}
+
+
+@pytest.mark.parametrize(
+    ("index", "base", "setting"),
+    [
+        ("hnsw (embedding vector_cosine_ops)", {"ef_search": 5}, {"ef_search": 400}),
+        ("ivfflat (embedding vector_cosine_ops) WITH (lists = 50)", {}, {"probes": 50}),
+        ("ivfflat (embedding vector_cosine_ops) WITH (lists = 50)", {}, {"exact": True}),
+    ],
+    ids=str,
+)
+def test_settings_of_the_search_change_what_an_index_finds(database, index, base, setting):
+    run_in(database, "CREATE TABLE many (id int, embedding vector(26))")
+    try:
+        run_in(
+            database,
+            "INSERT INTO many SELECT n, (SELECT array_agg(abs(sin(n * d)))::vector FROM generate_series(1, 26) d) "
+            "FROM generate_series(1, 2000) n",
+        )
+        run_in(database, f"CREATE INDEX ON many USING {index}")
+        run_in(database, "ANALYZE many")
+        found = [strangers.named(answers(table="many", depth=20, **each)) for each in (base, setting)]
+        exact = strangers.named(answers(table="many", depth=20, exact=True))
+    finally:
+        run_in(database, "DROP TABLE many")
+    assert found[0] != found[1]
+    hits = [sum(len({*a} & {*b}) for a, b in zip(each, exact, strict=True)) for each in found]
+    assert hits[1] > hits[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"table": "nothing"}, r"retriever.table: .* has no 'nothing' \(there is 'Docs.data_Manuals', 'bare', "),
+        ({**LANGCHAIN, "text": "documnt"}, "retriever.text: no result has 'documnt' .*'cmetadata.page'"),
+        ({**LANGCHAIN, "vector": "vec"}, r"retriever.vector: table .* has no column 'vec' \(there is embedding\)"),
+        ({**LANGCHAIN, "filter": {"lang": "en"}}, "retriever.filter.lang: .* has no column 'lang' .*document"),
+        ({**LANGCHAIN, "filter": {"id": "x"}}, "table 'langchain_pg_embedding' with this filter is empty"),
+        ({"table": "empty"}, "table 'empty' is empty"),
+        ({"table": "bare"}, r"retriever.vector: null, and table 'bare' .* \(there is a, b\)"),
+        (
+            {"table": "bare", "search": "text", "text": "word"},
+            r"has no column 'word' \(there is words, a, b, growth %s, ",
+        ),
+        (
+            {**LANGCHAIN, "search": "text", "tsvector": "document"},
+            "retriever.tsvector: .*no column 'document' .there is none",
+        ),
+        ({**LANGCHAIN, "search": "text", "language": "klingon"}, "retriever.language: .*'klingon' .*english"),
+        ({**LANGCHAIN, "search": "text", "text": None}, "retriever.search=text: needs the column of the texts"),
+        ({"table": 'x"; DROP TABLE empty; --'}, "retriever.table"),
+    ],
+    ids=str,
+)
+def test_what_is_not_there_is_said_before_anything_is_asked(settings, said):
+    with pytest.raises((ConfigError, RetrieverError), match=said) as refused:
+        made(**settings).check()
+    assert "\n" not in str(refused.value)
+
+
+def test_vectors_of_another_encoder_are_refused_in_one_line():
+    second = {"collection_id": "00000000-0000-0000-0000-000000000002"}
+    with pytest.raises(ConfigError, match=r"encoder: embeds in 26 dimensions, and table .* with this filter has 3"):
+        answers(**LANGCHAIN, filter=second)
+
+
+def test_rows_without_text_or_page_come_back_as_they_are():
+    found = answers(table="bare", search="text", text="words")
+    [iron] = [results for results in found.results if results]
+    assert [(result.text, result.page) for result in iron] == [("iron tablets", "")] * 2
+
+
+def test_names_with_signs_of_a_statement_are_names():
+    found = answers(table="bare", search="text", text="words", id='"growth %s"', filter={"growth %s": 7})
+    assert [(result.ids, result.text) for results in found.results for result in results] == [
+        (("7",), "iron tablets"),
+        (("7",), "iron tablets"),
+    ]
+
+
+def test_a_query_is_no_part_of_a_statement():
+    [results] = made(**LLAMA_INDEX, text="text", search="both").answers(["'); DROP TABLE empty; -- %s {x}"], 5).results
+    assert len(results) == 5
+
+
+def test_nothing_is_written_even_by_what_a_view_calls(database):
+    before = run_in(database, "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_xact_user_tables")
+    with pytest.raises(ConfigError, match=r"a view or a function .* writes"):
+        made(table="writing").check()
+    assert run_in(database, "SELECT count(*) FROM written") == [(0,)]
+    assert run_in(database, "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_xact_user_tables") == before
+    run_in(database, "SELECT * FROM writing")  # the user who may write can
+    assert run_in(database, "SELECT count(*) > 0 FROM written") == [(True,)]
+    run_in(database, "TRUNCATE written")
+
+
+def test_a_reader_needs_no_other_right(server, database, monkeypatch):
+    run_in(database, "CREATE ROLE reader LOGIN PASSWORD 'of the reader'")
+    monkeypatch.setenv("PGVECTOR_URL", address(server, "reader", "of the reader"))
+    with pytest.raises(ConfigError, match="the user may not read it"):
+        made(**LANGCHAIN).check()
+    run_in(database, "GRANT SELECT ON langchain_pg_embedding TO reader")
+    strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST), "cosine")
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "tries"),
+    [
+        ({"password": "a wrong secret"}, "it refuses the password", False),
+        ({"folder": "127.0.0.1&port=1"}, "nothing answers there", True),
+    ],
+    ids=str,
+)
+def test_a_server_that_cannot_be_used_is_said_without_a_secret(server, monkeypatch, change, said, tries):
+    monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": server, **change}))
+    with pytest.raises((ConfigError, RetrieverError), match=f"PGVECTOR_URL cannot be used: {said}") as refused:
+        made(**LANGCHAIN).check()
+    assert "secret" not in str(refused.value)
+    with pytest.raises(RagsweepError) as refused:
+        made(**LANGCHAIN, retries=1).answers(["one"], 5)
+    assert ("2 tries" in str(refused.value)) == tries
+    assert PASSWORD not in str(refused.value)
+
+
+def test_a_connection_that_was_ended_is_opened_again(database):
+    retriever = made(**LANGCHAIN, filter=FIRST, recheck=5)
+    retriever.check()
+    run_in(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ragsweep'")
+    strangers.assert_nearest(retriever.answers(strangers.QUERIES, 100), "cosine")
+
+
+def test_a_sweep_has_few_connections_at_once(database):
+    gc.collect()  # those of other tests
+    planned = [made(**LANGCHAIN, filter=FIRST, depth=depth) for depth in range(5, 10)]
+    for retriever in planned:
+        retriever.check()
+    assert connections(database) <= MOST_OPEN
+    assert {len(results) for results in planned[0].answers(strangers.QUERIES, 100).results} == {5}
+
+
+def test_a_statement_that_fails_leaves_no_connection(database):
+    gc.collect()  # those of other tests
+    run_in(
+        database,
+        "CREATE VIEW broken AS SELECT id, embedding, 1 / (length(id) - length(id)) AS x FROM langchain_pg_embedding",
+    )
+    try:
+        with pytest.raises(ConfigError, match="22012") as refused:  # division by zero
+            made(table="broken").check()
+        assert connections(database) == 0
+    finally:
+        run_in(database, "DROP VIEW broken")
+    assert refused.traceback  # which holds what was open
+
+
+def test_queries_are_asked_at_the_same_time():
+    strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST, at_once=4), "cosine")
+
+
+def test_a_query_that_takes_too_long_is_ended_by_the_server(database):
+    run_in(database, "CREATE VIEW slow AS SELECT id, embedding, pg_sleep(3)::text FROM langchain_pg_embedding")
+    try:
+        with pytest.raises(UnansweredError, match=r"no answer after|does not answer in time"):
+            made(table="slow", timeout_s=0.2, retries=0).answers(["one"], 5)
+    finally:
+        run_in(database, "DROP VIEW slow")
+
+
+@pytest.mark.parametrize(
+    ("address", "variables", "same"),
+    [
+        ("postgresql://me:other@host/data", {}, True),
+        ("postgresql://me@host/data", {"PGPASSWORD": "secret"}, True),
+        ("postgresql://you:secret@host/data", {}, False),
+        ("postgresql://me:secret@host/data?options=-csearch_path%3Dother", {}, False),
+        ("postgresql://me:secret@host/data?hostaddr=127.0.0.1", {}, False),
+        ("postgresql://me:secret@host/data?service=another", {}, False),
+        ("postgresql://me:secret@host/data", {"PGOPTIONS": "-csearch_path=other"}, False),
+        ("postgresql://me:secret@host/data", {"PGPORT": "5433"}, False),
+    ],
+)
+def test_whatever_leads_to_other_rows_is_in_the_fingerprint(monkeypatch, address, variables, same):
+    monkeypatch.setenv("PGVECTOR_URL", "postgresql://me:secret@host/data")
+    here = made(**LANGCHAIN).fingerprint
+    monkeypatch.setenv("PGVECTOR_URL", address)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (made(**LANGCHAIN).fingerprint == here) == same
+
+
+def test_another_database_is_asked_anew(server, store, monkeypatch):
+    here = made(**LANGCHAIN, filter=FIRST, store=store)
+    kept = here.answers(strangers.QUERIES, 5)
+    monkeypatch.setenv("PGVECTOR_URL", address(server, password="forgotten"))  # nothing is asked
+    assert made(**LANGCHAIN, filter=FIRST, store=store).answers(strangers.QUERIES, 5).results == kept.results
+    monkeypatch.setenv("PGVECTOR_URL", address(server, database="template1"))
+    other = made(**LANGCHAIN, filter=FIRST, store=store)
+    with pytest.raises(ConfigError, match="has no 'langchain_pg_embedding'"):
+        other.answers(strangers.QUERIES, 5)

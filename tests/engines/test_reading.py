@@ -1,0 +1,208 @@
+"""Reading what retrievers of any framework return."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.retrieval.results import Result
+from ragsweep_engines.reading import LISTS, NAMES, PLACES, Fields, results_of
+
+USUAL = Fields()
+
+
+def read(answer, fields=USUAL):
+    return [*results_of(answer, fields).results]
+
+
+def test_every_documented_name_is_read_in_every_place():
+    """Of each field the first name counts, and what lies outermost."""
+    for place in PLACES:
+        for field, names in NAMES.items():
+            for number, name in enumerate(names):
+                inner = dict.fromkeys(names[number:], "7") | ({} if field == "id" else {"id": "x"})
+                found = inner
+                for part in reversed([part for part in place.split(".") if part]):
+                    found = {part: found}
+                [result] = read({LISTS[number % len(LISTS)]: [found]})
+                value = {"id": result.ids[0], "score": f"{result.score:.0f}" if result.score else ""}
+                assert value.get(field, result._asdict()[field if field != "id" else "ids"]) == "7", (place, name)
+
+
+def test_what_was_read_is_told():
+    answer = [{"_id": "a", "metadata": {"source": "b"}}, {"id": "c", "score": 1}]
+    assert results_of(answer, USUAL).fields == {"id": ["_id", "id"], "source": ["metadata.source"], "score": ["score"]}
+
+
+@dataclass
+class HaystackLike:
+    id: str
+    content: str
+    meta: dict
+    score: float
+
+
+@dataclass(slots=True)
+class Slotted:
+    source: str
+    page: int
+    text: str
+
+
+class OneSlot:
+    __slots__ = "text"  # noqa: PLC0205 - which Python takes for the only name
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def langchain_like(text, **metadata):
+    return SimpleNamespace(page_content=text, metadata=metadata, id=None, type="Document")
+
+
+def llama_like(text, score, **metadata):
+    node = SimpleNamespace(id_="n1", text=text, metadata=metadata, embedding=[0.1] * 384)
+    return SimpleNamespace(node=node, score=score)
+
+
+def test_the_answer_of_a_hosted_service_is_refused_by_its_fields_and_read_by_settings():
+    found = [{"content": {"text": "t"}, "location": {"s3Location": {"uri": "s3://b/docs/a.pdf"}}, "score": 0.5}]
+    with pytest.raises(RetrieverError, match=r"without a list of results \('retrievalResults'\)"):
+        results_of({"retrievalResults": found}, USUAL)
+    with pytest.raises(RetrieverError, match=r"'content\.text', 'location\.s3Location\.uri'"):
+        read(found, USUAL)
+    fields = Fields(source="location.s3Location.uri", text="content.text")
+    assert read(found, fields) == [Result((), "s3://b/docs/a.pdf", "", "t", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (["a#1", "a#2"], [Result(("a#1",), text="a#1"), Result(("a#2",), text="a#2")]),
+        (
+            [("a#1", 0.5), ("a#2", 0.25)],
+            [Result(("a#1",), text="a#1", score=0.5), Result(("a#2",), "", "", "a#2", 0.25)],
+        ),
+        ([(0.5, "a#1")], [Result(("a#1",), text="a#1", score=0.5)]),
+        ([("a#1", None), (None, "a#2")], [Result(("a#1",), text="a#1"), Result(("a#2",), text="a#2")]),
+        ([7, np.int64(8)], [Result(("7",)), Result(("8",))]),
+        ([(7, 0.5)], [Result(("7",), score=0.5)]),
+        ({"d1": 0.2, "d2": 0.9}, [Result(("d2",), text="d2", score=0.9), Result(("d1",), text="d1", score=0.2)]),
+        (
+            {"d1": float("nan"), "d2": 0.5, "d3": np.float32("nan")},
+            [
+                Result(("d2",), text="d2", score=0.5),
+                Result(("d1",), text="d1"),
+                Result(("d3",), text="d3"),
+            ],
+        ),
+        ([{"id": "d1", "score": 3}], [Result(("d1",), score=3)]),
+        ([{"_id": "d1", "_source": {"text": "t"}, "_score": 3.5}], [Result(("d1",), text="t", score=3.5)]),
+        ({"results": [{"docno": "d1"}]}, [Result(("d1",))]),
+        (
+            {"answer": "42", "documents": [langchain_like("t", source="a.pdf", page=3)]},
+            [Result((), "a.pdf", "3", "t")],
+        ),
+        ([langchain_like("t", source="a.pdf", page=0)], [Result((), "a.pdf", "0", "t")]),
+        ([(langchain_like("t", page=4.0), 0.5)], [Result((), "", "4", "t", 0.5)]),
+        ([llama_like("t", 0.5, file_name="a.pdf", page_label="iv")], [Result(("n1",), "a.pdf", "iv", "t", 0.5)]),
+        (SimpleNamespace(source_nodes=[llama_like("t", 0.5)]), [Result(("n1",), text="t", score=0.5)]),
+        (
+            {"documents": [HaystackLike("h", "t", {"file_path": "/x/a.pdf", "page_number": 2}, 0.5)]},
+            [Result(("h",), "/x/a.pdf", "2", "t", 0.5)],
+        ),
+        (
+            {
+                "ids": [["a", "b"]],
+                "documents": [["x", "y"]],
+                "metadatas": [[{"page": 1}, {"page": 2}]],
+                "embeddings": None,
+            },
+            [Result(("a",), "", "1", "x"), Result(("b",), "", "2", "y")],
+        ),
+        (
+            pd.DataFrame({"docno": ["b", "a"], "score": [1.0, 2.0], "rank": [1, 0]}),
+            [Result(("a",), score=2), Result(("b",), score=1)],
+        ),
+        (
+            pd.DataFrame({"docno": ["c", "b", "a"], "rank": ["10", "2", "1"]}),
+            [Result(("a",)), Result(("b",)), Result(("c",))],
+        ),
+        (
+            pd.DataFrame([{"docno": "a", "text": "x"}, {"docno": "b"}]),
+            [Result(("a",), text="x"), Result(("b",))],
+        ),
+        ([{"id": "a", "score": float("nan")}, {"id": "b", "score": "x"}], [Result(("a",)), Result(("b",))]),
+        (
+            ["half\ud800", {"id": "\udc00", "text": "\ud83d\ude00", "metadata": {"source": "\ud800.pdf"}}],
+            [Result(("half\ufffd",), text="half\ufffd"), Result(("\ufffd",), "\ufffd.pdf", "", "\U0001f600")],
+        ),
+        (
+            {"points": [{"id": 7, "score": 0.5, "payload": {"page_content": "t", "metadata": {"source": "a.pdf"}}}]},
+            [Result(("7",), "a.pdf", "", "t", 0.5)],
+        ),
+        (
+            [{"_id": "d", "_source": {"text": "t", "metadata": {"source": "a.pdf", "page": 0}}}],
+            [Result(("d",), "a.pdf", "0", "t")],
+        ),
+        ([{"id": "a", "page": [3, 4]}], [Result(("a",))]),
+        ((each for each in ["a#1"]), [Result(("a#1",), text="a#1")]),
+        ([Slotted("a.pdf", 3, "t")], [Result((), "a.pdf", "3", "t")]),
+        ([OneSlot("t")], [Result((), text="t")]),
+        (
+            [*pd.DataFrame({"source": ["a.pdf"], "page": [3], "score": [0.5]}).itertuples()],
+            [Result((), "a.pdf", "3", score=0.5)],
+        ),
+        ([], []),
+        ({"documents": []}, []),
+    ],
+)
+def test_results_are_read_whatever_their_shape(answer, expected):
+    assert read(answer, USUAL) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "returned NoneType, expected a list of results"),
+        ("a text", "returned str, expected a list of results"),
+        (3, r"returned int with fields without a list of results \(none\)"),
+        ({"a#1", "a#2"}, "returned set, expected a list of results, the best first"),
+        (frozenset(["a#1"]), "returned frozenset, expected a list"),
+        ({"answer": "42"}, r"without a list of results \('answer'\)"),
+        ([None], "a result of type NoneType"),
+        ([{}], "a result of type dict"),
+        ([True], "a result of type bool"),
+        (
+            [{"wert": {"inhalt": "t"}, "score": 1}],
+            r"no result has a field of a usual name \(there is 'wert\.inhalt', 'score'\)",
+        ),
+    ],
+)
+def test_what_is_no_list_of_results_is_named(answer, said):
+    with pytest.raises(RetrieverError, match=said):
+        read(answer, USUAL)
+
+
+def test_a_field_that_is_set_is_the_one_that_is_read():
+    found = [{"name": "d1", "where": {"file": "a.pdf", "sheet": 3}, "says": "t", "rank": {"cosine": 0.5}}]
+    fields = Fields("name", "where.file", "where.sheet", "says", "rank.cosine")
+    assert read(found, fields) == [Result(("d1",), "a.pdf", "3", "t", 0.5)]
+
+
+def test_a_result_may_have_known_fields_that_are_empty():
+    assert read([{"text": "", "score": 0.5}]) == [Result(score=0.5)]
+
+
+def test_a_path_that_fails_on_a_result_is_one_line():
+    fields = Fields(source="join('#', [metadata.source, metadata.page])")
+    with pytest.raises(RetrieverError, match=r"retriever\.source: .*fails on a result"):
+        results_of([{"metadata": {"source": "a.pdf", "page": 3}}], fields)
+
+
+def test_a_path_that_is_none_is_refused():
+    with pytest.raises(ConfigError, match=r"retriever\.page: found 'a\[', expected a JMESPath"):
+        Fields(page="a[").check()
