@@ -46,10 +46,11 @@ class Selecting(DatasetFormat):
     def __post_init__(self) -> None:
         if self.ids is None or isinstance(self.ids, str):
             return
-        if not self.ids or not all(isinstance(name, str | int) for name in self.ids):
+        names = self.ids if isinstance(self.ids, Sequence) else ()
+        if not names or not all(isinstance(name, str | int) for name in names):
             found = as_configured(self.ids)
             raise ConfigError(f"{SETTING}: found {found}, expected a file, or a list of ids like [q1,q2]")
-        object.__setattr__(self, "ids", tuple(map(str, self.ids)))
+        object.__setattr__(self, "ids", tuple(map(str, names)))
 
     @property
     def without_effect(self) -> Sequence[str]:
@@ -101,8 +102,8 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
 
     Args:
         collection: With all questions that can be used.
-        ids: The ids, or a file with them: a text file with one id on each line, or, if its name ends in `.json`, a list
-            of them, or an object whose fields they are. None selects all questions.
+        ids: The ids, or a file with them: a text file with one id on each line, a JSON list, or a JSON object whose
+            fields they are. None selects all questions.
         faults: Why each of the questions that are missing in the collection cannot be used.
         on_error: Whether a selected question that cannot be used refuses the dataset, or is left out.
 
@@ -135,12 +136,14 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
 
 
 def _wanted(ids: Text | Sequence[Text]) -> set[str]:
-    if isinstance(ids, str) and ids.endswith(".json"):
-        names = [*read_json(Path(ids), "ids", setting=SETTING)]
-        if not names or not all(isinstance(name, str) for name in names):
-            raise DatasetError(f"{ids}: expected a list of ids, or an object whose fields they are")
-        return set(map(composed, names))
-    if isinstance(ids, str):
-        lines = (line.strip() for _, line in lines_of(Path(ids), SETTING, "ids", formats="a text or JSON file"))
-        return {composed(line) for line in lines if line}
-    return set(map(composed, ids))
+    return {composed(name) for name in (_in_file(Path(ids)) if isinstance(ids, str) else ids)}
+
+
+def _in_file(path: Path) -> list[str]:
+    lines = [line.strip() for _, line in lines_of(path, SETTING, "ids", formats="a text or JSON file") if line.strip()]
+    if not lines or not lines[0].startswith(("[", "{")):
+        return lines
+    names = [*read_json(path, "ids", setting=SETTING)]
+    if not names or not all(isinstance(name, str | int) for name in names):
+        raise DatasetError(f"{path}: expected a list of ids, or an object whose fields they are")
+    return [str(name).strip() for name in names]
