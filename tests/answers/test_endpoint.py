@@ -36,7 +36,7 @@ from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
 from ragsweep_answers import PLUGIN
 from ragsweep_answers.answering import LanguageModelAnswerer
-from ragsweep_answers.answering.question import Answer
+from ragsweep_answers.answering.question import Answer, Reasoning
 from ragsweep_answers.answering.reasoning import DirectReasoning
 
 pytestmark = pytest.mark.extra("openai")
@@ -397,7 +397,7 @@ def test_an_endpoint_that_is_not_there_is_one_line(answerer):
 
 
 @dataclass(frozen=True)
-class Long:
+class Long(Reasoning):
     """Asks many things, one after another; fails at the first question after one answer."""
 
     def answer(self, question, model):

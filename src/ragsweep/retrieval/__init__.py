@@ -1,9 +1,9 @@
 """Ranking passages for queries: the stages, and the classes that do them."""
 
 from ragsweep.core.arrays import NOTHING
-from ragsweep.models.encoders.encoder import Encoder, SentenceTransformerEncoder
+from ragsweep.models.encoders.encoder import Encoder, Reducible
 from ragsweep.models.encoders.endpoint_encoder import OpenAIEncoder
-from ragsweep.models.encoders.reduction import Reducible
+from ragsweep.models.encoders.sentence_transformer import SentenceTransformerEncoder
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.models.encoders.word_llama import WordLlamaEncoder
 from ragsweep.models.language.openai_model import OpenAIModel
@@ -40,6 +40,7 @@ from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.gap import GapCutoff
+from ragsweep.retrieval.rerankers.llm import LanguageModelReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
 from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result
 from ragsweep.retrieval.returned import ReturnedRetriever
@@ -77,6 +78,7 @@ __all__ = [
     "Index",
     "Ingest",
     "IvfPqIndex",
+    "LanguageModelReranker",
     "LogisticClassifier",
     "Matching",
     "Method",

@@ -87,8 +87,9 @@ class PipelineRetriever(Thresholded):
         return {**super().details(expansion.searches[0]), "searched": searched, **changes}
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
-        """What the ranker says in the report."""
-        return super().sections(self.expanded(search).searches[0])
+        """What the ranker and the reranker say in the report."""
+        of_reranker = self.reranker.sections() if self.reranker else {}
+        return {**super().sections(self.expanded(search).searches[0]), **of_reranker}
 
     def silences(self, search: Search) -> Sequence[Silence | None]:
         """Why the ranker finds nothing for a query, by none of the texts that are searched for instead."""

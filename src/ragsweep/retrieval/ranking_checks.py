@@ -56,7 +56,8 @@ def expect_ranker(thing: object, setting: str) -> Ranker:
 
 def expect_encoder(encoder: Encoder) -> None:
     """Raise `ConfigError` if the object of a setting `encoder` is no encoder, `EncoderError` if it lacks its files."""
-    expect_method(encoder, "encode", "encoder")
+    if not isinstance(encoder, Encoder):
+        raise ConfigError(f"encoder: {kind_of(encoder)} does not inherit from ragsweep.retrieval.Encoder")
     fingerprint: object = encoder.fingerprint
     if not isinstance(fingerprint, str):
         found = type(fingerprint).__name__

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragsweep_audit.judging.guessed_judgments import grade_in
+from ragsweep.models.language.response import grade_in
 
 
 @pytest.mark.parametrize(

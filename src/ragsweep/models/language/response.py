@@ -74,7 +74,7 @@ def read_choice(choice: Any) -> tuple[str, Cause | None]:
     Raises:
         MalformedError: The server failed within it, or it has no message.
     """
-    message, finish, content = getattr(choice, "message", None), getattr(choice, "finish_reason", None), ""
+    message, finish, content = getattr(choice, "message", None), str(getattr(choice, "finish_reason", None)), ""
     if message is None or finish == "error":
         raise MalformedError(f"broke off at the server (finish_reason {finish})")
     if isinstance(message.content, list):  # parts, of which some servers make thoughts
@@ -116,3 +116,13 @@ def json_in(text: str) -> Any:
         except MalformedError:
             continue
     raise MalformedError("not JSON")
+
+
+def grade_in(text: str, highest: int) -> int | None:
+    """The field `grade` of the JSON in a text, a whole number from 0 to `highest`; None if it is not there."""
+    try:
+        value = json_in(text)
+    except MalformedError:
+        return None
+    grade = value.get("grade") if isinstance(value, dict) else None
+    return grade if type(grade) is int and 0 <= grade <= highest else None
