@@ -14,7 +14,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
-from ragsweep.datasets.model.unranked import LeaveOut
+from ragsweep.datasets.model.left_out import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.external_result import RankingEvaluation
 from ragsweep.tasks.ranking.incomplete_judgments import facts_of
