@@ -92,14 +92,16 @@ def listing(answer: object) -> list[object]:
 
     if isinstance(answer, pd.DataFrame):
         found: list[Any] = answer.to_dict("records")
-        return sorted(found, key=lambda row: float(row["rank"])) if "rank" in answer.columns else found
+        if "rank" in answer.columns:
+            found.sort(key=lambda row: float(row["rank"]))
+        return found
     if answer is None or isinstance(answer, str | bytes | set | frozenset):
         raise RetrieverError(f"returned {_kind(answer)}, expected a list of results, the best first; it may be empty")
     if isinstance(answer, Iterable) and not isinstance(answer, Mapping):
         return [*answer]
     named: Any = answer if isinstance(answer, Mapping) else getattr(answer, "__dict__", {})
     ids = named.get("ids")
-    if isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list):
+    if isinstance(ids, list) and [type(column) for column in ids] == [list]:
         columns = {new: named[old][0] for old, new in CHROMA.items() if named.get(old)}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return [*rows]
@@ -112,7 +114,7 @@ def listing(answer: object) -> list[object]:
     raise RetrieverError(f"returned {_kind(answer)} with fields without a list of results ({there})")
 
 
-def as_fields(value: object, levels: int = MOST_LEVELS) -> Any:
+def as_fields(value: Any, levels: int = MOST_LEVELS) -> Any:
     """An object as mappings, lists and plain values, a few levels deep."""
     if isinstance(value, str):
         return encodable(value)
@@ -122,11 +124,11 @@ def as_fields(value: object, levels: int = MOST_LEVELS) -> Any:
         return float(value)
     if not levels:
         return None
-    if isinstance(value, list | tuple) and not hasattr(value, "_asdict"):
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return [as_fields(one, levels - 1) for one in value] if len(value) <= MOST_IN_LIST else None
     slots = getattr(type(value), "__slots__", ())  # the name of a single one may stand alone
     names = (slots,) if isinstance(slots, str) else slots
-    own: Any = value if isinstance(value, Mapping) else value._asdict() if hasattr(value, "_asdict") else None
+    own: Any = value if isinstance(value, Mapping) else value._asdict() if hasattr(value, "_fields") else None
     if own is None:
         own = getattr(value, "__dict__", None) or {name: getattr(value, name, None) for name in names}
     named = {str(name): as_fields(one, levels - 1) for name, one in own.items() if not str(name).startswith("__")}
@@ -143,7 +145,7 @@ def _result(entry: object, fields: Fields) -> tuple[Result, Mapping[str, str]]:
     if isinstance(entry, str | Real) and not isinstance(entry, bool):
         text = encodable(entry) if isinstance(entry, str) else ""
         return Result((_text(entry),), text=text), {"id": "the result itself"}
-    if isinstance(entry, list | tuple) and len(entry) == 2 and not hasattr(entry, "_asdict"):  # it and its score
+    if isinstance(entry, list | tuple) and len(entry) == 2 and not hasattr(entry, "_fields"):  # it and its score
         scores = [one is None or (isinstance(one, Real) and not isinstance(one, bool)) for one in entry]
         if any(scores):
             thing, score = entry if scores[1] else entry[::-1]

@@ -15,9 +15,9 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval import (
-    Encoder,
     NOTHING,
     DenseRetriever,
+    Encoder,
     Expander,
     Expansion,
     FusedRetriever,
