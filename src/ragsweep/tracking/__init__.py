@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ragsweep.tracking.address import how_to_open, run_address, store_overrides
+    from ragsweep.tracking.address import how_to_open, own_store, run_address, store_overrides
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
     from ragsweep.tracking.fetching import fetch, fetch_outcomes, fetch_run, fetch_text
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
     from ragsweep.tracking.journal import Journal
     from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
     from ragsweep.tracking.names import params_of
-    from ragsweep.tracking.place import own_store
     from ragsweep.tracking.recorded_environment import requirements, write_environment
     from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces

@@ -21,10 +21,8 @@ from ragsweep.tracking.process import process_identity
 from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untracked, user
 
 LONGEST_COMMAND = 5000  # characters of a tag
-VIRIDIS = "472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30".split()  # what is seen on white and on black
 
 DIGEST_LENGTH = 36  # the longest of a dataset that MLflow accepts
-COLOUR = "mlflow.runColor"
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
 MEASURED = "measured"  # tag: titles of a run's metrics by name, as JSON; the first is the one that decides
@@ -99,29 +97,8 @@ class Job:
         if self.measured:
             tags[MEASURED] = json_tag({metric.name: metric.title for metric in self.measured})
             tags |= {} if self.measured[0].higher_is_better else {LOWER_IS_BETTER: "true"}
-        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
-        optional |= {"reproduces": self.reproduces}
-        if self.number is not None and self.total:
-            optional[COLOUR] = colour(self.number, self.total)
+        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id, "reproduces": self.reproduces}
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
-
-
-def colour(number: int, total: int) -> str:
-    """The colour of a job in the UI, from dark for the first to light for the last. No two jobs have the same colour.
-
-    MLflow's own choice often gives neighbouring runs the same one.
-
-    Args:
-        number: The job's number, from 0.
-        total: How many jobs there are.
-
-    Returns:
-        Such as "#21918c".
-    """
-    place = number / max(total - 1, 1) * (len(VIRIDIS) - 1)
-    before = min(int(place), len(VIRIDIS) - 2)
-    pairs = zip(bytes.fromhex(VIRIDIS[before]), bytes.fromhex(VIRIDIS[before + 1]), strict=True)
-    return f"#{bytes(round(low + (high - low) * (place - before)) for low, high in pairs).hex()}"
 
 
 def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
