@@ -7,7 +7,6 @@ from ragsweep.core.lazy import lazy_names
 if TYPE_CHECKING:
     from ragsweep.tracking.address import how_to_open, own_store, run_address, store_overrides
     from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-    from ragsweep.tracking.fetching import fetch, fetch_outcomes, fetch_run, fetch_text
     from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
     from ragsweep.tracking.journal import Journal
     from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
     from ragsweep.tracking.run_record import close_all, close_open, close_orphans, failures, open_run, record
     from ragsweep.tracking.stored_run import StoredRun
-    from ragsweep.tracking.sweep_runs import finished_here
+    from ragsweep.tracking.sweep_runs import fetch, fetch_outcomes, fetch_run, fetch_text, finished_here
     from ragsweep.tracking.tracked_job import Job, metrics_of
     from ragsweep.tracking.tracking_store import check_uri
     from ragsweep.tracking.uploads import push, push_command

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version as version_of
@@ -132,12 +132,15 @@ def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
     with reading(tracking.uri, tracking.artifacts, address) as client:
         if alias:
             aliases = _aliases(client, name, address, tracking)
-            if alias not in aliases:
-                raise _no_alias(address, aliases, tracking.uri)
+            if alias not in aliases:  # no comparison can decide which version is the first one
+                known = ", ".join(f"{known} is version {of}" for known, of in sorted(aliases.items()))
+                to_set = f"MlflowClient({tracking.uri!r}).set_registered_model_alias({name!r}, {alias!r}, VERSION)"
+                raise RefusedError(
+                    f"{address}: no version has this alias ({known or 'the model has none'}); the first one is the "
+                    f'decision of a person: python -c "from mlflow import MlflowClient; {to_set}"'
+                )
             number = aliases[alias]
-        with _expected(f"{address}: the registry has no such version"):
-            found = client.get_model_version(name, number)
-        return replace(_measured(client, found, address), alias=alias)
+        return replace(_measured(client, client.get_model_version(name, number), address), alias=alias)
 
 
 def version_of_run(tracking: DictConfig, name: str, run_id: str) -> RegisteredRetriever:
@@ -171,20 +174,13 @@ def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRet
 
 def _aliases(client: Client, name: str, address: str, tracking: DictConfig) -> dict[str, str]:
     """The aliases of a model, with the numbers of their versions."""
-    made = command("export", "RUN_ID", "--register", name, *store_overrides(tracking))
-    with _expected(f"{address}: the registry has no model {name!r}; this makes it: {made}"):
+    try:
         return {alias: str(number) for alias, number in client.get_registered_model(name).aliases.items()}
-
-
-def _no_alias(address: str, aliases: Mapping[str, str], uri: str) -> RefusedError:
-    """Says how a person gives the first version its alias: no comparison can decide that."""
-    name, alias, _ = model_address(address)
-    known = ", ".join(f"{each} is version {number}" for each, number in sorted(aliases.items()))
-    code = f"from mlflow import MlflowClient; MlflowClient({uri!r}).set_registered_model_alias({name!r}, {alias!r}, "
-    return RefusedError(
-        f"{address}: no version has this alias ({known or 'the model has none'}); the first one is the decision of a "
-        f'person: python -c "{code}VERSION)"'
-    )
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        made = command("export", "RUN_ID", "--register", name, *store_overrides(tracking))
+        raise RefusedError(f"{address}: the registry has no model {name!r}; this makes it: {made}") from error
 
 
 def _measured(client: Client, found: ModelVersion, address: str) -> RegisteredRetriever:
@@ -192,19 +188,6 @@ def _measured(client: Client, found: ModelVersion, address: str) -> RegisteredRe
     what = f"{address}: version {found.version}"
     if REGISTERED_BY not in found.tags or not RUN_ID.fullmatch(str(found.run_id)):
         raise RefusedError(f"{what} was not registered by ragsweep: nothing says which run was measured")
-    with _expected(f"{what} was measured as run {found.run_id}, which is gone"):
-        run = client.get_run(found.run_id)
-    if run.info.lifecycle_stage == "deleted":
+    if client.get_run(found.run_id).info.lifecycle_stage == "deleted":
         raise RefusedError(f"{what} was measured as run {found.run_id}, which was deleted; MLflow can restore it")
     return RegisteredRetriever(found.name, str(int(found.version)), found.run_id)
-
-
-@contextmanager
-def _expected(otherwise: str) -> Iterator[None]:
-    """Raise `RefusedError` with this text where the store has not got what it is asked for in the block."""
-    try:
-        yield
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-            raise
-        raise RefusedError(otherwise) from error
