@@ -20,12 +20,11 @@ from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tracking.journal import Journal, journals_below
 from ragsweep.tracking.names import tagged
 from ragsweep.tracking.stored_run import StoredRun, Swept, swept_values
-from ragsweep.tracking.tracked_job import NUMBER, PARENT, Job
+from ragsweep.tracking.tracked_job import JOINED, NUMBER, PARENT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, reading, search
 
 LONGEST_JOB_NUMBER = 9  # digits of a job's number
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
-JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
 
 class JoinedTag(NamedTuple):

@@ -25,6 +25,7 @@ LONGEST_COMMAND = 5000  # characters of a tag
 DIGEST_LENGTH = 36  # the longest of a dataset that MLflow accepts
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
+JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 MEASURED = "measured"  # tag: titles of a run's metrics by name, as JSON; the first is the one that decides
 LOWER_IS_BETTER = "measured.lower_is_better"  # tag: set if lower values of the deciding metric are better
 PARENT = "mlflow.parentRunId"
