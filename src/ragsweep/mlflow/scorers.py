@@ -90,17 +90,13 @@ def _scorer(measure: Measure, k: int, name_of: NameOf) -> Scorer:
         if not spans:
             raise DatasetError("the trace has no span of the type RETRIEVER: nothing says what was retrieved")
         source = AssessmentSource(source_type="CODE", source_id=f"ragsweep.{name}")
-        found = [(span, _units(span, name_of)) for span in spans]
-        return [
-            Feedback(
-                name=name,
-                value=value_of(units, grades, measure, k),
-                rationale=f"retrieved {some_of(units[:k]) or 'nothing'}; expected {some_of(grades)}",
-                source=source,
-                span_id=span.span_id,
-            )
-            for span, units in found
-        ]
+        feedback = []
+        for span in spans:
+            units = _units(span, name_of)
+            value = value_of(units, grades, measure, k)
+            why = f"retrieved {some_of(units[:k]) or 'nothing'}; expected {some_of(grades)}"
+            feedback.append(Feedback(name=name, value=value, rationale=why, source=source, span_id=span.span_id))
+        return feedback
 
     return scorer(scored, name=name, description=f"{name} of what was retrieved, equal to trec_eval's")
 
@@ -108,20 +104,15 @@ def _scorer(measure: Measure, k: int, name_of: NameOf) -> Scorer:
 def expected_grades(expectations: Mapping[str, Any] | None) -> dict[str, int]:
     """Grades by id in the expectations of a row. Raises `DatasetError` if there are none, or they cannot be read."""
     given = dict(expectations or {})
-    found = grades_in(_relevant_in(given), f"expectations: the field {EXPECTED!r}", in_text=True)
+    relevant, context = given.get(EXPECTED), given.get(CONTEXT)
+    if relevant is None and isinstance(context, list):
+        relevant = [str(part["doc_uri"]) for part in context if isinstance(part, dict) and part.get("doc_uri")]
+    found = grades_in(relevant, f"expectations: the field {EXPECTED!r}", in_text=True)
     grades = {composed(key.removesuffix("#")): grade for key, grade in found.items()}
     if not grades:
         known = some_of(given) or "none"
         raise DatasetError(f"expectations: found {known}; expected {EXPECTED}, a list of ids or grades by id")
     return grades
-
-
-def _relevant_in(expectations: Mapping[str, Any]) -> Any:
-    """The value of `EXPECTED`; where it is missing or null, each `doc_uri` in MLflow's own `CONTEXT`."""
-    found, context = expectations.get(EXPECTED), expectations.get(CONTEXT)
-    if found is not None or not isinstance(context, list):
-        return found
-    return [str(each["doc_uri"]) for each in context if isinstance(each, dict) and each.get("doc_uri")]
 
 
 def _retriever_spans(trace: Trace) -> list[Span]:
@@ -166,9 +157,11 @@ def _units(span: Span, name_of: NameOf) -> list[str]:
     if not isinstance(outputs, list) or not all(isinstance(document, dict) for document in outputs):
         found = shown_value(outputs)
         raise DatasetError(f"span {span.name!r}: its outputs are {found}; expected a list of documents")
-    names = [name_of(document) for document in outputs]
-    for name, document in zip(names, outputs, strict=True):
+    units = []
+    for document in outputs:
+        name = name_of(document)
         if name is None or isinstance(name, bool) or not str(name).strip():
             expected = "doc_uri or id, in it or in its metadata; or a scorer with name_of=FUNCTION"
             raise DatasetError(f"a retrieved document has no name: found {some_of(document)}; expected {expected}")
-    return [composed(str(name).strip()) for name in names]
+        units.append(composed(str(name).strip()))
+    return units
