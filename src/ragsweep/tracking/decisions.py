@@ -48,11 +48,8 @@ class Answer(NamedTuple):
 def answer_of(decision: Decision) -> Answer:
     """The decision for one dataset."""
     sweep = decision.sweep
-    axes, label, veto = (
-        [sweep.short(name) for name in sweep.axes],
-        sweep.label(decision.named),
-        report.veto_of(decision),
-    )
+    axes, veto = [sweep.short(name) for name in sweep.axes], report.veto_of(decision)
+    label = sweep.label(decision.named)
     answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
     answer = answer if veto is None else veto if veto in report.TAKEN else f"nothing to ship, {veto}"
     name = f"{' x '.join(axes) or 'sweep'}: {answer}"
@@ -123,11 +120,8 @@ def tag_runs(
         across: The decision over several datasets.
     """
     with suppress(ValueError, TrackingError, *UNREACHABLE):
-        verdicts = {
-            outcome.run_id or outcome.name: tags
-            for decision in decisions
-            for outcome, tags in _verdicts(decision, across)
-        }
+        tagged_runs = [tagged_run for decision in decisions for tagged_run in _verdicts(decision, across)]
+        verdicts = {run.run_id or run.name: tags for run, tags in tagged_runs}
         for place, journal in journals_below(folder):
             tags = verdicts.get(journal.run_id or journal.name)
             if tags and not (journal.uploaded and stored):

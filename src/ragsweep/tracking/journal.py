@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
@@ -36,16 +36,11 @@ NOTE = "mlflow.note.content"
 OURS = "mlflow.ragsweep.description"  # tag of an experiment: when its decision was made, and NOTE as we wrote it
 LONGEST_DESCRIPTION = 600  # characters of a headline
 KEY = "key"  # tag: identifies a run, also before the tracking store has given it an id
-
 METRICS_A_BATCH = 800  # MLflow accepts 1000 metrics, params and tags together
 PARAMS_A_BATCH = 100
-
 LARGEST_JOURNAL_MB = 50
 LAST = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999, the last that a date can have
-
 DATASET = {"name", "digest", "source_type", "source", "profile"}
-
-T = TypeVar("T")
 
 
 def _line(text: str) -> str:
@@ -331,7 +326,7 @@ def _send_files(client: MlflowClient, journal: Journal, folder: Path) -> None:
             client.log_artifact(journal.run_id, str(folder / part))
 
 
-def _batches(values: Sequence[T], size: int) -> list[Sequence[T]]:
+def _batches(values: Sequence[Any], size: int) -> list[Sequence[Any]]:
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
