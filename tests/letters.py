@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ragsweep.models.encoders.encoder import Encoder
+
 
 @dataclass
-class LetterEncoder:
+class LetterEncoder(Encoder):
     """Embeds a text by how often it has each letter, and remembers what it was asked for."""
 
     fingerprint: str = "letters"

@@ -261,15 +261,15 @@ def test_a_name_that_the_library_lacks_is_an_attribute_error():
 
 # What objects that are not ours may lack, each in the file that asks: no contract of ours is an attribute by its name.
 OF_OTHERS = {
-    "__dict__": {"copies", "identity", "reading"},
+    "__dict__": {"identity", "reading"},
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
     "__module__": {"identity", "trusted_record"},
     "__file__": {"code"},
     "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
-    "config": {"model_running"},  # of a model of torch
-    "vocab_size": {"model_running"},
+    "config": {"torch_model"},  # of a model of torch
+    "vocab_size": {"torch_model"},
     "unk_token": {"tokenizer"},  # of a model of tokenizers
     "response": {"tracking_store"},  # of an error of requests
     "status_code": {"tracking_store"},

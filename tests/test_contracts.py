@@ -119,7 +119,7 @@ def names(search):
 
 class TestRunFile(RankerContract):
     component = RunFileRetriever
-    search = replace(RankerContract.search, names=partial(names, RankerContract.search))
+    search = replace(RankerContract.search, names=names(RankerContract.search))
 
     @pytest.fixture(autouse=True)
     def run_file(self, tmp_path):

@@ -69,7 +69,7 @@ LOADED = (
     "ragsweep.app.main",
     "ragsweep.evaluation",
     "ragsweep.experiment",
-    "ragsweep.models.encoders.prompt_tokens",
+    "ragsweep.models.encoders.token_counts",
     "ragsweep.replay.comparing",
     "ragsweep.report.report_files",
     "ragsweep.tasks.ranking.ranking_charts",

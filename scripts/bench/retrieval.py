@@ -19,6 +19,7 @@ from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
+    Encoder,
     HnswIndex,
     HybridRetriever,
     IvfPqIndex,
@@ -194,7 +195,7 @@ def unit_vectors(count: int, seed: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class RandomEncoder:
+class RandomEncoder(Encoder):
     """Random embeddings, for corpora that are too large to encode."""
 
     seed: int = 0

@@ -25,6 +25,7 @@ from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import say_once
 from ragsweep.models.language.endpoint import Endpoint, say_spent
 from ragsweep.store.code import digest_of_code
+from ragsweep.store.component import expect_kind
 from ragsweep.store.identity import identity
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
 from ragsweep.tasks.charts import draw
@@ -33,7 +34,6 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.repeating import SETTING, asked_once, measure_repeats, varying, with_repeat
 from ragsweep.tasks.run_check import RunCheck, examined, installed_checks
 from ragsweep.tasks.task import Items, Measurement, Task
-from ragsweep.tasks.task_capabilities import ChecksItems, HasRepeats, MeasuresSome, cutoff_of, measures_of
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names, swept_metrics
 
@@ -141,10 +141,10 @@ class Experiment:
         checks = [walk.build(name, kind) for name, kind in _checks_of(config).items()]
         if config.get("returns") is not None and "returns" not in walk.nodes:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
-        measures = measures_of(task)
-        some = task.metrics_of_some if isinstance(task, MeasuresSome) else ()
+        expect_kind(task, Task, "task")
+        measures, some = task.measures, task.metrics_of_some
         check_names(config, *([metric.name for metric in measured] for measured in (task.metrics, [*some, *measures])))
-        check_decision(decision, [*task.metrics, *some], measures, cutoff_of(task), config.get("budget"))
+        check_decision(decision, [*task.metrics, *some], measures, task.cutoff, config.get("budget"))
         settings, parts = walk.settings, walk.parts
         check_limits(settings, parts)
         paths = varying(parts)
@@ -158,9 +158,8 @@ class Experiment:
     def items(self) -> Items:
         """What the task loads, checked by it and by the plugins; most runs of a sweep share it."""
         items = _items(self.config, self.task)
-        if isinstance(self.task, ChecksItems):
-            self.task.check(items)
-        if isinstance(self.task, MeasuresSome) and (why := self.task.lacks(items)):
+        self.task.check(items)
+        if why := self.task.lacks(items):
             check_measured(decision_of(self.config), self.task.metrics_of_some, why)
         for check in self.checks:
             check.accept(self.task, items)
@@ -185,7 +184,7 @@ class Experiment:
     @property
     def cutoff(self) -> Any:
         """The value of the cutoff; None if the task has none, or does not say which setting it is."""
-        return self.settings.get(cutoff_of(self.task))
+        return self.settings.get(self.task.cutoff)
 
     @property
     def decide_by(self) -> str:
@@ -195,8 +194,7 @@ class Experiment:
     @property
     def measured(self) -> list[Metric]:
         """The metrics, the one that decides first."""
-        some = self.task.metrics_of_some if isinstance(self.task, MeasuresSome) else ()
-        decides = [metric for metric in some if metric.name == self.decide_by]
+        decides = [metric for metric in self.task.metrics_of_some if metric.name == self.decide_by]
         return [*decides, *sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)]
 
     def check_keys(self) -> None:
@@ -212,7 +210,7 @@ class Experiment:
             say_spent()
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
-        for metric in self.task.metrics_of_some if isinstance(self.task, MeasuresSome) else ():
+        for metric in self.task.metrics_of_some:
             if why := measurement.not_measured.get(metric.name):
                 check_measured(decision_of(self.config), [metric], why)
         for check in self.checks:
@@ -229,7 +227,7 @@ class Experiment:
         measurement = self.task.measure(self.items)
         if self.varying:
             return asked_once(measurement)
-        if isinstance(self.task, HasRepeats) and self.task.repeats > 1:
+        if self.task.repeats > 1:
             say_once(f"{SETTING}={self.task.repeats}: measured once, as nothing here varies: another time is the same")
         return measurement
 

@@ -10,7 +10,7 @@ from ragsweep.core.errors import ConfigError, NotAcceptedError
 from ragsweep.core.limits import Between
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.search import Retrieves
+from ragsweep.tasks.search import Retrieval
 from ragsweep.tasks.task import Items, Task
 from ragsweep_audit.dataset_audit import as_json, audit, finders
 from ragsweep_audit.findings.finding import LEVEL, Audit, Audited
@@ -36,17 +36,17 @@ class DatasetAudit:
 
     def accept(self, task: Task, items: Items) -> None:
         """Raise `NotAcceptedError` for findings that `fail_on` does not accept."""
-        if not self.fail_on or not isinstance(task, Retrieves) or not isinstance(items, Dataset):
+        if not self.fail_on or task.retrieval is None or not isinstance(items, Dataset):
             return
-        findings = [finding for finding in self.of(task, items).findings if finding.kind in self.fail_on]
+        findings = [finding for finding in self.of(task.retrieval, items).findings if finding.kind in self.fail_on]
         if refused := ", ".join(f"{finding.kind} ({finding.count})" for finding in findings):
             raise NotAcceptedError(f"{items.name}: audit.fail_on does not accept {refused}; ragsweep audit shows them")
 
     def examine(self, task: Task, items: Items) -> Checked:
         """The findings, and warnings about an encoder that does not know the language."""
-        if not isinstance(task, Retrieves) or not isinstance(items, Dataset):
+        if task.retrieval is None or not isinstance(items, Dataset):
             return Checked()
-        audited = self.of(task, items)
+        audited = self.of(task.retrieval, items)
         files = {"audit.json": [as_json(items, audited)]}
         if not task.retrieval.is_measured:
             return Checked([finding.text for finding in audited.findings], files=files)
@@ -54,9 +54,9 @@ class DatasetAudit:
         sections = {"Tokens that the encoder does not know": unknown} if unknown else {}
         return Checked(audited.sentences, unknown, " ".join(unknown), sections, files)
 
-    def of(self, task: Retrieves, items: Dataset) -> Audit:
+    def of(self, retrieval: Retrieval, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
-        dataset, retriever, ranker, relevance_level, store, is_measured = task.retrieval
+        dataset, retriever, ranker, relevance_level, store, is_measured = retrieval
         if not is_measured and not items.passages:
             return Audit(not_checked=("Nothing was looked for: there are no documents.",))
         looking = [finder for finder in finders() if is_measured or not finder.of_rankings]

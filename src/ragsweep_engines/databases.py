@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from threading import Lock
 from typing import Any, NamedTuple
 
 from ragsweep.core.errors import ConfigError
@@ -18,17 +16,13 @@ from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.retrieval.results import Answers
 from ragsweep.store.identity import identity
-from ragsweep_engines.asking import PassingError, RunningRetriever
+from ragsweep_engines.asking import RunningRetriever
 from ragsweep_engines.reading import results_of
 
 SAMPLED_ROWS = 200
-MOST_OPEN = 2  # tables that a process has open: a sweep is planned before its first job is run
 
 Row = Mapping[str, Any]  # the fields of a row, by name
 Vector = Sequence[float]
-
-_opening = Lock()
-_open: list[weakref.ref[FilledRetriever]] = []  # retrievers whose tables are open, the oldest first
 
 
 class Table(NamedTuple):
@@ -69,7 +63,8 @@ class FilledRetriever(RunningRetriever):
 
     def check(self) -> None:
         """Raise an error if the database cannot be used, or does not have what the settings name."""
-        self._table()
+        with self._opened_table():
+            pass
 
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What is found for each query. Raises `UnansweredError` for one that fails for good."""
@@ -88,37 +83,28 @@ class FilledRetriever(RunningRetriever):
 
     @contextmanager
     def _opened(self) -> Iterator[Callable[[str], Any]]:
-        with suppress(PassingError):  # the first query tries again
-            self._table()
-        yield self._search
+        with self._opened_table() as table:
 
-    def _search(self, query: str) -> Sequence[Row]:
-        table, vector = self._table(), self._vectors.get(query, ())
-        if vector and table.dimensions not in (None, len(vector)):
-            raise ConfigError(
-                f"encoder: embeds in {len(vector)} dimensions, and {table.name} has {table.dimensions}; expected the "
-                "encoder that embedded its passages"
-            )
-        return table.search(query, vector)
+            def search(query: str) -> Sequence[Row]:
+                vector = self._vectors.get(query, ())
+                if vector and table.dimensions not in (None, len(vector)):
+                    raise ConfigError(
+                        f"encoder: embeds in {len(vector)} dimensions, and {table.name} has {table.dimensions}; "
+                        "expected the encoder that embedded its passages"
+                    )
+                return table.search(query, vector)
 
-    def _table(self) -> Table:
-        """What is searched, which is opened unless it is among the last that were."""
-        with _opening:  # several queries may be asked at the same time
-            return self._table_while_open
+            yield search
 
-    @cached_property
-    def _table_while_open(self) -> Table:
-        while len(_open) >= MOST_OPEN:
-            if oldest := _open.pop(0)():
-                vars(oldest).pop("_table_while_open", None)
+    @contextmanager
+    def _opened_table(self) -> Iterator[Table]:
+        """What is searched, open for as long as queries are asked."""
         with ExitStack() as opened:
             table = self._open(opened)
             if not table.sample:
                 raise ConfigError(f"{table.name} is empty")
             self._expect_fields([results_of(table.sample, self._fields)])
-            weakref.finalize(table.search, opened.pop_all().close)  # once nobody searches it
-        _open.append(weakref.ref(self))
-        return table
+            yield table
 
     @cached_property
     def _vectors(self) -> dict[str, Vector]:

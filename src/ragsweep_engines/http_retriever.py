@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from http.cookiejar import DefaultCookiePolicy
-from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import jmespath
@@ -155,7 +152,7 @@ class HttpRetriever(RunningRetriever):
                 params={name: _in_url(filled(value, query, self.depth)) for name, value in self._in_address.items()},
                 json=filled(self.body, query, self.depth) if self.verb == "POST" else None,
                 headers=access.headers,
-                timeout=self.timeout_s,
+                timeout=self.timeout_s + 1,  # after that of the query, which is told
                 allow_redirects=False,  # it would carry the query to a server that the configuration does not name
                 stream=True,
             ) as response:
@@ -213,7 +210,10 @@ def _refused(reply: _Reply, access: Access) -> RetrieverError:
     except RetrieverError:  # too large, and so cut off, maybe within a key
         shown = ""
     reason = f"status {status}{f': {shown}' if shown else ''}"
-    return PassingError(reason, retry_after_s(reply.headers)) if passes(status) else RetrieverError(reason)
+    if not passes(status):
+        return RetrieverError(reason)
+    wait = reply.headers.get("Retry-After", "")  # in seconds; a date is not read
+    return PassingError(reason, float(wait) if re.fullmatch(r"\d+(\.\d+)?", wait) else None)
 
 
 def _error_in(answer: object, access: Access) -> str:
@@ -230,19 +230,6 @@ def _error_in(answer: object, access: Access) -> str:
     error = answer.get("error") or answer.get("errors")
     failed = answer.get("success") is False or answer.get("status") == "error"
     return f": {words_of(error or answer, access)}" if error or failed else ""
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait: a number or a date to come (RFC 9110, 10.2.3); None if it does not."""
-    text = headers.get("retry-after", "")
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return seconds if isfinite(seconds) and seconds > 0 else None
 
 
 def _shown(text: str, access: Access) -> str:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -40,7 +40,7 @@ SHOWN = (
 
 @dataclass(frozen=True, kw_only=True)
 class QdrantRetriever(FilledRetriever):
-    """A collection of the server of QDRANT_URL (and QDRANT_API_KEY). Only one that is restored here is written.
+    """A collection of the server of QDRANT_URL (and QDRANT_API_KEY), of which only keyword indexes are ever made.
 
     Attributes:
         collection: Its name.
@@ -63,7 +63,7 @@ class QdrantRetriever(FilledRetriever):
     fusion: Literal["rrf", "dbsf"] | None = None
     candidates: Annotated[int, Between(1, 10_000)] = 100
     score_threshold: float | None = None
-    filter: Mapping[str, Any] = field(default_factory=dict)
+    filter: Mapping[str, Any] | None = None
     exact: bool = False
     ef_search: Annotated[int, Between(1, 1_000_000)] | None = None
     snapshot: Text | None = None
@@ -102,13 +102,15 @@ class QdrantRetriever(FilledRetriever):
     @property
     def _own(self) -> Sequence[object]:
         names = "collection vector sparse_vector language fusion candidates score_threshold exact ef_search".split()
-        return [[getattr(self, name) for name in names if name not in self.without_effect], dict(self.filter)]
+        return [[getattr(self, name) for name in names if name not in self.without_effect], dict(self.filter or {})]
 
     @property
     def _searches_vectors(self) -> bool:
         return self.vector is not None
 
     def _open(self, opened: ExitStack) -> Table:
+        if self.snapshot is not None:
+            check_snapshot(Path(self.snapshot))
         client, name = connect(self.timeout_s), f"collection {self.collection!r}"
         opened.callback(client.close)
         with explained(name):
@@ -117,9 +119,12 @@ class QdrantRetriever(FilledRetriever):
                 self._restore(client)
             info = client.get_collection(self.collection)
             sample, _ = client.scroll(self.collection, limit=SAMPLED_ROWS, with_payload=True)
-            rows = [_row(point) for point in sample]
-            if restored:
-                self._index(client, rows)
+        rows = [_row(point) for point in sample]
+        sources = results_of(rows, self._fields).fields.get("source", ()) if restored else ()
+        texts = [path for path, value in flat(self.filter or {}).items() if isinstance(value, str | list | tuple)]
+        for path in dict.fromkeys([*texts, *sources]):
+            if path not in info.payload_schema and re.fullmatch(r"[\w.]+", path):
+                self._index(client, path)
         say_once(f"Qdrant {name}: {info.points_count or 0:,} points, status {info.status.value}")
         params = info.config.params
         vectors = params.vectors if isinstance(params.vectors, dict) else {"": params.vectors} if params.vectors else {}
@@ -164,7 +169,7 @@ class QdrantRetriever(FilledRetriever):
             return models.MatchAny(any=[*value]) if several else models.MatchValue(value=value)
 
         fields: list[Any] = [
-            models.FieldCondition(key=name, match=match(value)) for name, value in flat(self.filter).items()
+            models.FieldCondition(key=name, match=match(value)) for name, value in flat(self.filter or {}).items()
         ]
         return models.Filter(must=fields) if fields else None
 
@@ -194,14 +199,15 @@ class QdrantRetriever(FilledRetriever):
                     raise RetrieverError(f"collection {self.collection!r}: is not green {RESTORE_S} s after its upload")
                 time.sleep(1)
 
-    def _index(self, client: QdrantClient, rows: Sequence[Row]) -> None:
-        """Let the server find points by the fields of the filter, and by their source."""
+    def _index(self, client: QdrantClient, path: str) -> None:
+        """Make a keyword index of a field, without which some servers do not filter; a key that only reads may not."""
         from qdrant_client import models
 
-        texts = [name for name, value in flat(self.filter).items() if isinstance(value, str | list | tuple)]
-        sources = results_of(rows, self._fields).fields.get("source", ())
-        for name in dict.fromkeys([*texts, *(each for each in sources if re.fullmatch(r"[\w.]+", each))]):
-            client.create_payload_index(self.collection, name, models.PayloadSchemaType.KEYWORD)
+        try:
+            with explained(f"a keyword index of {path!r}"):
+                client.create_payload_index(self.collection, path, models.PayloadSchemaType.KEYWORD)
+        except RetrieverError as error:
+            say_once(str(error))
 
 
 def _row(point: Any) -> Row:

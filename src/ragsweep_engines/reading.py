@@ -122,11 +122,11 @@ def as_fields(value: object, levels: int = MOST_LEVELS) -> Any:
         return float(value)
     if not levels:
         return None
-    if isinstance(value, list | tuple) and not hasattr(value, "_asdict"):
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return [as_fields(one, levels - 1) for one in value] if len(value) <= MOST_IN_LIST else None
     slots = getattr(type(value), "__slots__", ())  # the name of a single one may stand alone
     names = (slots,) if isinstance(slots, str) else slots
-    own: Any = value if isinstance(value, Mapping) else value._asdict() if hasattr(value, "_asdict") else None
+    own: Any = value if isinstance(value, Mapping) else value._asdict() if hasattr(value, "_fields") else None
     if own is None:
         own = getattr(value, "__dict__", None) or {name: getattr(value, name, None) for name in names}
     named = {str(name): as_fields(one, levels - 1) for name, one in own.items() if not str(name).startswith("__")}
@@ -143,7 +143,7 @@ def _result(entry: object, fields: Fields) -> tuple[Result, Mapping[str, str]]:
     if isinstance(entry, str | Real) and not isinstance(entry, bool):
         text = encodable(entry) if isinstance(entry, str) else ""
         return Result((_text(entry),), text=text), {"id": "the result itself"}
-    if isinstance(entry, list | tuple) and len(entry) == 2 and not hasattr(entry, "_asdict"):  # it and its score
+    if isinstance(entry, list | tuple) and len(entry) == 2 and not hasattr(entry, "_fields"):  # it and its score
         scores = [one is None or (isinstance(one, Real) and not isinstance(one, bool)) for one in entry]
         if any(scores):
             thing, score = entry if scores[1] else entry[::-1]

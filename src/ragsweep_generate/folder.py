@@ -66,36 +66,36 @@ def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         file.writelines(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows)
 
 
-def _question(each: Accepted) -> dict[str, Any]:
+def _question(question: Accepted) -> dict[str, Any]:
     """A line of the questions: what `questions=spans` reads, and what is known of the question."""
-    source, query_type, _ = each.request
+    source, query_type, _ = question.request
     row = {
-        "question": each.question,
+        "question": question.question,
         "corpus_id": source.document,
-        "references": list(_references(each, source)),
+        "references": list(_references(question, source)),
         "query_type": query_type,
         "answerable": query_type != UNANSWERABLE,
         "page": source.page_number,
         GENERATED_FROM: f"{source.document}#{source.page_number}",
     }
-    if each.copied is not None:
-        row |= {EASY: each.is_easy, BM25_RANK: each.rank, COPIED: round(each.copied, COPIED_DIGITS)}
+    if question.copied is not None:
+        row |= {EASY: question.is_easy, BM25_RANK: question.rank, COPIED: round(question.copied, COPIED_DIGITS)}
     return row
 
 
-def _references(each: Accepted, source: Source) -> Iterator[dict[str, Any]]:
-    for start, end in each.references:
+def _references(question: Accepted, source: Source) -> Iterator[dict[str, Any]]:
+    for start, end in question.references:
         content = source.text[start - source.start : end - source.start]
         yield {"content": content, "start_index": start, "end_index": end}
 
 
-def _rejected(each: Rejected) -> dict[str, Any]:
-    source, query_type, _ = each.request
+def _rejected(rejected: Rejected) -> dict[str, Any]:
+    source, query_type, _ = rejected.request
     return {
-        "check": each.check,
-        "reason": each.reason,
-        "question": each.draft.question,
-        "references": list(each.draft.references),
+        "check": rejected.check,
+        "reason": rejected.reason,
+        "question": rejected.draft.question,
+        "references": list(rejected.draft.references),
         "query_type": query_type,
         "corpus_id": source.document,
         "page": source.page_number,

@@ -102,7 +102,7 @@ class Outcome:
 
     def failed(self) -> Counter[str]:
         """How many drafts failed each check."""
-        return Counter(each.check for each in self.rejected)
+        return Counter(draft.check for draft in self.rejected)
 
 
 def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
     Raises:
         ConfigError: The generator does not make one of the wanted types.
     """
-    known = [each for each in generator.types if each != UNANSWERABLE]
+    known = [name for name in generator.types if name != UNANSWERABLE]
     for name in plan.types:
         if name not in known:
             raise ConfigError(f"--types: found {name}, expected some of {', '.join(known)}")

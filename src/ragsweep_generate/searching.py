@@ -11,7 +11,6 @@ import numpy as np
 from ragsweep.core.arrays import Indices
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
-from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.retrieval.bm25 import Bm25Index
 from ragsweep.retrieval.indexes.exact import ExactSearch
@@ -79,7 +78,7 @@ class CorpusSearch:
         """The embeddings of questions, of length 1, shape [questions, dimensions]; None without an encoder."""
         if self.encoder is None or not questions:
             return None
-        return of_length_1(embed(self.encoder, self.store, questions, "query"), self.encoder)
+        return self.encoder.of_length_1(embed(self.encoder, self.store, questions, "query"))
 
     def answered_elsewhere(self, question: str, answer: str, found: Found) -> Source | None:
         """A passage that seems to answer the question as well; None if there is none.

@@ -11,7 +11,7 @@ from ragsweep.models.language.language_model import Conversation, Exchange, Mess
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import Store
 from ragsweep_answers.answering import LanguageModelAnswerer
-from ragsweep_answers.answering.answer_fields import AnswerFields
+from ragsweep_answers.answering.json_answer import AnswerFields
 from ragsweep_answers.answering.question import Answer, Question, Reasoning
 
 

@@ -12,6 +12,7 @@ from sklearn.metrics import brier_score_loss, d2_brier_score
 from ragsweep.statistics.intervals import resample_statistic, resample_weights
 from ragsweep_answers.measuring.measures.accuracy import wilson
 from ragsweep_answers.measuring.measures.calibration import (
+    auroc_of,
     bin_number,
     brier,
     brier_parts,
@@ -22,7 +23,6 @@ from ragsweep_answers.measuring.measures.calibration import (
     reliability_curve,
 )
 from ragsweep_answers.measuring.measures.confidence import confidence_scores
-from ragsweep_answers.measuring.measures.discrimination import auroc_of
 
 CONFIDENCE = st.floats(0, 1) | st.integers(0, 10).map(lambda tenths: tenths / 10)
 ANSWERS = st.lists(st.tuples(CONFIDENCE, st.integers(0, 1)), min_size=1, max_size=30).map(

@@ -5,7 +5,6 @@ import datetime
 import gzip
 import io
 import json
-import os
 
 import pyarrow
 import pytest
@@ -15,7 +14,6 @@ from pyarrow.parquet import write_table
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker, Query
-from ragsweep.datasets.readers import tables
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 IRON = {
@@ -99,30 +97,6 @@ def test_pages_in_a_table_are_separated_by_semicolons(load):
 def test_without_documents_the_questions_remain(load):
     collection = load([{**IRON, "relevant_docs": ["99"]}], ALL)
     assert (collection.documents, collection.judgments, len(collection.cases)) == ((), (), 1)
-
-
-def test_pages_are_numbered_and_matched_as_in_any_pdf_dataset(load):
-    collection = load([IRON], ALL, pages=["one", "two"], match="page_number")
-    assert [judgment.unit for judgment in collection.judgments] == ["1", "2"]
-
-
-def test_page_numbers_can_be_the_printed_labels(load):
-    roman = [(0, "ROMAN_LOWER", 1)]
-    case = {**IRON, "relevant_docs": ["ii"]}
-    collection = load([case], ALL, pages=["one", "two"], labels=roman, page_numbers="label")
-    assert [judgment.unit for judgment in collection.judgments] == ["a.pdf#ii"]
-
-
-def test_the_texts_of_pages_are_cached(load, store):
-    load([IRON], ALL, pages=["one", "two"], store=store)
-    assert sorted(entry.stage for entry in store.entries()) == ["fonts", "pages"]
-
-
-def test_documents_can_be_skipped_as_in_any_pdf_dataset(load, tmp_path, write_pdf):
-    for name in ("a.pdf", "b.pdf"):
-        write_pdf(tmp_path / "pdf" / name, "one", "two")
-    collection = load([IRON], ALL, documents=str(tmp_path / "pdf"), skip=["b.pdf"])
-    assert ([document.source for document in collection.documents], collection.skipped) == (["a.pdf"], ("b.pdf",))
 
 
 def test_cases_without_an_id_are_numbered_from_1(load):
@@ -250,12 +224,6 @@ def test_cases_are_read_as_they_were_written(tmp_path_factory, written, suffix):
     assert CasesDataset("small", str(path), COLUMNS).load().cases == tuple(written)
 
 
-def test_a_file_may_open_with_a_byte_order_mark(load):
-    table = "\ufeffquestion,a,b,answer\nWhat?,x,y,A\n"
-    assert load(table, CaseColumns(options=["a", "b"]), name="cases.csv").cases[0].question == "What?"
-    assert load(f"\ufeff{json.dumps([HOT])}").cases[0].question == "What is hot?"
-
-
 # Bad input
 
 
@@ -267,18 +235,6 @@ def test_a_missing_file_names_the_setting(tmp_path):
     expected = "a JSON, CSV, TSV or Parquet file of cases"
     with pytest.raises(DatasetError, match=rf"dataset\.cases: .*none\.csv does not exist; expected {expected}"):
         CasesDataset("small", str(tmp_path / "none.csv"), CaseColumns()).load()
-
-
-def test_a_path_with_a_null_character_is_refused():
-    with pytest.raises(DatasetError, match=r"dataset\.cases: 'a\\x00b' cannot be read"):
-        CasesDataset("small", "a\0b", CaseColumns()).load()
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_not_a_file_is_refused_instead_of_waited_for(tmp_path, make):
-    make(tmp_path / "cases")
-    with pytest.raises(DatasetError, match="cases: not a file; expected a JSON, CSV, TSV or Parquet file of cases"):
-        CasesDataset("small", str(tmp_path / "cases"), CaseColumns()).load()
 
 
 @pytest.mark.parametrize(
@@ -385,19 +341,6 @@ def test_an_answer_that_json_lacks_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (
-            "q;a;b;answer\nWhat?;x;y;A\n",
-            r"cases\.csv, line 1: has no ',' between its columns, but ';'; save it with commas",
-        ),
-        ("question,a,a\n", r"cases\.csv, line 1: several columns have the name 'a'"),
-        (
-            'question,a,b,answer\n"What,\nthen?",x,y,A\nWho, you?,x,y,A\n',
-            r"cases\.csv, line 4: found 5 cells, expected 4 as in the first line; put a text that contains ',' in",
-        ),
-        ('question,"a\n",b,answer\nWho?,x,y\n', r"cases\.csv, line 3: found 3 cells, expected 4"),
-        ("question,a,b,answer\nWho?,x\n", r"cases\.csv, line 2: found 2 cells, expected 4"),
-        ('question,a,b,answer\n"Who?,x\n\n', r"cases\.csv, line 2: not CSV \(unexpected end of data\)"),
-        ('question,a,b,answer\nWho?,x,y,A\n"Who"?,x', r"""cases\.csv, line 3: not CSV \(',' expected after '"'\)"""),
         ("question,a,b,answer\n\nWho?,x,y,C\n", r'cases\.csv, line 3: the answer "C" is not the letter of an option'),
         ("question,a,b,answer\nWho?,x,y,\n", r"cases\.csv, line 2: the field 'answer' is empty"),
     ],
@@ -405,18 +348,6 @@ def test_an_answer_that_json_lacks_is_refused(tmp_path):
 def test_a_bad_table_is_named_with_line_and_expectation(load, table, message):
     with pytest.raises((DatasetError, ConfigError), match=message):
         load(table, CaseColumns(options=["a", "b"]), name="cases.csv")
-
-
-def test_a_zipped_file_that_is_cut_short_is_refused(load):
-    with pytest.raises(DatasetError, match=r"cases\.jsonl\.gz: cannot be unzipped to its end"):
-        load(gzip.compress(as_lines([HOT] * 100).encode())[:-20], name="cases.jsonl.gz")
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_file_that_is_very_large_once_unzipped_is_refused(load, monkeypatch):
-    monkeypatch.setattr(tables, "LEAST_COUNTED_OF_LINE", 1000)  # else the test would take five times as long
-    with pytest.raises(DatasetError, match=r"cases\.csv\.gz: larger than 1,000 MB"):
-        load(gzip.compress(b"\n" * 2_000_000), name="cases.csv.gz")
 
 
 @pytest.mark.parametrize("options", [3, "", [""], [1], ["a"] * 27, None])

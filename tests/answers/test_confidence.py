@@ -5,9 +5,15 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from ragsweep.statistics.intervals import resample_weights
-from ragsweep_answers.measuring.measures.calibration import brier_skill_of
-from ragsweep_answers.measuring.measures.confidence import MEASURES, confidence_summary
-from ragsweep_answers.measuring.measures.discrimination import auroc_of
+from ragsweep_answers.measuring.measures.calibration import auroc_of, brier_skill_of
+from ragsweep_answers.measuring.measures.confidence import (
+    AUROC,
+    KNOWN_BRIER,
+    KNOWN_ECE,
+    MEASURES,
+    SKILL,
+    confidence_summary,
+)
 
 NAN = np.nan
 
@@ -36,10 +42,10 @@ def test_everything_is_measured_over_the_answers_with_a_confidence():
     some = ~np.isnan(confidence)
     found, alone = known(confidence, correct), known(confidence[some], correct[some])
     assert found.answers == some.sum() == 30
-    for name in ("confidence", "accuracy", "mce", "aurc", "parts"):
+    for name in ("confidence", "accuracy", "aurc", "parts"):
         assert getattr(found, name) == getattr(alone, name)
-    for name in ("brier", "ece", "skill", "auroc"):
-        assert getattr(found, name).value == getattr(alone, name).value
+    for metric in MEASURES:
+        assert found.estimates[metric].value == alone.estimates[metric].value
 
 
 @pytest.mark.usefixtures("long_work")
@@ -55,19 +61,19 @@ def test_intervals_are_percentiles_over_resamples_of_all_questions():
         values.append([brier, roc_auc_score(*case), 1 - brier / np.var(case[0])])
     low, high = np.quantile(values, [0.025, 0.975], axis=0)
     expected = [pytest.approx(each, rel=1e-9) for each in zip(low, high, strict=True)]
-    assert [each[1:] for each in (found.brier, found.auroc, found.skill)] == expected
+    assert [found.estimates[metric][1:] for metric in (KNOWN_BRIER, AUROC, SKILL)] == expected
 
 
 def test_a_resample_without_a_confidence_does_not_widen_an_interval():
     found = known([0.9, NAN, NAN, NAN], [1, 0, 0, 0])  # a third of the resamples has none
-    assert found.brier == pytest.approx((0.01, 0.01, 0.01))
-    assert found.ece == pytest.approx((0.1, 0.1, 0.1))
+    assert found.estimates[KNOWN_BRIER] == pytest.approx((0.01, 0.01, 0.01))
+    assert found.estimates[KNOWN_ECE] == pytest.approx((0.1, 0.1, 0.1))
 
 
 def test_there_is_neither_skill_nor_auroc_where_all_answers_are_correct():
     found = known([0.9, 0.8], [1, 1])
-    assert (found.skill, found.auroc, found.of_wrong) == (None, None, None)
-    assert not {"confidence/auroc", "confidence/brier_skill"} & {each.metric.name for each in found.measures()}
+    assert found.of_wrong is None
+    assert not {AUROC, SKILL} & {each.metric for each in found.measures}
 
 
 def test_nothing_is_known_without_a_confidence():
@@ -76,11 +82,11 @@ def test_nothing_is_known_without_a_confidence():
 
 def test_every_measure_and_fact_has_a_name_and_a_number():
     summary = known(*answers(50, 2))
-    assert tuple(each.metric for each in summary.measures()) == MEASURES
-    facts = summary.facts()
+    assert tuple(each.metric for each in summary.measures) == MEASURES
+    facts = summary.facts
     assert facts["answers_with_confidence"] == 50
     assert facts["brier_parts"].keys() == {"reliability", "resolution", "uncertainty", "within_bins"}
-    assert facts["auroc_low"] < {each.metric.name: each.value for each in summary.measures()}["confidence/auroc"]
+    assert facts["auroc_low"] < {each.metric.name: each.value for each in summary.measures}["confidence/auroc"]
     assert sum(facts["calibration_curve"]["count"]) == 50
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from ragsweep_answers.measuring.measures.discrimination import accuracy_over_coverage, auroc_of
+from ragsweep_answers.measuring.measures.calibration import accuracy_over_coverage, auroc_of
 
 ANSWERS = st.lists(
     st.tuples(st.integers(0, 6).map(lambda sixths: sixths / 6), st.integers(0, 1), st.integers(0, 3)),

@@ -5,7 +5,7 @@ import pytest
 
 from ragsweep.statistics import Groups
 from ragsweep_answers.measuring.measures.accuracy import against_chance, difference, share
-from ragsweep_answers.measuring.measures.confidence import confidence_scores, confidence_summary
+from ragsweep_answers.measuring.measures.confidence import AUROC, confidence_scores, confidence_summary
 
 COPIES = 5
 SINGLE = np.random.default_rng(1).permutation(np.repeat([1.0, 0.0], [22, 18]))
@@ -51,5 +51,7 @@ def test_calibration_is_resampled_by_groups():
     for one, other in zip(alone, grouped, strict=True):
         assert one.value == other.value
         assert other.high - other.low > 1.5 * (one.high - one.low)
-    widths = [confidence_summary(confidence, COPIED, groups=each, **settings).auroc for each in (None, GROUPS)]
+    widths = [
+        confidence_summary(confidence, COPIED, groups=each, **settings).estimates[AUROC] for each in (None, GROUPS)
+    ]
     assert widths[1].high - widths[1].low > 1.5 * (widths[0].high - widths[0].low)

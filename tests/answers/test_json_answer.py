@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, Message
 from ragsweep.models.language.response import without_thoughts
-from ragsweep_answers.answering.answer_fields import AnswerFields
 from ragsweep_answers.answering.answer_forms import spoken
-from ragsweep_answers.answering.json_answer import read_json_answer
+from ragsweep_answers.answering.json_answer import AnswerFields, read_json_answer
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

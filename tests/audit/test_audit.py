@@ -21,7 +21,7 @@ from ragsweep.datasets import (
     Query,
     RecursiveChunker,
 )
-from ragsweep.models.encoders.prompt_tokens import Lengths
+from ragsweep.models.encoders.text_read import Lengths
 from ragsweep.text.near_copies import similar
 from ragsweep_audit.dataset_audit import audit
 from ragsweep_audit.findings import uncovered

@@ -16,7 +16,8 @@ from read_strictly import span_questions
 
 from ragsweep.datasets import Dataset, PdfDataset, Qrels, RecursiveChunker
 from ragsweep.models.encoders.model_files import MINILM
-from ragsweep.models.encoders.prompt_tokens import Lengths, token_counts
+from ragsweep.models.encoders.text_read import Lengths
+from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_audit.dataset_audit import audit

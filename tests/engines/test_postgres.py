@@ -13,10 +13,9 @@ from letters import LetterEncoder
 from omegaconf import OmegaConf
 from postgres import PASSWORD, address, postgres
 
-from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError, UnansweredError
+from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError
 from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.testing import SystemContract
-from ragsweep_engines.databases import MOST_OPEN
 from ragsweep_engines.postgres_retriever import PostgresRetriever
 
 pytestmark = pytest.mark.extra("pgvector")
@@ -345,21 +344,20 @@ def test_a_reader_needs_no_other_right(server, database, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "said", "tries"),
+    ("change", "said"),
     [
-        ({"password": "a wrong secret"}, "it refuses the password", False),
-        ({"folder": "127.0.0.1&port=1"}, "nothing answers there", True),
+        ({"password": "a wrong secret"}, "it refuses the password"),
+        ({"folder": "127.0.0.1&port=1"}, "nothing answers there"),
     ],
     ids=str,
 )
-def test_a_server_that_cannot_be_used_is_said_without_a_secret(server, monkeypatch, change, said, tries):
+def test_a_server_that_cannot_be_used_is_said_without_a_secret(server, monkeypatch, change, said):
     monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": server, **change}))
     with pytest.raises((ConfigError, RetrieverError), match=f"PGVECTOR_URL cannot be used: {said}") as refused:
         made(**LANGCHAIN).check()
     assert "secret" not in str(refused.value)
     with pytest.raises(RagsweepError) as refused:
         made(**LANGCHAIN, retries=1).answers(["one"], 5)
-    assert ("2 tries" in str(refused.value)) == tries
     assert PASSWORD not in str(refused.value)
 
 
@@ -370,13 +368,12 @@ def test_a_connection_that_was_ended_is_opened_again(database):
     strangers.assert_nearest(retriever.answers(strangers.QUERIES, 100), "cosine")
 
 
-def test_a_sweep_has_few_connections_at_once(database):
-    gc.collect()  # those of other tests
-    planned = [made(**LANGCHAIN, filter=FIRST, depth=depth) for depth in range(5, 10)]
-    for retriever in planned:
-        retriever.check()
-    assert connections(database) <= MOST_OPEN
-    assert {len(results) for results in planned[0].answers(strangers.QUERIES, 100).results} == {5}
+def test_no_connection_is_left_open(database):
+    retriever = made(**LANGCHAIN, filter=FIRST, at_once=4)
+    retriever.check()
+    assert connections(database) == 0
+    retriever.answers(strangers.QUERIES, 100)
+    assert connections(database) == 0
 
 
 def test_a_statement_that_fails_leaves_no_connection(database):
@@ -401,7 +398,7 @@ def test_queries_are_asked_at_the_same_time():
 def test_a_query_that_takes_too_long_is_ended_by_the_server(database):
     run_in(database, "CREATE VIEW slow AS SELECT id, embedding, pg_sleep(3)::text FROM langchain_pg_embedding")
     try:
-        with pytest.raises(UnansweredError, match=r"no answer after|does not answer in time"):
+        with pytest.raises(RetrieverError, match=r"no answer after|does not answer in time"):
             made(table="slow", timeout_s=0.2, retries=0).answers(["one"], 5)
     finally:
         run_in(database, "DROP VIEW slow")

@@ -7,6 +7,7 @@ from rank_bm25 import BM25Okapi
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
+    Encoder,
     HybridRetriever,
     ReciprocalRankFusion,
     Search,
@@ -20,7 +21,7 @@ PASSAGES, QUERIES, LEFT_OUT, ALPHA = 150, 24, 3, 0.3
 WORDS = "fever malaria iron tablet midwife clinic water salt growth child mother visit record page".split()
 
 
-class LetterCounts:
+class LetterCounts(Encoder):
     """Embeds a text by how often it has each letter: inner products are whole numbers, so that ties are exact."""
 
     fingerprint, similarity = "counts", "dot"

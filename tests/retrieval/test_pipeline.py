@@ -17,6 +17,7 @@ from ragsweep.core.limits import Between
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
+    Encoder,
     Expander,
     Expansion,
     FusedRetriever,
@@ -47,7 +48,7 @@ class SpelledOut(Rewriter):
 
 
 @dataclass(frozen=True)
-class HashedLetters:
+class HashedLetters(Encoder):
     """Embeds a text by the runs of letters that it has, as fastText does without its training."""
 
     letters: Annotated[int, Between(1, 6)] = 3

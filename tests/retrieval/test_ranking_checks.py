@@ -21,6 +21,7 @@ from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
+    Encoder,
     EncoderReranker,
     HybridRetriever,
     Index,
@@ -240,7 +241,7 @@ def test_a_signal_ends_the_process_also_within_a_retriever(ending):
             lambda letters, store: HybridRetriever(None, SparseRetriever(store)),
             r"retriever\.dense: builtins\.NoneType does not inherit",
         ),
-        (lambda letters, store: DenseRetriever(None, store), "encoder: builtins.NoneType has no method 'encode'"),
+        (lambda letters, store: DenseRetriever(None, store), "encoder: builtins.NoneType does not inherit from"),
         (
             lambda letters, store: DenseRetriever(letters, store, store),
             "index: ragsweep.store.stage_store.Store does not inherit",
@@ -258,12 +259,25 @@ def test_a_part_that_lacks_its_method_is_refused_when_it_is_built(letters, store
 
 
 def test_a_fingerprint_is_text(store):
-    encoder = SimpleNamespace(fingerprint=lambda: "a method", encode=None.__str__)
-    with pytest.raises(ConfigError, match=r"encoder: types\.SimpleNamespace\.fingerprint is a function, expected"):
-        DenseRetriever(encoder, store)
+    class Nameless(LetterEncoder):
+        fingerprint = 7
+
+    with pytest.raises(ConfigError, match=r"encoder: .*Nameless\.fingerprint is a int, expected"):
+        DenseRetriever(Nameless(fingerprint=7), store)
 
 
 UNIT = np.eye(3, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class UnitEncoder(Encoder):
+    """The same embedding for all texts of a role."""
+
+    more: int = 0
+    fingerprint = "units"
+
+    def encode(self, texts, role):
+        return np.tile(np.eye(3 + self.more * (role == "query"), dtype=np.float32)[0], (len(texts), 1))
 
 
 @pytest.mark.parametrize(
@@ -291,38 +305,34 @@ NUMBERS = st.one_of(st.sampled_from([NAN, INF, 1e300, 0.0, 1.0, -1.0, 0.6, 0.8])
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(0, 2)), elements=NUMBERS))
 def test_any_array_is_embeddings_or_refused(embeddings):
-    texts, encoder = ("a", "b"), SimpleNamespace()
+    texts, encoder = ("a", "b"), UnitEncoder()
     lengths = [math.hypot(*row) for row in embeddings.tolist()]
     if len(embeddings) == 2 and all(abs(length - 1) <= 1e-3 for length in lengths):
         assert check_embeddings(embeddings, encoder, texts).dtype == np.float32
     else:
-        with pytest.raises(EncoderError, match=r"\Atypes.SimpleNamespace: [^\n]+\Z"):
+        with pytest.raises(EncoderError, match=r"\A[\w.]*UnitEncoder: [^\n]+\Z"):
             check_embeddings(embeddings, encoder, texts)
 
 
 def test_a_corpus_whose_passages_all_look_the_same_is_refused(store):
-    same = SimpleNamespace(fingerprint="same", encode=lambda texts, role: np.tile(UNIT[0], (len(texts), 1)))
     with pytest.raises(EncoderError, match="gives 4 different passages the same embedding"):
-        DenseRetriever(same, store).rank(SEARCH, DEPTH)
+        DenseRetriever(UnitEncoder(), store).rank(SEARCH, DEPTH)
     assert len(list(store.entries())) == 1  # the queries
 
 
 def test_the_few_passages_of_a_reranking_may_look_the_same(store):
-    same = SimpleNamespace(fingerprint="same", encode=lambda texts, role: np.tile(UNIT[0], (len(texts), 1)))
     ranking = Ranking(np.array([[1, 0]] * len(SEARCH.queries)), np.array([[2.0, 1.0]] * len(SEARCH.queries)))
-    found = EncoderReranker(same, store).rerank(SEARCH, ranking, 2)
+    found = EncoderReranker(UnitEncoder(), store).rerank(SEARCH, ranking, 2)
     assert found.passages.tolist() == [[0, 1]] * len(SEARCH.queries)
     corpus = replace(SEARCH, passages=SEARCH.passages[:2])
     with pytest.raises(EncoderError, match="gives 2 different passages the same embedding"):
-        DenseRetriever(same, store).rank(corpus, 2)  # also where they were kept as candidates
+        DenseRetriever(UnitEncoder(), store).rank(corpus, 2)  # also where they were kept as candidates
 
 
 def test_queries_and_passages_have_one_number_of_dimensions(store):
-    def encode(texts, role):
-        return np.eye(len(texts), 4 if role == "query" else 5, dtype=np.float32)
-
-    with pytest.raises(EncoderError, match="embeds queries in 4 dimensions and passages in 5, expected the same"):
-        DenseRetriever(SimpleNamespace(fingerprint="two", encode=encode), store).rank(SEARCH, DEPTH)
+    differ = replace(SEARCH, passages=SEARCH.passages[:1])  # else all of a corpus would look the same
+    with pytest.raises(EncoderError, match="embeds queries in 4 dimensions and passages in 3, expected the same"):
+        DenseRetriever(UnitEncoder(more=1), store).rank(differ, DEPTH)
 
 
 def test_an_index_that_opens_something_else_is_refused(store):

@@ -73,7 +73,7 @@ def test_a_run_file_has_a_threshold_too(tmp_path):
     (tmp_path / "run.trec").write_text("q0 Q0 d1 1 9.5 me\nq0 Q0 d2 2 0.5 me\nq1 Q0 d2 1 0.25 me\n")
     passages = tuple(f"d{number}" for number in range(len(SEARCH.passages)))
     names = Names(tuple(f"q{number}" for number in range(len(SEARCH.queries))), passages, passages, passages)
-    search = Search(SEARCH.passages, SEARCH.queries, lambda: names)
+    search = Search(SEARCH.passages, SEARCH.queries, names)
     ranking = rank(RunFileRetriever(str(tmp_path / "run.trec"), score_threshold=0.5), search, 5)
     assert [[each for each, _ in row] for row in pairs(ranking)] == [[1, 2], [], [], [], [], []]
 

@@ -12,7 +12,8 @@ from letters import LetterEncoder, numbered
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
 from ragsweep.datasets.model.collection import Reading, Reference
-from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.models.encoders.token_counts import counts_of, token_counts
+from ragsweep.models.encoders.tokenizer import file_of
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import judge
@@ -72,7 +73,7 @@ def test_a_page_without_spaces_costs_more_than_one_token():
 
     texts = ["iron", "กขค ab กข", "tea"]
     assert token_counts(texts, MINILM, NO_STORE).tolist() == [1, 6, 1]
-    assert token_counts(texts, MINILM, NO_STORE, as_read=True).tolist() == [1, 3, 1]
+    assert counts_of(texts, file_of(MINILM), NO_STORE)["tokens"].tolist() == [1, 3, 1]  # as the model reads it
 
 
 def test_words_need_no_model():
@@ -102,14 +103,14 @@ def test_counts_are_kept(tmp_path):
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_of_a_large_corpus_only_what_is_needed_is_counted(monkeypatch, at_once):
-    from ragsweep.models.encoders import prompt_tokens
+    from ragsweep.models.encoders import token_counts as module
     from ragsweep.models.encoders.model_files import MINILM
 
     counts = token_counts(TEXTS, MINILM, NO_STORE)
     needed = np.array([[2, 0], [2, NOTHING]])
     assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == counts.tolist()
-    monkeypatch.setattr(prompt_tokens, "MOST_COUNTED", 3)
-    monkeypatch.setattr(prompt_tokens, "PROMPTS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "MOST_COUNTED", 3)
+    monkeypatch.setattr(module, "TOKENIZED_AT_ONCE", at_once)
     assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == [counts[0], 0, counts[2], 0]
 
 

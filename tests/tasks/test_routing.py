@@ -30,7 +30,7 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.routing import best_routes, classifier_of, interval_of_gain, kinds_of, routes_of
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import RankerContract
-from ragsweep.testing.retrieval import SEARCH
+from ragsweep.testing.retrieval import SEARCH, StageContract
 
 DENSE, SPARSE = DenseRetriever(LetterEncoder(), NO_STORE), SparseRetriever(NO_STORE)
 ROUTES = {"dense": DENSE, "sparse": SPARSE, "both": FusedRetriever({"dense": DENSE, "sparse": SPARSE})}
@@ -75,6 +75,16 @@ def task_of(retriever, dataset=None, **options):
 def measured(retriever, dataset=None, **options):
     made = task_of(retriever, dataset, **options)
     return made.measure(made.load())
+
+
+class TestRoutedRetriever(StageContract):
+    component = RoutedRetriever
+    settings: ClassVar = {"routes": ROUTES, "classifier": LogisticClassifier(LetterEncoder())}
+
+
+class TestLogisticClassifier(StageContract):
+    component = LogisticClassifier
+    settings: ClassVar = {"encoder": LetterEncoder()}
 
 
 class TestRoutedQueries(RankerContract):

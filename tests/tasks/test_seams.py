@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -161,26 +162,36 @@ def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answer
     assert kept[0] == kept[1]
 
 
-def test_a_stage_with_a_store_that_reads_names_is_kept_with_these_names(store):
+def test_a_ranker_that_finds_by_name_is_never_kept(store):
     ranks = []
 
     @dataclass(frozen=True)
     class ByName(Ranker):
+        finds_by_name: ClassVar = True
+
         store: object
 
         def rank(self, search, depth):
             ranks.append(depth)
-            places = np.argsort([*search.names().documents])[np.newaxis]
+            places = np.argsort([*search.names.documents])[np.newaxis]
             return ranked(places, -np.arange(places.size, dtype=float)[np.newaxis], depth)
+
+    class Forgets(ByName):
+        finds_by_name: ClassVar = False
+
+        def rank(self, search, depth):
+            assert search.names is None
+            return ranked(np.arange(3)[np.newaxis], np.zeros((1, 3)), depth)
 
     search = Search(("iron", "fever", "zinc"), ("?",))
     names = {
-        documents: replace(search, names=lambda d=documents: Names(("q",), tuple("123"), d, d), names_digest=documents)
+        documents: replace(search, names=Names(("q",), tuple("123"), tuple(documents), tuple(documents)))
         for documents in ("abc", "cba")
     }
     found = [rank(ByName(store), names[each], 3).passages.tolist() for each in ("abc", "cba", "abc", "cba")]
     assert found == [[[0, 1, 2]], [[2, 1, 0]]] * 2
-    assert len(ranks) == 2
+    assert len(ranks) == 4
+    rank(Forgets(store), names["abc"], 3)  # what is kept by texts sees no names
 
 
 def test_a_search_takes_no_judgments():
@@ -188,5 +199,5 @@ def test_a_search_takes_no_judgments():
 
     What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
     """
-    known = {"passages", "queries", "names", "names_digest", "unranked", "own"}
+    known = {"passages", "queries", "names", "unranked", "own"}
     assert {each.name for each in fields(Search)} == known

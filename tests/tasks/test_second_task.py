@@ -17,7 +17,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
 from ragsweep.core.style import dress, figure
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import Measure, Measurement, Score, mean_scores
+from ragsweep.tasks.task import Measure, Measurement, Score, Task, mean_scores
 from ragsweep.testing import TaskContract
 
 PRIMES = (2, 3, 5, 7, 11)
@@ -47,7 +47,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class YesNoTask:
+class YesNoTask(Task):
     """Answers yes if none of the first few primes divides a number, with a confidence."""
 
     loads: ClassVar[Sequence[str]] = ("task.questions",)

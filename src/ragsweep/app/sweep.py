@@ -284,7 +284,6 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
     """Build the objects of every job, then load what they measure."""
     from ragsweep.experiment import Experiment
     from ragsweep.sweeps.decision_settings import check_at, decision_of
-    from ragsweep.tasks.task_capabilities import cutoff_of
 
     unused: list[set[str]] = []
     folders: dict[tuple[str, ...], str] = {}
@@ -317,7 +316,7 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
         name, values = name_and_settings(loader.parsed(used), swept)
         job = Planned([*used], name, values, experiment.digest, experiment.config.tracking.experiment)
         planned.setdefault((job.digest, job.experiment), []).append(job)
-        cutoffs.setdefault(cutoff_of(experiment.task), {})[experiment.cutoff] = None
+        cutoffs.setdefault(experiment.task.cutoff, {})[experiment.cutoff] = None
     if len(cutoffs) > 1:
         shown = " and jobs with ".join(sorted(cutoffs))
         raise ConfigError(f"found jobs with {shown}: expected the same cutoff for all")

@@ -68,7 +68,7 @@ class LoadedRetriever:
         searched, own = (texts, None) if indexed is None else (DigestedTexts(indexed), texts)
         self._search = partial(Search, searched, own=own)
         ids = tuple(passage.chunk_id for passage in self.passages)
-        self._names = partial(Names, passages=ids, units=ids, documents=tuple(each.source for each in self.passages))
+        self._names = Names((), ids, ids, tuple(each.source for each in self.passages))
 
     def search(self, query: str, k: int | None = None) -> list[Hit]:
         """The best passages for a question, best first.
@@ -93,7 +93,7 @@ class LoadedRetriever:
                 raise ConfigError(f"query: found {text!r:.80}, expected the text of a question")
         if not texts:
             return []
-        names = partial(self._names, queries=tuple(map(str, range(len(texts)))))
+        names = self._names._replace(queries=tuple(map(str, range(len(texts)))))
         with _one_search, without_timing():
             ranking = rank(self._ranker, self._search(texts, names), max(self._depth, k))
         rows = zip(ranking.passages, ranking.scores.tolist(), strict=True)

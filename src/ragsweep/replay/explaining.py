@@ -12,9 +12,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
 from ragsweep.replay.returned_record import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today
-from ragsweep.store.code import kind_of
 from ragsweep.tasks.task import Record
-from ragsweep.tasks.task_capabilities import ExplainsItems
 
 
 def explain(run_id: str, query: str, overrides: Sequence[str], modules: Sequence[str], width: int) -> str:
@@ -34,7 +32,5 @@ def explain(run_id: str, query: str, overrides: Sequence[str], modules: Sequence
     with chdir(project()), TemporaryDirectory(prefix="explain-") as folder:  # paths of records start at the project
         experiment, how = recorded_experiment(run, today, settings, modules, Path(folder))
         task = experiment.task
-        if not isinstance(task, ExplainsItems):
-            raise ConfigError(f"{run_id}: {kind_of(task)} does not explain its runs")
         record = Record(run.name, run.run_id, run.per_query, run.params)
         return "\n".join([*([how] if how else []), *task.explain(experiment.items, query, record, width)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -55,7 +55,6 @@ def _template(package: str, name: str) -> Template:
     environment.filters |= {
         "an": lambda text: f"{'an' if text[0] in 'aeiou' else 'a'} {text}",
         "counted": counted,
-        "interval": _interval,
         "listed": listed,
         "lower": in_sentence,
         "more": lambda number: _up(number, min(0, 1 - floor(log10(number)))),
@@ -66,7 +65,6 @@ def _template(package: str, name: str) -> Template:
         "percent": lambda share, digits=0: f"{share:.{digits}%}",
         "paid": lambda price: f"{rough(price[0])} {price[1]}",
         "rough": rough,
-        "short": lambda number, digits=2: f"{number:.{digits}f}".removeprefix("0"),
         "shares": lambda shares: listed([f"{label} ({100 * share:.0f} %)" for label, share in shares.items()]),
         "up": _up,
     }
@@ -77,9 +75,3 @@ def _template(package: str, name: str) -> Template:
 def _up(number: float, digits: int) -> str:
     """A number rounded up, so that what is said of it holds: less is not found, and fewer queries do not find it."""
     return f"{ceil(round(number * 10**digits, 6)) / 10**digits:,.{max(0, digits)}f}"
-
-
-def _interval(estimate: Sequence[float], sign: str = "") -> str:
-    """A number with the bounds of its interval, in two decimals."""
-    value, low, high = (round(number, 2) + 0 for number in estimate)  # + 0 makes a 0 of -0
-    return f"{value:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]"

@@ -1,9 +1,9 @@
 """Ranking passages for queries: the stages, and the classes that do them."""
 
 from ragsweep.core.arrays import NOTHING
-from ragsweep.models.encoders.encoder import Encoder, SentenceTransformerEncoder
+from ragsweep.models.encoders.encoder import Encoder, Reducible
 from ragsweep.models.encoders.endpoint_encoder import OpenAIEncoder
-from ragsweep.models.encoders.reduction import Reducible
+from ragsweep.models.encoders.sentence_transformer import SentenceTransformerEncoder
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.models.encoders.word_llama import WordLlamaEncoder
 from ragsweep.models.language.openai_model import OpenAIModel

@@ -16,7 +16,6 @@ from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.models.encoders.prompts import prompted_for
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.kinds import Method, Thresholded
@@ -74,7 +73,7 @@ class DenseRetriever(Thresholded):
         if queries.shape[1] != passages.shape[1]:
             differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"
             raise EncoderError(f"{kind_of(self.encoder)}: embeds {differ}, expected the same")
-        texts = [identity(prompted_for(self.encoder, "passage")), digest_texts(search.passages)]
+        texts = [identity(self.encoder.for_role("passage")), digest_texts(search.passages)]
         index: dict[str, npt.NDArray[Any]] = {}
 
         def keep(settings: Sequence[Any], build: Callable[[], Arrays]) -> Arrays:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from ragsweep.retrieval.kinds import Fusion
 from ragsweep.retrieval.normalising import NORMS, Norm, Normalisation
 from ragsweep.retrieval.ranking import Ranking, ranked
 
-RELATIVE_ROUNDING = 1e-12  # relative; sums of floats that are equal in exact arithmetic differ by less
+RELATIVE_ROUNDING = 1e-14  # sums of floats that are equal in exact arithmetic differ by less
 
 
 @dataclass(frozen=True)
@@ -95,15 +94,7 @@ class ReciprocalRankFusion(Fusion):
         Passages are tied where their scores are equal in exact arithmetic, whatever the order of the rankings.
         """
         weights = _weights_of(self.weights, len(rankings), 1)
-        constant, exact = Fraction(str(self.constant)), [Fraction(str(weight)) for weight in weights]
-        fused = _weighted_sum(rankings, weights, self.normalisation.of)
-        return _with_exact_ties(
-            fused,
-            rankings,
-            lambda ranks: sum(
-                (weight / (constant + rank) for weight, rank in zip(exact, ranks, strict=True) if rank), Fraction()
-            ),
-        )
+        return _with_ties(_weighted_sum(rankings, weights, self.normalisation.of))
 
     def formula(self, names: Sequence[str]) -> str:
         """How the score is made of rankings of these names."""
@@ -134,28 +125,14 @@ def _weighted_sum(
     return _ranked(*_each_once([ranking for ranking, _ in kept], [weight * normalised(each) for each, weight in kept]))
 
 
-def _with_exact_ties(
-    fused: Ranking, rankings: Sequence[Ranking], exact: Callable[[Sequence[int]], Fraction]
-) -> Ranking:
-    """The ranking with equal scores where these are equal in exact arithmetic: a sum of floats depends on its order.
-
-    Args:
-        fused: Of float sums.
-        rankings: Those that were fused.
-        exact: The score of a passage, by its rank in each ranking, from 1; 0 where a ranking lacks it.
-    """
-    found, scores = fused.passages != NOTHING, fused.scores.copy()
+def _with_ties(fused: Ranking) -> Ranking:
+    """The ranking with equal scores where they differ by rounding alone: a sum of floats depends on its order."""
+    scores = fused.scores
     with np.errstate(invalid="ignore"):  # -inf minus -inf
-        near = found[:, 1:] & (scores[:, :-1] - scores[:, 1:] <= RELATIVE_ROUNDING * np.abs(scores[:, :-1]))
-    for row in np.flatnonzero((near & (scores[:, :-1] != scores[:, 1:])).any(axis=1)):
-        ranks = [
-            {passage: rank for rank, passage in enumerate(ranking.passages[row].tolist(), start=1)}
-            for ranking in rankings
-        ]
-        for place in np.flatnonzero(np.append(near[row], False) | np.append(False, near[row])):
-            passage = int(fused.passages[row, place])
-            scores[row, place] = float(exact([of.get(passage, 0) for of in ranks]))
-    return _ranked(fused.passages, scores)
+        differs = ~(scores[:, :-1] - scores[:, 1:] <= RELATIVE_ROUNDING * np.abs(scores[:, :-1]))
+    starts = np.pad(differs, ((0, 0), (1, 0)), constant_values=True)
+    first = np.maximum.accumulate(np.where(starts, np.arange(scores.shape[1]), 0), axis=1)
+    return _ranked(fused.passages, np.take_along_axis(scores, first, axis=1))
 
 
 def _each_once(rankings: Sequence[Ranking], scores: Sequence[Scores]) -> tuple[Indices, Scores]:

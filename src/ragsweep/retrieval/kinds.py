@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +121,15 @@ class Retriever(Component):
         """Words for what it does."""
         return Method()
 
+    @property
+    def score_threshold(self) -> float | None:
+        """The lowest score of a passage that is retrieved; None retrieves whatever the score."""
+        return None
+
+    def without_threshold(self) -> Self:
+        """The same ranker without a lowest score; it shares what this one has loaded."""
+        return self
+
     def never_asked(self, search: Search, queries: Indices) -> Indices:
         """Those of these queries, by their positions, of which a record does not say what they get."""
         return queries[:0]
@@ -168,18 +177,14 @@ class Ranker(Retriever, ABC):
         """How one query gets its ranking."""
         return Trace()
 
+    @property
+    def files(self) -> Mapping[str, Sequence[str]]:
+        """Lines of files that it adds to the results of a run, by their names."""
+        return {name: lines for part in self.parts().values() for name, lines in part.files.items()}
+
     def tied_at(self, search: Search, k: int) -> npt.NDArray[np.bool_]:
         """Whether equal scores stand at the ranks k and k + 1 of each query and something else decides, [queries]."""
         return np.zeros(len(search.queries), dtype=bool)
-
-    @property
-    def score_threshold(self) -> float | None:
-        """The lowest score of a passage that is retrieved; None retrieves whatever the score."""
-        return None
-
-    def without_threshold(self) -> Ranker:
-        """The same ranker without a lowest score; it shares what this one has loaded."""
-        return self
 
     @property
     def order_of_ties(self) -> str:
@@ -216,7 +221,7 @@ class Thresholded(Ranker):
 
     score_threshold: float | None = None
 
-    def without_threshold(self) -> Ranker:
+    def without_threshold(self) -> Self:
         """The same ranker without a lowest score; it shares what this one has loaded."""
         if self.score_threshold is None:
             return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -75,10 +75,8 @@ class Search:
     Attributes:
         passages: The texts of the corpus, as they are indexed.
         queries: The texts of the queries.
-        names: Returns their names, for a ranker that asks for them; None if they have none. What a `store` keeps of a
-            ranker is found by the texts, and by the names if it has asked for them.
-        names_digest: Digest of what the names are made of. A ranker may keep what it has read for these names while it
-            runs; None if it must not.
+        names: Their names; None if they have none, and for a stage with a `store`, which keeps by texts what it makes.
+            A ranker that `finds_by_name` gets them always, and is never kept.
         unranked: Passages that are left out of the ranking of a query, as a benchmark has it: rows of query and
             passage, shape [pairs, 2]. `stages.rank` takes them out of what any ranker returns.
         own: The passages themselves, where something else is indexed; None if that is `passages`.
@@ -86,8 +84,7 @@ class Search:
 
     passages: tuple[str, ...]
     queries: tuple[str, ...]
-    names: Callable[[], Names] | None = field(default=None, compare=False, repr=False)
-    names_digest: str | None = field(default=None, compare=False, repr=False)
+    names: Names | None = field(default=None, compare=False, repr=False)
     unranked: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64), compare=False, repr=False)
     own: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -105,17 +102,11 @@ class Search:
 
     def rows(self, queries: Indices) -> Search:
         """The same corpus, searched for some of the queries, in their order."""
-        names = self.names
-
-        def of_queries() -> Names:
-            assert names is not None
-            return names()._replace(queries=tuple(names().queries[row] for row in queries))
-
-        texts = tuple(self.queries[row] for row in queries)
-        names_digest = self.names_digest and digest([self.names_digest, queries.tolist()])
+        texts, names = tuple(self.queries[row] for row in queries), self.names
+        names = names and names._replace(queries=tuple(names.queries[row] for row in queries))
         unranked = self.unranked[np.isin(self.unranked[:, 0], queries)]
         unranked = np.column_stack([np.searchsorted(queries, unranked[:, 0]), unranked[:, 1]])
-        return Search(self.passages, texts, names and of_queries, names_digest, unranked, self.own)
+        return Search(self.passages, texts, names, unranked, self.own)
 
     def row(self, query: int) -> Search:
         """The same corpus, searched for one query alone."""

@@ -6,7 +6,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -34,7 +34,6 @@ from ragsweep.retrieval.ranking_checks import LARGEST_SCORE
 from ragsweep.text.normalisation import composed
 
 SETTING = "retriever.path"
-MOST_READ = 4  # files whose rankings a process keeps
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,8 @@ class RunFileRetriever(Thresholded):
         """All of the queries if the file has a line of none: else one without a line has got nothing."""
         without = {*self._found(search).without_ranking}
         assert search.names is not None  # else it is refused
-        names = search.names().queries
-        return queries if all(names[row] in without for row in queries.tolist()) else queries[:0]
+        asked = {search.names.queries[row] for row in queries.tolist()}
+        return queries if asked <= without else queries[:0]
 
     @property
     def order_of_ties(self) -> str:
@@ -147,15 +146,7 @@ class RunFileRetriever(Thresholded):
             raise RetrieverError(
                 "retriever=run_file: what is searched has no names, so that no line can be found in it"
             )
-        key = (self.path, self.fingerprint, self.ties, search.names_digest)
-        found = _READ.get(key)
-        if found is None:
-            found = _read(self.path, search.names(), self.ties == "trec_eval")
-            if search.names_digest is not None:
-                while len(_READ) >= MOST_READ:
-                    _READ.pop(next(iter(_READ)), None)
-                _READ[key] = found
-        return found
+        return _read(self.path, self.fingerprint, search.names, self.ties == "trec_eval")
 
 
 class _Found(NamedTuple):
@@ -187,11 +178,12 @@ class _Lines(NamedTuple):
 
 
 # By path, content and names: a file is needed when its sweep is planned, and again when it runs.
-_READ: dict[tuple[str, str, str, str | None], _Found] = {}
+@lru_cache(maxsize=4)
+def _read(path: str, fingerprint: str, names: Names, as_trec_eval: bool) -> _Found:
+    """Read a file of this content for queries and passages of these names.
 
-
-def _read(path: str, names: Names, as_trec_eval: bool) -> _Found:
-    """Read a file for queries and passages of these names, with equal scores ordered by trec_eval or as in the file."""
+    Equal scores are ordered as by trec_eval, or as in the file.
+    """
     if names.several_units:
         raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
     known = KnownPassages(names)

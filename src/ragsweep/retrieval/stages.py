@@ -7,7 +7,6 @@ Rankers time themselves; rewriters, fusions and rerankers are timed here, apart 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
@@ -19,11 +18,11 @@ from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
 from ragsweep.core.timing import UNTIMED, timed, with_note, without_note
 from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker, Reranker, Rewriter
-from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
+from ragsweep.retrieval.ranking import Ranking, Search, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
-from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
+from ragsweep.store.stage_store import Arrays, Store, packed, unpacked
 
 T = TypeVar("T")
 
@@ -46,12 +45,14 @@ def rank(ranker: Ranker, search: Search, depth: int) -> Ranking:
         return reaching(rank(ranker.without_threshold(), search, depth), ranker.score_threshold)
     name, deeper = kind_of(ranker), depth + int(np.bincount(search.unranked[:, 0]).max(initial=0))
 
-    def build(search: Search) -> Arrays:
+    searched = _searched(ranker, search)
+
+    def build() -> Arrays:
         return with_note(
-            lambda: vars(checked_ranking(_call(ranker, lambda: ranker.rank(search, deeper)), search, deeper, name))
+            lambda: vars(checked_ranking(_call(ranker, lambda: ranker.rank(searched, deeper)), search, deeper, name))
         )
 
-    kept = _kept_of_search(ranker, search, [search.digest, deeper], build)
+    kept = _kept(ranker, [search.digest, deeper], build)
     ranking = checked_ranking(Ranking(**kept), search, deeper, name)
     return without_unranked(ranking, search.unranked, depth)
 
@@ -115,12 +116,9 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
 
 def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> Ranking:
     """Rerank the first passages of a ranking by their own texts; what it costs is added to what the ranking cost."""
-    name, search = kind_of(reranker), search.of_own_texts
+    name, search = kind_of(reranker), _searched(reranker, search.of_own_texts)
 
-    def build(search: Search) -> Arrays:
-        return with_note(lambda: reranked(search))
-
-    def reranked(search: Search) -> Arrays:
+    def reranked() -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
         found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
         check_within(found, ranking, name)
@@ -130,7 +128,8 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
         return {"passages": found.passages, "scores": found.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
-    kept = _kept_of_search(reranker, search, [search.digest, candidates, ranking.passages.shape[1], depth], build)
+    inputs = [search.digest, candidates, ranking.passages.shape[1], depth]
+    kept = _kept(reranker, inputs, lambda: with_note(reranked))
     found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
     return replace(
         found,
@@ -151,63 +150,21 @@ def total_bytes(rankings: Sequence[Ranking]) -> Indices:
     return np.sum(sizes, axis=0) if all(map(len, sizes)) else np.empty(0, dtype=np.int64)
 
 
-class _ReadNamesError(Exception):
-    """A stage has read the names of queries and passages, so that its arrays depend on them."""
-
-    def __init__(self, arrays: Arrays) -> None:
-        self.arrays = arrays
-
-
-def _kept_of_search(stage: object, search: Search, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays:
-    """As `_kept`, for a stage that is handed a search. The names are part of the key if it asks for them."""
-    names, read = search.names, list[bool]()
-    if names is None:
-        return _kept(stage, inputs, lambda: build(search))
-    noting = copy(search)  # with its digest
-
-    def noted_names() -> Names:
-        read.append(True)
-        return names()
-
-    object.__setattr__(noting, "names", noted_names)
-    with_names = [*inputs, search.names_digest]
-    if (kept := _kept_already(stage, with_names, build)) is not None:
-        return kept
-
-    def build_noting() -> Arrays:
-        arrays = build(noting)
-        if read:
-            raise _ReadNamesError(arrays)
-        return arrays
-
-    try:
-        return _kept(stage, inputs, build_noting)
-    except _ReadNamesError as found:
-        arrays = found.arrays
-    if search.names_digest is None:
-        return without_note(arrays)
-    return _kept(stage, with_names, lambda: arrays)
-
-
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
     """What a stage makes of its inputs, from its store if that has it."""
-    store, name = _store_of(stage)
-    return without_note(store.get(name, [identity(stage), *inputs], build) if store.enabled else build())
+    store, name = _store_of(stage), type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
+    return without_note(store.get(name, [identity(stage), *inputs], build) if store and store.enabled else build())
 
 
-def _kept_already(stage: object, inputs: list[object], build: Callable[[Search], Arrays]) -> Arrays | None:
-    """What the store of a stage has; None if that is nothing."""
-    store, name = _store_of(stage)
-    kept = store.find(name, [identity(stage), *inputs], build) if store.enabled else None
-    return None if kept is None else without_note(kept)
+def _searched(stage: Ranker | Reranker, search: Search) -> Search:
+    """What a stage searches: without names if it is kept, as these are no part of its key."""
+    return search if _store_of(stage) is None else replace(search, names=None)
 
 
-def _store_of(stage: object) -> tuple[Store, str]:
-    """Where a stage is kept, and under which name."""
-    store = getattr(stage, "store", NO_STORE)
-    if not isinstance(store, Store):
-        store = NO_STORE
-    return store, type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
+def _store_of(stage: object) -> Store | None:
+    """What keeps a stage; None for one that has no store, or finds by name."""
+    store = None if getattr(stage, "finds_by_name", False) else getattr(stage, "store", None)
+    return store if isinstance(store, Store) else None
 
 
 def _call(stage: object, call: Callable[[], T]) -> T:

@@ -71,7 +71,9 @@ def expect_kind(thing: object, kind: type | tuple[type, ...], setting: str) -> N
         names = " or ".join(f"{'.'.join(each.__module__.split('.')[:2])}.{each.__name__}" for each in kinds)
         raise ConfigError(f"{setting}: {kind_of(thing)} does not inherit from {names}")
     for method in getattr(fitting, "__abstractmethods__", ()):
-        arguments = [*inspect.signature(getattr(fitting, method)).parameters][1:] if callable(fitting) else []
+        if not callable(of_base := getattr(fitting, method)):
+            continue
+        arguments = [*inspect.signature(of_base).parameters][1:]
         try:
             inspect.signature(getattr(thing, method)).bind(*arguments)
         except TypeError as error:

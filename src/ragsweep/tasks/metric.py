@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isinf
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field
-
-from ragsweep.core.capability import Capability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,13 +92,6 @@ class Unread(NamedTuple):
     causes: Mapping[str, str]
 
 
-@runtime_checkable
-class HasMetric(Capability, Protocol):
-    """A function that computes a metric and is described."""
-
-    metric: Metric
-
-
 def metric(
     title: str,
     *,
@@ -128,4 +119,4 @@ def metric(
 def metric_of(name: str, function: Callable[..., Any]) -> Metric:
     """The description of the metric that a function computes, with its name from the configuration."""
     described = function.func if isinstance(function, partial) else function  # a partial has no attributes of its own
-    return replace(described.metric, name=name) if isinstance(described, HasMetric) else Metric(name, name)
+    return replace(getattr(described, "metric", Metric("", name)), name=name)

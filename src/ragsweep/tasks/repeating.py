@@ -53,8 +53,7 @@ def with_repeat(config: DictConfig, paths: Sequence[str], number: int) -> DictCo
 
 def measure_repeats(repeats: Sequence[tuple[Task, Any]], decide_by: str, *, resamples: int, seed: int) -> Measurement:
     """Measure all repeats, each a task with its items, and make one measurement of them."""
-    found = [task.measure(items) for task, items in repeats]
-    return joined(found, decide_by, resamples=resamples, seed=seed)
+    return joined([task.measure(items) for task, items in repeats], decide_by, resamples=resamples, seed=seed)
 
 
 def asked_once(measurement: Measurement) -> Measurement:

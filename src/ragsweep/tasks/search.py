@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
-from ragsweep.core.arrays import Indices
-from ragsweep.core.capability import Capability, offered_with
-from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat
-from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Retriever, Rewriter, Search
 from ragsweep.retrieval.kinds import Expander
 from ragsweep.retrieval.ranking_checks import expect_ranker
@@ -38,17 +33,6 @@ class Retrieval(NamedTuple):
     relevance_level: int
     store: Store
     is_measured: bool
-
-
-@offered_with("measure")
-@runtime_checkable
-class Retrieves(Capability, Protocol):
-    """A task that retrieves passages of a dataset."""
-
-    @property
-    def retrieval(self) -> Retrieval:
-        """What it retrieves with."""
-        ...
 
 
 STAGE_SETTINGS = ("ingest", "query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
@@ -79,38 +63,17 @@ def search_of(items: Dataset, *, as_indexed: bool = True) -> Search:
         as_indexed: False takes the passages' own texts, for checks: what else is indexed may have to be paid for.
     """
     queries = tuple(query.text for query in items.queries)
-    ids = tuple(query.query_id for query in items.queries)
-    units = _Units(items.units, items.passage_units, items.found_units, len(items.further_units) > 0)
-    names = partial(names_of, ids, items.passages, units)
-    texts, own = (items.indexed_texts, items.texts) if items.indexed and as_indexed else (items.texts, None)
-    return Search(texts, queries, names, _digest_of_names(items, ids), unranked=items.unranked_passages, own=own)
-
-
-def _digest_of_names(items: Dataset, queries: Sequence[str]) -> str:
-    """Digest of what `names_of` is made of. Judgments are not in it, so other ones leave stages in the store valid."""
-    units = [each.tolist() for each in (items.passage_units, items.further_units)]
-    return digest([items.digest_of_passages, digest_texts(queries), digest_texts(items.units), units])
-
-
-class _Units(NamedTuple):
-    """The units of a dataset, as in `Dataset`, and whether a passage has several."""
-
-    names: tuple[str, ...]
-    of_passages: Indices
-    found: Indices
-    several: bool
-
-
-def names_of(queries: tuple[str, ...], passages: Sequence[Passage], units: _Units) -> Names:
-    """What the dataset calls its queries and passages."""
-    return Names(
-        queries=queries,
-        passages=tuple(passage.chunk_id for passage in passages),
-        units=tuple(units.names[unit] for unit in units.of_passages),
-        documents=tuple(passage.source for passage in passages),
-        without_passage=frozenset(units.names) - {units.names[unit] for unit in units.found},
-        several_units=units.several,
+    units = items.units
+    names = Names(
+        queries=tuple(query.query_id for query in items.queries),
+        passages=tuple(passage.chunk_id for passage in items.passages),
+        units=tuple(units[unit] for unit in items.passage_units),
+        documents=tuple(passage.source for passage in items.passages),
+        without_passage=frozenset(units) - {units[unit] for unit in items.found_units},
+        several_units=len(items.further_units) > 0,
     )
+    texts, own = (items.indexed_texts, items.texts) if items.indexed and as_indexed else (items.texts, None)
+    return Search(texts, queries, names, unranked=items.unranked_passages, own=own)
 
 
 def components_within(part: object) -> Iterator[Any]:

@@ -6,7 +6,8 @@ depend on the kind of items or on particular metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -20,10 +21,14 @@ from ragsweep.core.timing import Machines
 from ragsweep.retrieval.kinds import Method
 from ragsweep.statistics import Groups, confidence_intervals
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
+from ragsweep.store.code import kind_of
+from ragsweep.store.component import Component
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ragsweep.tasks.search import Retrieval
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
 
@@ -257,27 +262,64 @@ class Items(Protocol):
         ...
 
 
-class Task(Protocol):
-    """What a run measures. To add a task, write a class with these methods.
+class Task(Component, ABC):
+    """What a run measures. To add a task, write a class that inherits from this one.
 
     Its constructor parameters are the settings of the group `task`. Its YAML refers to what it takes of others, as
-    `k: ${k}` and `retriever: ${retriever}` do. The task keeps each as an attribute of its name.
-
-    What it may offer besides are the capabilities of `task_capabilities.py`. Settings and components that do not change
-    the results are listed in `without_effect`, as for any component.
+    `k: ${k}` and `retriever: ${retriever}` do. The task keeps each as an attribute of its name. Settings and components
+    that do not change the results are listed in `without_effect`, as for any component.
     """
 
     @property
+    @abstractmethod
     def metrics(self) -> Sequence[Metric]:
         """The metrics that will be measured, in display order."""
-        ...
 
-    loads: Sequence[str]  # the settings that `load` depends on; runs with equal names and values load once
+    @property
+    @abstractmethod
+    def loads(self) -> Sequence[str]:
+        """The settings that `load` depends on; runs with equal names and values load once."""
 
+    @abstractmethod
     def load(self) -> Any:
         """Read and check the items. Returns an object like `Items`; raises `DatasetError` for bad input."""
-        ...
 
+    @abstractmethod
     def measure(self, items: Any) -> Measurement:
         """Measure the configuration on the loaded items."""
-        ...
+
+    @property
+    def measures(self) -> Sequence[Metric]:
+        """What it measures besides its metrics, such as costs."""
+        return ()
+
+    @property
+    def metrics_of_some(self) -> Sequence[Metric]:
+        """Metrics that it measures of some items only, in display order, after the others."""
+        return ()
+
+    def lacks(self, items: Any) -> str:
+        """Why the metrics of some items are not measured of these; empty if they are."""
+        return ""
+
+    @property
+    def cutoff(self) -> str:
+        """The name of the setting that is a budget, as its measurements have it, such as `k`; empty if it has none."""
+        return ""
+
+    @property
+    def repeats(self) -> int:
+        """How often a configuration is measured whose results vary."""
+        return 1
+
+    @property
+    def retrieval(self) -> Retrieval | None:
+        """What it retrieves with, for checks of a run; None if it retrieves no passages of a dataset."""
+        return None
+
+    def check(self, items: Any) -> None:
+        """Raise an error for bad input; called before a run is recorded."""
+
+    def explain(self, items: Any, query: str, record: Record, width: int) -> Iterator[str]:
+        """How one item got its values, line by line, for a terminal of `width` columns."""
+        raise ConfigError(f"{kind_of(self)} does not explain its runs")

@@ -20,7 +20,6 @@ from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.spans.spans import Spans
 from ragsweep.tasks.task import Items, Measurement, Task
-from ragsweep.tasks.task_capabilities import MeasuresSome, measures_of
 from ragsweep.testing.component import ComponentContract
 
 DEPTH, QUERIES = 12, 30
@@ -110,7 +109,7 @@ class TaskContract(ComponentContract):
 
         Those of some items follow, unless it says what these lack.
         """
-        some = made.metrics_of_some if isinstance(made, MeasuresSome) and not made.lacks(items) else ()
+        some = made.metrics_of_some if not made.lacks(items) else ()
         expected = [metric for metric in (*made.metrics, *some) if metric.name not in measurement.not_measured]
         assert [score.metric for score in measurement.scores] == expected
 
@@ -134,7 +133,7 @@ class TaskContract(ComponentContract):
 
     def test_its_measures_are_those_it_announces(self, made: Task, measurement: Measurement) -> None:
         """A sweep may require or save them, so their names and bounds must be known beforehand."""
-        announced = measures_of(made)
+        announced = made.measures
         for measure in measurement.measures:
             assert measure.metric in announced
             several = [each for each in (measure.per_item, measure.sample) if each is not None]

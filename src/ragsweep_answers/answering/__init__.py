@@ -1,8 +1,7 @@
 """Answering multiple-choice questions: the answerers, and the reasoning methods of language models."""
 
 from ragsweep.models.language.language_model import Exchange
-from ragsweep_answers.answering.answer_checks import answer
-from ragsweep_answers.answering.asking import ask_apart
+from ragsweep_answers.answering.asking import answer, ask_apart
 from ragsweep_answers.answering.evidence_answerer import EvidenceAnswerer
 from ragsweep_answers.answering.language_model_answerer import LanguageModelAnswerer
 from ragsweep_answers.answering.question import Answer, Answerer, Evidence, Question, Reasoning

@@ -13,7 +13,6 @@ from ragsweep.core.hardware import machine
 from ragsweep.core.limits import Between
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
-from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.text.sentences import CLAUSE_OR_LINE_END
@@ -79,7 +78,7 @@ class EvidenceAnswerer(Answerer):
         return Answer(chosen, probabilities=tuple((shares / shares.sum()).tolist()))
 
     def _embedded(self, texts: Sequence[str], role: Role) -> Embeddings:
-        return of_length_1(embed(self.encoder, self.store, texts, role), self.encoder)
+        return self.encoder.of_length_1(embed(self.encoder, self.store, texts, role))
 
 
 def _pieces(passage: str) -> list[str]:

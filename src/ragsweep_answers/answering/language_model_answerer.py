@@ -89,6 +89,6 @@ class LanguageModelAnswerer(Answerer):
 
 
 def _fields(question: Question) -> type[BaseModel]:
-    from ragsweep_answers.answering.answer_fields import fields_of
+    from ragsweep_answers.answering.json_answer import fields_of
 
     return fields_of(question.letters)

@@ -18,6 +18,7 @@ from ragsweep_answers.answering.recorded_answers import PATTERN
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors
 from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, AgainstChance, at_most, difference
+from ragsweep_answers.measuring.measures.confidence import AUROC, KNOWN_BRIER, KNOWN_ECE, SKILL
 from ragsweep_answers.measuring.proxies.pitfalls import PITFALLS
 
 HEADING = "Answers"  # the heading of what a single run prints
@@ -95,10 +96,22 @@ def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[Claim]:
 def accuracy_claim(result: AgainstChance, asked: str) -> Claim:
     """How the answers compare with guessing."""
     explained = result.p <= LEVEL and not (result.better or result.worse)
-    numbers = {"verdict": result.verdict, "chance": result.chance, "unread": result.unread, "explained": explained}
-    accuracy, low, high, _ = result.accuracy
+    numbers = {"verdict": result.verdict, "unread": result.unread, "explained": explained}
+    accuracy, low, high, chance = (_short(number) for number in (*result.accuracy[:3], result.chance))
     p = result.p_worse if result.worse else result.p
-    return AnswerClaim("accuracy", {**numbers, "accuracy": accuracy, "low": low, "high": high, "p": p, "asked": asked})
+    numbers |= {"accuracy": f"{accuracy} [{low}, {high}]", "chance": chance, "asked": asked}
+    return AnswerClaim("accuracy", {**numbers, "p": "< .001" if p < 0.001 else f"= {_short(p, 3)}"})
+
+
+def _short(number: float, digits: int = 2) -> str:
+    """A number from 0 to 1 without the 0 before the point."""
+    return f"{number:.{digits}f}".removeprefix("0")
+
+
+def _interval(estimate: Sequence[float], sign: str = "") -> str:
+    """A number with the bounds of its interval."""
+    value, low, high = (round(number, 2) + 0 for number in estimate)  # + 0 makes a 0 of -0
+    return f"{value:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]"
 
 
 def _responses(evaluation: Evaluation, *, recorded: bool) -> Iterator[Claim]:
@@ -136,7 +149,7 @@ def _controls(evaluation: Evaluation) -> Iterator[Claim]:
             "evidence": SOURCES[evaluation.source],
             "other": SOURCES[source],
             "chance": p > LEVEL,
-            "difference": result[:3],
+            "difference": _interval(result[:3], "+"),
             "test": "exact test by groups" if groups.in_use else "McNemar's exact test",
             "tests": len(found),
             "p": p,
@@ -158,14 +171,17 @@ def _confidence(evaluation: Evaluation, named: Mapping[str, float]) -> Iterator[
             yield AnswerClaim(
                 "without_confidence", {"missing": missing, "cases": cases, "answers": known.answers, **scores}
             )
-        means = {"confidence": known.confidence, "accuracy": known.accuracy}
-        yield AnswerClaim("calibration", {**means, "gap": known.confidence - known.accuracy, "ece": known.ece})
-        if known.skill:
+        found = known.estimates
+        numbers = {"confidence": known.confidence, "accuracy": known.accuracy, "few": not found[KNOWN_ECE].low}
+        gap = known.confidence - known.accuracy
+        yield AnswerClaim("calibration", {**numbers, "gap": gap, "ece": _interval(found[KNOWN_ECE])})
+        if SKILL in found:
+            numbers = {"brier": found[KNOWN_BRIER].value, "better": found[SKILL].low > 0}
             parts = known.parts._asdict()
-            yield AnswerClaim("skill", {"brier": known.brier.value, "skill": known.skill, "parts": parts})
-        if known.auroc:
-            numbers = {"of_correct": known.of_correct, "of_wrong": known.of_wrong, "aurc": known.aurc}
-            yield AnswerClaim("discrimination", {**numbers, "auroc": known.auroc})
+            yield AnswerClaim("skill", {**numbers, "skill": _interval(found[SKILL], "+"), "parts": parts})
+        if AUROC in found:
+            means = {"of_correct": known.of_correct, "of_wrong": known.of_wrong}
+            yield AnswerClaim("discrimination", {**means, "auroc": _interval(found[AUROC]), "aurc": known.aurc})
     if number := len(evaluation.confident_errors):
         yield AnswerClaim("confident", {"number": number})
 

@@ -206,7 +206,7 @@ def facts(evaluation: Evaluation, scores: Sequence[Score], measures: Sequence[Me
             "not_measured": None if "ece" in values else evaluation.uncalibrated,
             "confidence_distribution": _distribution(evaluation.values("confidence")),
             **_of_kind(named, "confidence/"),
-            **(evaluation.confidence.facts() if evaluation.confidence else {}),
+            **(evaluation.confidence.facts if evaluation.confidence else {}),
         },
         "safety_metrics": _safety(evaluation) | {"safety_score": named.get("safety/score")},
         "error_analysis": {

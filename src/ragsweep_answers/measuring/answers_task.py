@@ -24,7 +24,7 @@ from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
-from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring import answer_tables as tables
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AnswersTask:
+class AnswersTask(Task):
     """Answers multiple-choice questions from evidence, and measures accuracy, confidence, reasoning and safety.
 
     Attributes:

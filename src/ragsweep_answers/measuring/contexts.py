@@ -17,7 +17,7 @@ from ragsweep.datasets.model.collection import Document, readable
 from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.datasets.model.pages import OF_PDF, Pages
 from ragsweep.datasets.readers.fields import listed
-from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.coverage import about_left_out, unanswerable

@@ -96,7 +96,7 @@ def measures(evaluation: Evaluation, machines: Machines | None) -> list[Measure]
             found.append(Measure(metric, float(np.nanmean(values)), per_item=per_item))
             found += [Measure(TOTALS[metric], float(values.sum()))] if metric in TOTALS else []
     found += evaluation.evidence.measures if evaluation.evidence else []
-    found += evaluation.confidence.measures() if evaluation.confidence else []
+    found += evaluation.confidence.measures if evaluation.confidence else []
     found += [] if isnan(evaluation.safety) else [Measure(SAFETY, evaluation.safety)]
     times = evaluation.values("time_ms")
     if len(known := times[~np.isnan(times)]):

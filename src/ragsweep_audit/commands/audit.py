@@ -34,7 +34,7 @@ def main() -> int:
     try:
         task, check = _built(arguments.overrides)
         items: Dataset = task.load()
-        audited = check.of(task, items)
+        audited = check.of(task.retrieval, items)
     except Exception as error:
         return explained(error)
     if arguments.json:
@@ -50,12 +50,11 @@ def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
     """The task that the overrides describe, for which nothing but its settings is checked, and its audit."""
     from ragsweep.config.walk import Walk
     from ragsweep.core.errors import ConfigError
-    from ragsweep.tasks.search import Retrieves
     from ragsweep_audit.check import DatasetAudit
 
     walk = Walk(composed(overrides))
     task = walk.build("task")
-    if not isinstance(task, Retrieves):
+    if task.retrieval is None:
         raise ConfigError(f"task: {walk.config.task._target_} has no audit; expected task=ranking or task=answers")
     return task, walk.build("audit", DatasetAudit)
 

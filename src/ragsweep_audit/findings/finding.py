@@ -50,7 +50,7 @@ class Finding:
     @property
     def text(self) -> str:
         """Problem, cost and advice, for a report."""
-        return " ".join(each for each in (self.problem, self.cost, self.advice) if each)
+        return " ".join(filter(None, (self.problem, self.cost, self.advice)))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Audit:
     def sentences(self) -> list[str]:
         """The findings for a report, or that there are none as far as was checked."""
         clean = " ".join((NOTHING_WRONG, *self.not_checked, *self.undetectable))
-        return [*([each.text for each in self.findings] or [clean]), *self.groups]
+        return [*([finding.text for finding in self.findings] or [clean]), *self.groups]
 
 
 def page_name(dataset: Dataset, passage: Passage) -> str:

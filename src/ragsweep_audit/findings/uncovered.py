@@ -139,7 +139,7 @@ class QuestionsLeftOut(Finder):
         """A finding that says why."""
         asked, left_out = len({*audited.items.qrels.query.tolist()}), audited.items.left_out
         if sentences := about_left_out(audited.items, asked):
-            faulty = tuple(each.text for each in left_out.faulty)
+            faulty = tuple(question.text for question in left_out.faulty)
             yield Finding(self.kind, *sentences, left_out.number, left_out.number + asked, faulty)
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragsweep.core.terminal import named
-from ragsweep.models.encoders.encoder import Role
-from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
-from ragsweep.models.encoders.prompt_tokens import Lengths, lengths_read
-from ragsweep.models.encoders.unknown_tokens import Counted, HasTokenizer, unknown_tokens
+from ragsweep.models.encoders.encoder import Role, TextModel
+from ragsweep.models.encoders.text_read import Lengths, lengths_read
+from ragsweep.models.encoders.token_counts import Counted, unknown_tokens
 from ragsweep.tasks.search import components_within
 from ragsweep.tasks.unread_text import UnreadText
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
@@ -32,11 +31,10 @@ class UnreadTexts(Finder):
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding for each model that does not read all queries, or all passages, to their end."""
         items = audited.items
-        encoders = {part.model: part for part in components_within(audited.retriever) if isinstance(part, KnowsWindow)}
         queries = [query.query_id for query in items.queries], [query.text for query in items.queries]
         passages = [passage.chunk_id for passage in items.passages], items.indexed_texts
         texts_of: dict[Role, tuple[Sequence[str], Sequence[str]]] = {"query": queries, "passage": passages}
-        for model, encoder in encoders.items():
+        for model, encoder in _text_models(audited.retriever).items():
             for role, (names, texts) in texts_of.items():
                 lengths = lengths_read(encoder, texts, role, audited.store)
                 if lengths is not None and (finding := self.of(role, names, lengths, model)):
@@ -77,8 +75,8 @@ class UnknownTokens(Finder):
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding for each model of the retriever, or of a stage around it."""
-        parts = components_within(audited.ranker or audited.retriever)
-        files = {part.model: part.tokenizer_file for part in parts if isinstance(part, HasTokenizer)}
+        models = _text_models(audited.ranker or audited.retriever).values()
+        files = {model.model: model.tokenizer_file for model in models}
         queries = [query.text for query in audited.items.queries]
         for model, file in files.items():
             if file is not None:
@@ -106,3 +104,8 @@ class UnknownTokens(Finder):
                 **{f"of_{name[4:]}": each.unknown / max(each.tokens, 1) for name, each in counts.items()},
             },
         )
+
+
+def _text_models(ranker: object) -> dict[str, TextModel]:
+    """The models of a retriever that read texts, by name."""
+    return {part.model: part for part in components_within(ranker) if isinstance(part, TextModel)}

@@ -46,7 +46,7 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
         raise ConfigError("k: found several values; judging decides at one cutoff, such as k=10")
     if len(jobs) < 2:
         raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
-    names = [name_and_settings(each, swept)[0] for each in of_jobs]
+    names = [name_and_settings(job, swept)[0] for job in of_jobs]
     labels = [f"{name} (job {place})" if names.count(name) > 1 else name for place, name in enumerate(names, start=1)]
     first = composed(jobs[0])
     return int(first.k), _ranked(chain([first], map(composed, jobs[1:])), labels)
@@ -70,7 +70,7 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
     Raises:
         ConfigError: A run does not rank, or its dataset is not what it was.
     """
-    places = [each for each in overrides if keys_of([each]).pop().partition(".")[0] in TODAYS]
+    places = [override for override in overrides if keys_of([override]).pop().partition(".")[0] in TODAYS]
     sweep = compare_runs([sweep_id], places).sweep
     cutoff = max(outcome.cutoff or 0 for outcome in sweep.outcomes)
     outcomes = [outcome for outcome in sweep.outcomes if (outcome.cutoff or 0) == cutoff]

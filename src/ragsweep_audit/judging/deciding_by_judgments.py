@@ -41,7 +41,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     """Ask until it is decided, print what is known after each judgment, and return whether it is decided."""
     if request.sweep_id:
         of_guess = about_model(request.overrides) if request.guess else []
-        settings = [each for each in request.overrides if each not in of_guess]
+        settings = [override for override in request.overrides if override not in of_guess]
         k, configurations = of_sweep(request.sweep_id, settings, request.allow)
     else:
         k, configurations = of_overrides(request.overrides)
@@ -61,9 +61,9 @@ def _judged_until_decided(
 ) -> bool:
     """Ask with this journal, which is open."""
     pool, unit = journal.pool, ranked[0].items.unit
-    run_ids = [each.run_id for each in ranked if each.run_id]
+    run_ids = [configuration.run_id for configuration in ranked if configuration.run_id]
     keeping = Keeping(journal, request.sweep_id, request.overrides, run_ids, request.source is not None)
-    if unit != "passage" and len({each.items.digest_of_passages for each in ranked}) > 1:
+    if unit != "passage" and len({configuration.items.digest_of_passages for configuration in ranked}) > 1:
         print(CHUNKS_BY_PAGES.format(unit), SAME_K.format(k))
     left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
     matter = "can change the decision" if request.strategy == RACE else "are not judged"
@@ -75,7 +75,7 @@ def _judged_until_decided(
     if request.table:
         print(hand_out(journal, request.table, request.rows))
     if handed_out := journal.handed_out:
-        files = ", ".join(sorted({each.rpartition(" ")[0] for each in handed_out}))
+        files = ", ".join(sorted({table.rpartition(" ")[0] for table in handed_out}))
         print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
         _ask(journal, judge, request.budget if request.asks else 0)
@@ -192,7 +192,7 @@ def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
         }
     if not Path(source).is_file():
         raise ConfigError(f"--from: {source} is not a file; expected judgments in TREC format, or {OF_DATASET}")
-    grades = {(each.query_id, each.unit): each.grade for _, each in read_qrels(Path(source), "--from")}
+    grades = {(judgment.query_id, judgment.unit): judgment.grade for _, judgment in read_qrels(Path(source), "--from")}
     known = {query.query_id for query in items.queries}, set(items.units)
     if not any(query in known[0] and unit in known[1] for query, unit in grades):
         raise ConfigError(f"--from: {source} judges none of the queries and {items.unit}s of {items.name}")
@@ -206,7 +206,9 @@ def _write(judgments: Sequence[Judgment], out: Path) -> None:
         ConfigError: The file exists, or cannot be written.
         DatasetError: A name cannot stand in such a file.
     """
-    if odd := [name for each in judgments for name in each[:2] if name != name.strip() or not name.isprintable()]:
+    if odd := [
+        name for judgment in judgments for name in judgment[:2] if name != name.strip() or not name.isprintable()
+    ]:
         raise DatasetError(f"--out: {odd[0]!r} has white space that a line of judgments cannot have")
     lines = ["\t".join(map(str, line)) for line in [HEADER, *judgments]]
     try:

@@ -38,12 +38,12 @@ GROUP = "language_model"
 
 def about_model(overrides: Sequence[str]) -> list[str]:
     """The overrides that choose the language model."""
-    return [each for each in overrides if keys_of([each]).pop().partition(".")[0] == GROUP]
+    return [override for override in overrides if keys_of([override]).pop().partition(".")[0] == GROUP]
 
 
 def model_of(overrides: Sequence[str]) -> tuple[LanguageModel, str]:
     """The language model that overrides choose, and a digest of its settings. Raises `ConfigError`."""
-    stores = [each for each in overrides if keys_of([each]).pop().partition(".")[0] == "store"]
+    stores = [override for override in overrides if keys_of([override]).pop().partition(".")[0] == "store"]
     config = composed([*stores, *about_model(overrides)])
     walk = Walk(config)
     model: LanguageModel = walk.build(GROUP)
@@ -83,7 +83,7 @@ def with_guesses(pool: Pool, model: LanguageModel, highest: int, tokens: int) ->
     places = np.flatnonzero(np.isnan(pool.judged) & (np.ptp(pool.weights, axis=0) > 0))
     most = most_tokens(model, None, tokens, "judge")
     asking = Asking("judge", most, start_will_do=True, limit="--guess-tokens")
-    replies = model.ask_each([pool.pairs[each] for each in places.tolist()], guess, asking)
+    replies = model.ask_each([pool.pairs[place] for place in places.tolist()], guess, asking)
     found = [grade for grade, _ in replies]
     if unread := [said for grade, said in replies if grade is None]:
         replies_without = f"{len(unread):,} of {counted(len(found), 'reply')}"
@@ -92,5 +92,5 @@ def with_guesses(pool: Pool, model: LanguageModel, highest: int, tokens: int) ->
             raise ConfigError(why)
         print(why, file=sys.stderr)
     guessed = np.full(len(pool.pairs), np.nan)
-    guessed[places] = [np.nan if each is None else each / highest for each in found]
+    guessed[places] = [np.nan if grade is None else grade / highest for grade in found]
     return replace(pool, guessed=guessed)

@@ -34,7 +34,7 @@ def hand_out(journal: Journal, path: Path, rows: int) -> str:
             asked = journal.hand_out(f"{path.name} {digest(str(path.resolve()))[:DIGITS]}", rows)
             writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
             writer.writerow(COLUMNS)
-            writer.writerows([as_text(cell) for cell in _row(each)] for each in asked)
+            writer.writerows([as_text(cell) for cell in _row(question)] for question in asked)
     except FileExistsError as error:
         raise ConfigError(f"--table: {path} exists; name a new file") from error
     except (OSError, ConfigError) as error:
@@ -68,7 +68,7 @@ def take_back(journal: Journal, path: Path) -> str:
     """
     grades: dict[int, str] = {}
     first = next((line.replace('"', "") for _, line in lines_of(path, "--apply", "judgments") if line.strip()), "")
-    delimiter = next((each for each in ";\t" if f"{COLUMNS[0]}{each}" in first), ",")  # as a spreadsheet saves it
+    delimiter = next((mark for mark in ";\t" if f"{COLUMNS[0]}{mark}" in first), ",")  # as a spreadsheet saves it
     names = [name.strip() for name in first.split(delimiter)]
     if missing := [name for name in COLUMNS if name not in names]:
         raise DatasetError(f"{without_columns(names, missing, str(path))}; expected the table that --table writes")

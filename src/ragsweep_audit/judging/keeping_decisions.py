@@ -86,7 +86,7 @@ class Keeping:
         if self.sweep_id:
             return tracking.add_decision(composed_today(self.overrides)[0].tracking, self.sweep_id, later)
         parsed = OverridesParser.create().parse_overrides(list(self.overrides))
-        swept = [each.key_or_group.rpartition(".")[2] for each in parsed if each.is_sweep_override()]
+        swept = [override.key_or_group.rpartition(".")[2] for override in parsed if override.is_sweep_override()]
         name = f"{NAME} {' x '.join(swept)}" + (f": {record['choice']}" if decided else "")
         store = composed(jobs_of(parsed)[0]).tracking
         with tempfile.TemporaryDirectory() as folder:

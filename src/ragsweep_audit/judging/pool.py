@@ -64,22 +64,22 @@ def shown_unit(items: Dataset, unit: int, passage: int) -> Shown:
     text, source, end = "", "", 0
     begins = 0  # of the passage, in the text
     for place in places:
-        each = items.passages[place]
-        if each.source != source:
+        part = items.passages[place]
+        if part.source != source:
             text += "\n\n" if text else ""
-            source, end = each.source, each.start
-        elif each.start > end:
-            text += " " if each.start == end + 1 else "\n\n"
-            end = each.start
+            source, end = part.source, part.start
+        elif part.start > end:
+            text += " " if part.start == end + 1 else "\n\n"
+            end = part.start
         if place == passage:
-            begins = len(text) - (end - each.start)
-        text += each.text[end - each.start :]
-        end = max(end, each.end)
+            begins = len(text) - (end - part.start)
+        text += part.text[end - part.start :]
+        end = max(end, part.end)
     shown = items.passages[passage]
     ends = begins + len(shown.text)
     where = shown.source
     if items.unit == "page":
-        own = (items.passages[each].page_number for each in places if items.passage_units[each] == unit)
+        own = (items.passages[place].page_number for place in places if items.passage_units[place] == unit)
         where += f", page {next(own, items.units[unit].rpartition('#')[2])}"
     return Shown(where, text[:begins], text[begins:ends], text[ends:])
 
@@ -179,7 +179,7 @@ class Pool:
             first = first or items
             _expect_alike(first, items, label)
             units = units_of_ranking(passages, items)
-            for row, rank in zip(*(each.tolist() for each in np.nonzero(_first_of_unit(units))), strict=True):
+            for row, rank in zip(*(places.tolist() for places in np.nonzero(_first_of_unit(units))), strict=True):
                 key = row, items.units[units[row, rank]]
                 entries.append((len(labels), key, rank))
                 if key not in found or rank < found[key][0]:
@@ -212,7 +212,9 @@ class Pool:
     def digest(self) -> str:
         """Digest of all that the order of the questions depends on, besides the judgments."""
         rows = [[pair.query_id, pair.unit] for pair in self.pairs]
-        grades = [np.nan_to_num(each, nan=-1).tolist() for each in (self.judged, self.guessed) if each is not None]
+        grades = [
+            np.nan_to_num(column, nan=-1).tolist() for column in (self.judged, self.guessed) if column is not None
+        ]
         return digest([self.metric, self.k, self.queries, rows, self.ranks.tolist(), *grades])
 
     @property

@@ -90,7 +90,7 @@ def decision(journal: Journal) -> Iterator[str]:
     race, pool = journal.race, journal.pool
     all_judged = race.differing == 0
     leader, judged = pool.labels[race.leader], counted(len(journal.grades), "judgment")
-    others = [each for each in np.flatnonzero(race.running).tolist() if each != race.leader]
+    others = [place for place in np.flatnonzero(race.running).tolist() if place != race.leader]
     about = f"on {'this query' if pool.queries == 1 else f'these {pool.queries:,} queries'} by {pool.metric_at_k}"
     at = f"decided after {judged} at {race.level * 100:g} %"
     if not others:
@@ -133,7 +133,7 @@ def _pooled(journal: Journal) -> Iterator[str]:
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:
     """The names of configurations, at most five."""
-    names = [journal.pool.labels[each] for each in configurations]
+    names = [journal.pool.labels[place] for place in configurations]
     more = f" and {counted(len(names) - NAMED, 'other')}" if len(names) > NAMED else ""
     return "; ".join(names[:NAMED]) + more
 
@@ -165,7 +165,7 @@ def agreement_with_guesses(journal: Journal) -> dict[str, Any] | None:
         and not np.isnan(guess := guesses[journal.asked_pairs[number].query_id, journal.asked_pairs[number].unit])
     ]
     of_grades = {
-        str(grade): {"judged": sum(each == grade for each, _ in both), "same": both.count((grade, grade))}
+        str(grade): {"judged": sum(judged == grade for judged, _ in both), "same": both.count((grade, grade))}
         for grade in range(highest + 1)
     }
     agreement = kappa(*map(list, zip(*both, strict=True))) if both else None

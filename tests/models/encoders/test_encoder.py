@@ -1,7 +1,6 @@
 """Sentence encoders, held against transformers itself."""
 
 import json
-from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.hardware import cpu_has_bf16, fastest_device
-from ragsweep.models.encoders import encoder, model_running
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import SentenceTransformerEncoder
 
@@ -196,7 +194,7 @@ def test_a_text_in_which_a_static_model_finds_no_token_has_an_embedding(static, 
 @pytest.mark.parametrize("precision", [BF16])
 def test_a_model_without_a_transformer_runs_in_fp32_only(static, precision):
     encoder = SentenceTransformerEncoder(static[1], precision=precision, device="cpu")
-    with pytest.raises(EncoderError, match=r"encoder\.precision: bf16 cannot run this model \(its first module is"):
+    with pytest.raises(EncoderError, match=r"encoder\.precision: only a transformer runs in bf16"):
         encoder.encode(TEXTS, "passage")
 
 
@@ -242,18 +240,6 @@ def test_the_batch_size_has_no_effect_on_the_cpu():
     assert one.fingerprint == other.fingerprint
     assert "batch_size" in one.without_effect
     assert "batch_size" not in SentenceTransformerEncoder(device="meta").without_effect
-
-
-def test_batches_are_counted_as_they_are_done(monkeypatch):
-    """As on an accelerator, where sentence-transformers makes the batches."""
-    done = []
-    monkeypatch.setattr(model_running, "advance", done.append)
-    model = encoder._load(SentenceTransformerEncoder().folder, "cpu", "torch", "fp32")
-    texts = [f"word {number}" for number in range(10)]
-    found = model_running.in_batches(model, partial(model.encode_document, batch_size=4), texts)
-    assert done == [4, 4, 2]
-    np.testing.assert_array_equal(found, model.encode_document(texts, batch_size=4))
-    assert not model[-1]._forward_hooks
 
 
 def test_a_model_that_is_nowhere_is_refused_with_a_way_to_get_it(monkeypatch):

@@ -78,49 +78,9 @@ def module(**changes):
 
 
 REFUSED = {
-    "no tokenizer": (
-        lambda folder: [(folder / name).unlink() for name in ("tokenizer.json", "vocab.txt")],
-        "lacks tokenizer.json or vocab.txt or ",
-    ),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "lacks model.safetensors or "),
-    "no config": (lambda folder: (folder / "config.json").unlink(), "lacks config.json"),
-    "no number of tokens": (
-        lambda folder: (folder / "sentence_bert_config.json").unlink(),
-        "lacks sentence_*_config.json",
-    ),
-    "no pooling": (lambda folder: shutil.rmtree(folder / "1_Pooling"), "1_Pooling lacks config.json"),
     "nothing": (
         lambda folder: [(folder / name).unlink() for name in ("modules.json", "config.json")],
         "holds no sentence-transformers model",
-    ),
-    "half of the weights": (
-        lambda folder: rewrite(folder / "model.safetensors", (folder / "model.safetensors").read_bytes()[:50_000_000]),
-        "model.safetensors has 50000000 bytes, expected 90868376; it is damaged",
-    ),
-    "half of their header": (
-        lambda folder: rewrite(folder / "model.safetensors", (folder / "model.safetensors").read_bytes()[:99]),
-        "model.safetensors is not a safetensors file, or is damaged",
-    ),
-    "empty weights": (
-        lambda folder: rewrite(folder / "model.safetensors", b""),
-        "model.safetensors is not a safetensors",
-    ),
-    "a pointer of git-lfs": (
-        lambda folder: rewrite(
-            folder / "model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:"
-        ),
-        "model.safetensors is not a safetensors file",
-    ),
-    "a header of another kind": (
-        lambda folder: rewrite(folder / "model.safetensors", (2).to_bytes(8, "little") + b"[]"),
-        "model.safetensors is not a safetensors file",
-    ),
-    "a shard that is missing": (
-        lambda folder: [
-            (folder / "model.safetensors").unlink(),
-            rewrite(folder / "model.safetensors.index.json", {"weight_map": {"a": "model-1.safetensors"}}),
-        ],
-        "model-1.safetensors cannot be read (No such file or directory)",
     ),
     "pickled weights": (
         lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
@@ -156,18 +116,41 @@ def refusal(action):
     with pytest.raises(EncoderError) as refused:
         action()
     message = str(refused.value)
-    assert message.startswith("encoder.model: ")
     assert "\n" not in message
     return message
 
 
 @pytest.mark.parametrize(("spoil", "expected"), REFUSED.values(), ids=REFUSED)
-def test_a_model_that_is_not_complete_or_not_safe_is_refused_before_it_is_loaded(minilm, spoil, expected):
+def test_a_model_that_is_not_safe_is_refused_before_it_is_loaded(minilm, spoil, expected):
     spoil(minilm)
     assert expected in refusal(lambda: model_folder(str(minilm)))
 
 
 REFUSED_WHEN_LOADED = {
+    "no tokenizer": (
+        lambda folder: [(folder / name).unlink() for name in ("tokenizer.json", "vocab.txt")],
+        "tokens and the weights 30522; it is damaged or not complete",
+    ),
+    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "cannot be loaded ("),
+    "no config": (lambda folder: (folder / "config.json").unlink(), "cannot be loaded ("),
+    "no pooling": (lambda folder: shutil.rmtree(folder / "1_Pooling"), "cannot be loaded ("),
+    "half of the weights": (
+        lambda folder: rewrite(folder / "model.safetensors", (folder / "model.safetensors").read_bytes()[:50_000_000]),
+        "cannot be loaded (",
+    ),
+    "a pointer of git-lfs": (
+        lambda folder: rewrite(
+            folder / "model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:"
+        ),
+        "cannot be loaded (",
+    ),
+    "a shard that is missing": (
+        lambda folder: [
+            (folder / "model.safetensors").unlink(),
+            rewrite(folder / "model.safetensors.index.json", {"weight_map": {"a": "model-1.safetensors"}}),
+        ],
+        "cannot be loaded (",
+    ),
     "a layer less": (lambda folder: without_weights(folder, "layer.3."), "lack encoder.layer.3."),
     "no word": (lambda folder: without_weights(folder, "word_embeddings"), "lack embeddings.word_embeddings.weight"),
     "more layers": (lambda folder: edit(folder / "config.json", num_hidden_layers=7), "lack encoder.layer.6."),
@@ -247,7 +230,7 @@ def test_what_is_no_folder_is_refused(minilm, monkeypatch, model, expected):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
-@pytest.mark.parametrize("closed", ["", "1_Pooling", "modules.json"])
+@pytest.mark.parametrize("closed", ["", "modules.json"])
 def test_what_may_not_be_read_is_refused(minilm, closed):
     place = minilm / closed
     if place.is_file():

@@ -7,7 +7,7 @@ import pytest
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.encoders.embeddings import embed
-from ragsweep.models.encoders.prompts import family_of
+from ragsweep.models.encoders.prompts import usual_prompts
 from ragsweep.retrieval import OpenAIEncoder, SentenceTransformerEncoder
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Store
@@ -55,7 +55,7 @@ def encoder(model, **prompts):
     ],
 )  # fmt: skip
 def test_a_family_is_known_by_the_name_of_the_model(name, query, passage):
-    assert family_of(name).prompts == {"query": query, "passage": passage}
+    assert usual_prompts(name, {})[1] == {"query": query, "passage": passage}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_family_is_known_by_the_name_of_the_model(name, query, passage):
     ],
 )
 def test_other_models_are_of_no_family(name):
-    assert family_of(name) is None
+    assert usual_prompts(name, {}) == ("", {})
 
 
 def test_the_prompts_of_a_family_are_used_and_said(named, capfd):

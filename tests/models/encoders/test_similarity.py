@@ -9,9 +9,9 @@ import pytest
 from ragsweep.core.errors import EncoderError
 from ragsweep.datasets import SemanticChunker
 from ragsweep.models.encoders.embeddings import check_embeddings
-from ragsweep.models.encoders.reduction import shortened
 from ragsweep.retrieval import (
     DenseRetriever,
+    Encoder,
     EncoderReranker,
     ExactIndex,
     HnswIndex,
@@ -32,7 +32,7 @@ QUERIES = ("iron", "tea for mothers")
 
 
 @dataclass(frozen=True)
-class Lengths:
+class Lengths(Encoder):
     """Counts of letters as they are."""
 
     similarity: str = "dot"
@@ -137,9 +137,9 @@ def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, 
 
 def test_shortened_embeddings_keep_their_lengths(dot_model):
     encoder = SentenceTransformerEncoder(dot_model, device="cpu", dimensions=2)
-    assert shortened(np.array([[3, 4, 5]], np.float32), encoder).tolist() == [[3, 4]]
+    assert encoder.reduce(np.array([[3, 4, 5]], np.float32)).tolist() == [[3, 4]]
     by_cosine = replace(encoder, similarity="cosine")
-    assert shortened(np.array([[3, 4, 5]], np.float32), by_cosine) == pytest.approx(np.array([[0.6, 0.8]]))
+    assert by_cosine.reduce(np.array([[3, 4, 5]], np.float32)) == pytest.approx(np.array([[0.6, 0.8]]))
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e20])

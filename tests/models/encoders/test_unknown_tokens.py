@@ -5,8 +5,8 @@ import json
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from ragsweep.models.encoders import unknown_tokens as module
-from ragsweep.models.encoders.unknown_tokens import unknown_tokens
+from ragsweep.models.encoders import token_counts as module
+from ragsweep.models.encoders.token_counts import unknown_tokens
 from ragsweep.retrieval import SentenceTransformerEncoder, WordLlamaEncoder
 from ragsweep.store.stage_store import NO_STORE, Store
 

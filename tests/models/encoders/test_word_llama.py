@@ -101,7 +101,7 @@ def test_other_files_have_another_fingerprint(fingerprint, other_package, change
 def test_a_missing_package_is_named_before_anything_runs(monkeypatch):
     monkeypatch.setattr(model_files, "WORDLLAMA", "no_such_package")
     with pytest.raises(
-        EncoderError, match=r"^encoder=wordllama: .* not installed here; run pip install wordllama==0\.4\.0\.post1$"
+        EncoderError, match=r"^encoder=wordllama: there is no .*; run pip install wordllama==0\.4\.0\.post1$"
     ):
         WordLlamaEncoder()
 

@@ -8,6 +8,7 @@ import pytest
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import (
     DenseRetriever,
+    Encoder,
     ExactIndex,
     HnswIndex,
     HybridRetriever,
@@ -22,7 +23,7 @@ HNSW = {"m": 4, "ef_construction": 8, "ef_search": 12}
 IVF_PQ = {"lists": 16, "probes": 2, "subquantizers": 2}
 
 
-class ClusteredEncoder:
+class ClusteredEncoder(Encoder):
     """Embeds the text of a number as a random vector near one of a few centres."""
 
     fingerprint = "clustered"

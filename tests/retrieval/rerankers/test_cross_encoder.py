@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import EncoderError
 from ragsweep.retrieval import CrossEncoderReranker, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
@@ -185,7 +185,7 @@ def of_three_classes(folder, _):
     [
         (without_its_head, r"the weights in .* lack classifier\.\w+, which would be made up"),
         (pickled, r"is pickled and could run code, expected model\.safetensors"),
-        (damaged, r"it is damaged"),
+        (damaged, r"cannot be loaded \("),
         (with_code, r"brings code of its own \(own_code\.Module\), which is not run"),
         (of_sentences, r"holds a SentenceTransformer, expected a CrossEncoder|which would be made up"),
         (of_three_classes, r"gives 3 numbers for a pair, expected one score"),
@@ -196,12 +196,12 @@ def of_three_classes(folder, _):
 def test_a_model_that_cannot_be_used_is_an_error_of_one_line(trained, tmp_path, make, message):
     make(tmp_path / "model", trained)
     reranker = CrossEncoderReranker(str(tmp_path / "model"), NO_STORE, device="cpu")
-    with pytest.raises(ConfigError, match=rf"^reranker\.model: .*{message}") as error:
+    with pytest.raises(EncoderError, match=rf"^reranker\.model: .*{message}") as error:
         reranker.scores(PAIRS[:1])
     assert "\n" not in str(error.value)
     assert "encoder.model" not in str(error.value)
 
 
 def test_a_device_that_is_not_there_is_refused_when_it_is_built(trained):
-    with pytest.raises(ConfigError, match=r"^reranker\.device: found 'nosuch', .*the CPU can: reranker\.device=cpu"):
+    with pytest.raises(EncoderError, match=r"^reranker\.device: found 'nosuch', .*the CPU can: reranker\.device=cpu"):
         CrossEncoderReranker(str(trained), NO_STORE, device="nosuch")

@@ -11,6 +11,7 @@ from ragsweep.core.timing import sample
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
+    Encoder,
     EncoderReranker,
     PipelineRetriever,
     Ranking,
@@ -83,7 +84,7 @@ def test_what_a_query_costs_is_timed_although_embeddings_are_kept(letters, store
     assert (cost > 0).all()
 
 
-class Shapeless:
+class Shapeless(Encoder):
     fingerprint = "shapeless"
 
     def encode(self, texts, role):
@@ -98,5 +99,5 @@ def test_an_encoder_whose_queries_and_passages_cannot_be_compared_is_refused(sto
 
 
 def test_what_is_no_encoder_is_refused_when_it_is_built():
-    with pytest.raises(ConfigError, match=r"^encoder: builtins\.object has no method 'encode'"):
+    with pytest.raises(ConfigError, match=r"^encoder: builtins\.object does not inherit from ragsweep"):
         EncoderReranker(object(), NO_STORE)

@@ -23,14 +23,12 @@ QUERIES = tuple(Query(str(at), f"What of matter {at}?") for at in range(1, 11))
 class System(ExternalRetriever):
     """Answers with the pages that a function gives for each query."""
 
-    matching = Matching()
-
-    def __init__(self, results_of, first_page=1):
-        self.results_of, self.first_page, self.asked = results_of, first_page, []
+    def __init__(self, results_of, first_page=1, by=None):
+        self.results_of, self.matched, self.asked = results_of, Matching(first_page, by=by), []
 
     @property
     def matching(self):
-        return Matching(self.first_page)
+        return self.matched
 
     def answers(self, queries, depth):
         self.asked += queries
@@ -414,9 +412,7 @@ def test_ids_and_documents_that_are_not_the_same_are_refused(documents):
     """The number of a row, beside a source that is what is judged."""
 
     def system(by=None):
-        made = System(lambda at: [Result((str(at % 7 + 3),), f"/data/{at}", text=TEXTS[at - 1])])
-        made.matching = Matching(by=by)
-        return made
+        return System(lambda at: [Result((str(at % 7 + 3),), f"/data/{at}", text=TEXTS[at - 1])], by=by)
 
     with pytest.raises(ConfigError, match=r"set retriever\.match_by=id or page"):
         found(system(), numbered(documents))

@@ -21,7 +21,7 @@ def init() -> int:
     """
     parser_of("init", init.__doc__).parse_args()
     folder = project()
-    for name in ("documents/", "questions.json", "conf/dataset/mine.yaml"):
+    for name in ("documents/", "questions.json", "conf/dataset/mine.yaml", ".env.example"):
         file = folder / name
         print(f"{'kept:   ' if file.exists() else 'written:'} {name}")
         file.parent.mkdir(parents=True, exist_ok=True)

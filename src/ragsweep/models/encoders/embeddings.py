@@ -17,11 +17,7 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import sample, timed, with_note, without_note
-from ragsweep.models.encoders.encoder import Embeddings, Encoder, Role
-from ragsweep.models.encoders.encoder_capabilities import EncodesInPieces
-from ragsweep.models.encoders.prompts import prompted_for
-from ragsweep.models.encoders.reduction import shortened, unreduced
-from ragsweep.models.encoders.similarity import by_dot
+from ragsweep.models.encoders.encoder import ENCODED_AT_ONCE, Embeddings, Encoder, Role
 from ragsweep.store.code import digest_of_module, kind_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store
@@ -31,11 +27,10 @@ Digests = npt.NDArray[np.bytes_]
 DIGEST_BYTES = 16
 LENGTH_ERROR = 1e-3  # of the length of an embedding
 LARGEST_NORM = 1e15  # length of an embedding: a score is a product of two
-ENCODED_AT_ONCE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
 def _stage_of(encoder: Encoder, role: Role) -> str:
-    full = prompted_for(unreduced(encoder), role)
+    full = encoder.unreduced.for_role(role)
     return f"embeddings-{digest([digest_of_module(__name__), identity(full), role])[:16]}"
 
 
@@ -53,8 +48,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
     there. The result is that of one fresh encoding if an embedding depends on its text alone.
 
     Args:
-        encoder: Is asked for what is missing, for no text twice. One that is paid for has `piece`, the number of
-            texts that are encoded before they are kept.
+        encoder: Is asked for what is missing, for no text twice, and for `piece` texts before they are kept.
         store: Keeps an entry a corpus, under a stage of the encoder's own.
         texts: Passages or queries; the same text may be there several times.
         role: Which of the two.
@@ -64,7 +58,7 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
         EncoderError: What the encoder returned is no embeddings, the same one for every passage of a corpus, or has
             fewer dimensions than are asked for.
     """
-    full, stage = prompted_for(unreduced(encoder), role), _stage_of(encoder, role)
+    full, stage = encoder.unreduced.for_role(role), _stage_of(encoder, role)
     pieces = f"{stage}-pieces"  # of a corpus that is being encoded, or was when its process was killed
 
     def encoded(piece: Sequence[str]) -> Arrays:
@@ -72,28 +66,33 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
 
     def build() -> Arrays:
         digests = digests_of(texts)
-        _, first = np.unique(digests, return_index=True)
-        missing, found = np.sort(first), []
+        missing = np.sort(np.unique(digests, return_index=True)[1])
+        parts = []
         for entry in chain(store.arrays(stage), store.arrays(pieces)):
             new = np.isin(digests[missing], entry["digests"])
             if new.any():
-                found.append(entry)
+                parts.append(entry)
                 missing = missing[~new]
             if not len(missing):
                 break
-        size = encoder.piece if isinstance(encoder, EncodesInPieces) else ENCODED_AT_ONCE
         with progress(f"encoding {counted(len(missing), role)}", len(missing)) as shown:
-            for start in range(0, len(missing), size):
-                piece = [texts[row] for row in missing[start : start + size]]
-                if len(missing) <= size:
-                    found.append(encoded(piece))
+            for start in range(0, len(missing), encoder.piece):
+                piece = [texts[row] for row in missing[start : start + encoder.piece]]
+                if len(missing) <= encoder.piece:
+                    parts.append(encoded(piece))
                 else:
-                    found.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
+                    parts.append(store.get(pieces, digest_texts(piece), partial(encoded, piece)))
                 shown.update(start + len(piece) - shown.n)  # an encoder need not say how far it is
-        dimensions = sorted({part["embeddings"].shape[1] for part in found})
+        dimensions = sorted({part["embeddings"].shape[1] for part in parts})
         if len(dimensions) > 1:
             raise EncoderError(f"{kind_of(encoder)}: embeds texts in {dimensions} dimensions, expected the same")
-        return checked({"digests": digests, "embeddings": _gathered(digests, found)})
+        embeddings = np.empty((len(texts), *dimensions), dtype=np.float32)
+        for part in reversed(parts):  # the first one counts
+            theirs, first = np.unique(part["digests"], return_index=True)
+            place = np.searchsorted(theirs, digests).clip(max=len(theirs) - 1)
+            rows = np.flatnonzero(theirs[place] == digests)
+            embeddings[rows] = part["embeddings"][first[place[rows]]]
+        return checked({"digests": digests, "embeddings": embeddings})
 
     def checked(kept: Arrays) -> Arrays:
         embeddings = kept["embeddings"]
@@ -109,12 +108,12 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
     left = [(entry, entry.arrays) for entry in store.entries() if entry.stage == pieces]
     # Others may be of a corpus that another process is encoding: after a kill it would go on from them.
     store.clear(entry for entry, piece in left if piece and np.isin(piece["digests"], kept["digests"]).all())
-    return shortened(kept["embeddings"], encoder)
+    return encoder.reduce(kept["embeddings"])
 
 
 def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
     """Milliseconds of encoding a single query, for a sample of queries, shape [sample]; timed once and kept."""
-    encoder, texts = prompted_for(unreduced(encoder), "query"), [queries[row] for row in sample(len(queries))]
+    encoder, texts = encoder.unreduced.for_role("query"), [queries[row] for row in sample(len(queries))]
 
     def build() -> Arrays:
         return with_note(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
@@ -144,7 +143,7 @@ def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str])
         raise EncoderError(f"{name}: returned embeddings of shape {[*embeddings.shape]}, expected {expected}")
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(embeddings.astype(np.float64, copy=False), axis=1)
-    any_length = by_dot(encoder)
+    any_length = encoder.similarity == "dot"
     wrong = ~(lengths <= LARGEST_NORM if any_length else np.abs(lengths - 1) <= LENGTH_ERROR)  # also True for NaN
     if wrong.any():
         row = int(wrong.argmax())
@@ -153,16 +152,3 @@ def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str])
             f"{name}: the embedding of text {row} of {len(texts)} has length {lengths[row]:g}, expected {expected}"
         )
     return np.asarray(embeddings).astype(np.float32, copy=False)
-
-
-def _gathered(digests: Digests, parts: Sequence[Arrays]) -> Embeddings:
-    """The rows of the parts that have these digests; together they have each of them."""
-    theirs, first = np.unique(np.concatenate([part["digests"] for part in parts]), return_index=True)
-    source = first[np.searchsorted(theirs, digests)]  # row in all parts, one below the other
-    order = np.argsort(source, kind="stable")
-    starts = np.cumsum([0, *(len(part["digests"]) for part in parts[:-1])])
-    embeddings = np.empty((len(digests), parts[0]["embeddings"].shape[1]), dtype=np.float32)
-    by_part = np.split(order, np.searchsorted(source[order], starts[1:]))
-    for part, start, rows in zip(parts, starts, by_part, strict=True):
-        embeddings[rows] = part["embeddings"][source[rows] - start]
-    return embeddings

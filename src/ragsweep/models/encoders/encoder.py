@@ -1,131 +1,128 @@
-"""Sentence encoders: texts in, embeddings out."""
+"""The base of encoders: texts in, embeddings out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.capability import Capability
-from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError
-from ragsweep.core.hardware import cpu_has_bf16
-from ragsweep.core.limits import ModelName
-from ragsweep.core.progress import progress
-from ragsweep.models.encoders.model_files import MINILM, digest_of_model, prompts_of, similarity_of
-from ragsweep.models.encoders.model_running import LIBRARIES, in_bf16, loaded
-from ragsweep.models.encoders.prompts import Prompted
-from ragsweep.models.encoders.reduction import Reducible
-from ragsweep.models.encoders.similarity import Similarity, by_dot
-from ragsweep.models.encoders.torch_model import TorchModel
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+from ragsweep.core.limits import Between
+from ragsweep.store.component import Component
 
 Embeddings = npt.NDArray[np.float32]
 Role = Literal["query", "passage"]
-Backend = Literal["torch", "onnx", "openvino"]
+Similarity = Literal["cosine", "dot"]
+
+ENCODED_AT_ONCE = 2048  # texts that are encoded before they are kept: what a killed process can lose
 
 
-@runtime_checkable
-class Encoder(Capability, Protocol):
-    """A way to embed texts; write your own as one class with these two members.
-
-    The embedding of a text must not depend on the texts beside it: when a corpus grows, only what is new is encoded.
-    """
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes whenever the embeddings would: stored embeddings are found by it, and by the code of the class."""
-        ...
-
-    def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
-        """Embeddings, shape [texts, dimensions]; `role` says what the texts are.
-
-        They are of length 1, unless the encoder has a `similarity`, and that is `dot`.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class SentenceTransformerEncoder(Reducible, Prompted, TorchModel):
-    """Any sentence-transformers model. It is loaded when something must be encoded, not before.
-
-    On one kind of CPU an embedding is a function of its text: the same to the last bit beside any other texts, in any
-    order and number of threads, and so the same in a corpus that grew. Each thread computes small groups of passages
-    that fill the same shape, whatever there is to encode; queries come one at a time. On an accelerator, texts of like
-    length share batches, and the last bits depend on them.
+class TextModel(Component):
+    """Base of components whose model may read no more than the beginning of a text.
 
     Attributes:
-        model, device, batch_size: See `TorchModel`.
-        backend: Is handed to sentence-transformers as it is. It says what `onnx` and `openvino` need. With these, the
-            last bits of an embedding depend on the texts in its batch.
-        precision: Of the transformer's arithmetic in torch.
-        similarity: By which embeddings are compared. With `dot` they have the length that the model gives them. None
-            takes what the model's files say, and cosine if they say nothing.
+        model: Its name, for reports.
+        window_unit: Of `window`: tokens, or characters.
+        reads_pairs: Whether the model reads a query and a passage together.
     """
 
-    model: ModelName = MINILM
-    backend: Backend = "torch"
-    precision: Literal["fp32", "bf16"] = "fp32"
-    similarity: Similarity | None = None
-
-    def __post_init__(self) -> None:
-        if self.precision == "bf16" and self.backend != "torch":
-            raise EncoderError(f"encoder.precision: found bf16, expected fp32 with encoder.backend={self.backend}")
-        TorchModel.__post_init__(self)
-        if self._kind == "cpu" and self.precision == "bf16" and not cpu_has_bf16():
-            raise EncoderError("encoder.precision: this CPU has no bf16 (avx512_bf16, amx_bf16); use fp32")
-        if self.similarity is None:
-            object.__setattr__(self, "similarity", similarity_of(self.folder))
-        self._fill_prompts(self.model, prompts_of(self.folder))
+    model: str = ""
+    window_unit = "tokens"
+    reads_pairs = False
 
     @property
-    def _in_groups(self) -> bool:
-        return super()._in_groups and self.backend == "torch"
+    def window(self) -> int | None:
+        """How much of a text is read, with the prompt and special tokens; None if all of it, or if not known."""
+        return None
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """Digest over the model's files (weights, tokenizer, configuration) and over what moves the last bits."""
-        libraries = {name: version(name) for name in LIBRARIES}
-        settings = [self._kind, self.backend, self.precision, self._shapes, self.similarity, dict(self.prompts)]
-        return digest([digest_of_model(self.folder), settings, libraries])
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's tokenizer, as the library `tokenizers` saves it; None if it has no such file on this machine."""
+        return None
 
+    def prompt(self, role: Role) -> str:
+        """What precedes each text of a role."""
+        return ""
+
+
+class Encoder(TextModel, ABC):
+    """A way to embed texts; write your own as one class with `encode` and `fingerprint`.
+
+    The embedding of a text must not depend on the texts beside it: when a corpus grows, only what is new is encoded.
+    The `fingerprint` is a text that changes whenever the embeddings would: stored embeddings are found by it, and by
+    the code of the class.
+
+    Attributes:
+        similarity: By which embeddings are compared: `dot` if they are not of length 1.
+    """
+
+    similarity: Similarity | None = None
+
+    @abstractmethod
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
-        """Embeddings, shape [texts, dimensions], of the texts with the prompt for the role."""
-        shown = progress(f"encoding {len(texts):,} texts", len(texts))
-        with shown if len(texts) > 1 else nullcontext():  # a single query is timed
-            texts = [text.replace("\f", " ") for text in texts]  # BERT drops page breaks: the words around would be one
-            model = _load(self.folder, str(self.device), self.backend, self.precision)
-            encode = model.encode_query if role == "query" else model.encode_document
-            encode = partial(_embeddings, partial(encode, prompt=self.prompt(role)), normalize=not by_dot(self))
-            grouped = role == "passage" and type(model[0]).__name__ == "Transformer"
-            found = self._computed(model, encode, texts, self.prompt(role), grouped=grouped)
-        return np.asarray(found, dtype=np.float32)
+        """Embeddings, shape [texts, dimensions], of length 1 unless the `similarity` is `dot`; `role` says of what."""
+
+    @property
+    def piece(self) -> int:
+        """How many texts are encoded before they are kept."""
+        return ENCODED_AT_ONCE
+
+    @property
+    def unreduced(self) -> Encoder:
+        """The encoder whose embeddings are kept; `reduce` makes of them those that are searched."""
+        return self
+
+    def reduce(self, embeddings: Embeddings) -> Embeddings:
+        """The embeddings that are searched, of those of `unreduced`."""
+        return embeddings
+
+    def for_role(self, role: Role) -> Encoder:
+        """The encoder without what changes nothing that is encoded for a role."""
+        return self
+
+    def of_length_1(self, embeddings: Embeddings) -> Embeddings:
+        """The embeddings for what needs cosines whatever the similarity; zeros stay zeros."""
+        return normalised(embeddings) if self.similarity == "dot" else embeddings
 
 
-def _embeddings(encode: Callable[..., Any], texts: list[str], *, normalize: bool, **options: Any) -> Embeddings:
-    """Embeddings; normalised, equal components replace the zeros that a static model gives to a text without tokens."""
-    found: Embeddings = np.array(encode(texts, show_progress_bar=False, normalize_embeddings=normalize, **options))
-    if normalize:
-        found[~found.any(axis=1)] = found.shape[1] ** -0.5
-    return found
+@dataclass(frozen=True, kw_only=True)
+class Reducible(Encoder):
+    """An encoder whose embeddings can be shortened; let your own inherit from it.
+
+    Embeddings are kept in full, so that a sweep over this setting encodes every text once.
+
+    Attributes:
+        dimensions: How many of the first dimensions are kept, of length 1 again for cosines: for models that were
+            trained for this (Matryoshka representation learning, Kusupati et al. 2022, arXiv:2205.13147). None keeps
+            all.
+    """
+
+    beside_fingerprint = ("dimensions",)
+
+    dimensions: Annotated[int, Between(1)] | None = None
+
+    @property
+    def unreduced(self) -> Encoder:
+        """The encoder, its embeddings in all dimensions."""
+        return replace(self, dimensions=None)
+
+    def reduce(self, embeddings: Embeddings) -> Embeddings:
+        """The first dimensions. Raises `EncoderError` if there are not that many."""
+        there_are = embeddings.shape[1]
+        if self.dimensions in (None, there_are):
+            return embeddings
+        if self.dimensions > there_are:
+            raise EncoderError(f"encoder.dimensions: found {self.dimensions}, expected at most the model's {there_are}")
+        first = embeddings[:, : self.dimensions]
+        return first if self.similarity == "dot" else normalised(first)
 
 
-@cache
-def _load(folder: Path, device: str, backend: Backend, precision: str) -> SentenceTransformer:
-    import torch
-
-    if device.startswith("cuda") and precision == "bf16" and not torch.cuda.is_bf16_supported(False):
-        raise EncoderError("encoder.precision: this GPU has no bf16; use fp32")
-    # it takes the tokens; many models were saved without a pooler
-    model: SentenceTransformer = loaded("SentenceTransformer", folder, device, "pooler", backend)
-    if precision == "bf16":
-        in_bf16(model)
-    return model
+def normalised(embeddings: Embeddings) -> Embeddings:
+    """Embeddings of length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+    return embeddings / lengths.clip(min=1e-12)  # type: ignore[no-any-return]

@@ -8,24 +8,21 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.limits import Between
-from ragsweep.core.parsing import MalformedError
 from ragsweep.core.progress import in_threads, progress
-from ragsweep.core.terminal import counted, one_line, say_once, shortened
-from ragsweep.models.encoders.embedding_rows import read_rows
+from ragsweep.core.terminal import counted, say_once
 from ragsweep.models.encoders.embeddings import has_kept
-from ragsweep.models.encoders.encoder import Embeddings, Role
+from ragsweep.models.encoders.encoder import Embeddings, Role, Similarity
 from ragsweep.models.encoders.prompts import Prompted
-from ragsweep.models.encoders.similarity import Similarity, by_dot
 from ragsweep.models.language.endpoint import Endpoint
-from ragsweep.models.language.endpoint_access import hidden
 from ragsweep.store.stage_store import Store
 
 AFTER_FAILURE = "what the store has is kept; start again to ask for no more than the rest"
-TEXTS_PER_MB = 8  # of a response; a text of 4096 numbers takes 0.1 MB
+CHARACTERS_PER_TOKEN = 4  # of English text, roughly
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +43,7 @@ class OpenAIEncoder(Endpoint, Prompted):
     """
 
     group: ClassVar[str] = "encoder"
-    window_unit: ClassVar[str] = "characters"
+    window_unit = "characters"
 
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64
@@ -105,51 +102,55 @@ class OpenAIEncoder(Endpoint, Prompted):
         texts = [self.prompt(role) + text for text in texts]
         if self.truncate is not None and max(map(len, texts), default=0) > self.truncate:
             say_once(f"encoder.truncate={self.truncate}: only the beginning of longer texts is sent to {self.model}")
+            texts = [text[: self.truncate] for text in texts]
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         shown = progress(f"asking {self.model} for {counted(len(texts), 'embedding')}", len(batches))
         with shown if len(texts) > 1 else nullcontext():  # a single query is timed
-            found = in_threads(
+            embeddings = in_threads(
                 lambda batch, _: self._batch(batch), batches, self.concurrency, noun="request", go_on=AFTER_FAILURE
             )
-        dimensions = sorted({each.shape[1] for each in found})
+        dimensions = sorted({rows.shape[1] for rows in embeddings})
         if len(dimensions) > 1:
             raise EncoderError(f"{self.url}: embeds texts in {dimensions} dimensions, expected the same")
-        return np.vstack(found)
+        return np.vstack(embeddings)
 
-    def _batch(self, texts: Sequence[str]) -> Embeddings:
-        sent = [text[: self.truncate] for text in texts]
+    def _batch(self, texts: list[str]) -> Embeddings:
         shorter: Any = {} if self.dimensions is None else {"dimensions": self.dimensions}
-        tokens = sum(map(len, sent)) // 4
+        request: Any = {"model": self.model, "input": texts, "encoding_format": "float", **shorter}
         response = self.call(
-            lambda client: client.embeddings.create(
-                model=self.model, input=sent, encoding_format="float", extra_body=dict(self.extra_body), **shorter
-            ),
-            tokens,
+            lambda client: client.embeddings.create(**request, extra_body=dict(self.extra_body)),
+            sum(map(len, texts)) // CHARACTERS_PER_TOKEN,
         )
         try:
-            return self._read(response.to_json().encode(), sent)
-        except MalformedError as error:
-            raise ModelError(f"{self.url}: the response {error}") from None
+            embeddings = _rows_of(response.data, len(texts))
+            if self.dimensions not in (None, embeddings.shape[1]):
+                flaw = f"embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
+                raise ValueError(f"{flaw} (encoder.dimensions)")
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                if self.similarity != "dot":
+                    embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+                embeddings = embeddings.astype(np.float32)
+                lengths = np.linalg.norm(embeddings, axis=1)
+            if not (np.isfinite(lengths) & (lengths > 0)).all():
+                raise ValueError("an embedding with a number that is not finite in 32 bits, or of zeros only")
+        except ValueError as error:
+            raise ModelError(f"{self.url}: the response has {error}") from None
+        return np.asarray(embeddings)
 
-    def _read(self, body: bytes, sent: Sequence[str]) -> Embeddings:
-        """The embeddings of a response in the order of the texts; keys are not in numbers."""
-        numbers, _ = read_rows(body, len(sent))
-        try:
-            embeddings = np.array(numbers, dtype=np.float64)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise MalformedError("has embeddings that are not numbers, or not of the same dimensions") from error
-        if embeddings.ndim != 2 or not embeddings.shape[1]:
-            raise MalformedError("has embeddings that are not lists of numbers")
-        if self.dimensions is not None and embeddings.shape[1] != self.dimensions:
-            found = f"has embeddings of {embeddings.shape[1]} dimensions, expected {self.dimensions}"
-            raise MalformedError(f"{found} (encoder.dimensions)")
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if not by_dot(self):
-                embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-            embeddings = embeddings.astype(np.float32)
-            lengths = np.linalg.norm(embeddings, axis=1)
-        if not (usable := np.isfinite(lengths) & (lengths > 0)).all():
-            text = shortened(one_line(sent[int(np.argmin(usable))]))
-            flaw = "with a number that is not finite in 32 bits, or of zeros only"
-            raise MalformedError(f"has an embedding {flaw}, for {hidden(text, *self.access.secrets)!r}")
-        return np.asarray(embeddings, np.float32)
+
+def _rows_of(data: Any, texts: int) -> npt.NDArray[np.float64]:
+    """The embeddings of a response in the order of the texts, also where it leaves out indices, or the index 0.
+
+    Raises:
+        ValueError: They are not as many lists of as many numbers as there are texts.
+    """
+    try:
+        places = [int(getattr(row, "index", None) or 0) for row in data]
+        embeddings = np.array([data[row].embedding for row in np.argsort(places, kind="stable")], dtype=np.float64)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError("no list of embeddings of the same dimensions") from error
+    if embeddings.ndim != 2 or len(embeddings) != texts or not embeddings.shape[1]:
+        raise ValueError(f"embeddings of shape {[*embeddings.shape]}, expected [{texts} texts, dimensions]")
+    if any(places) and sorted(places) != [*range(texts)]:
+        raise ValueError(f"embeddings with other indices than 0 to {texts - 1}, each once")
+    return embeddings

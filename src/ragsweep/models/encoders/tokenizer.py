@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,16 +21,17 @@ from ragsweep.models.encoders.model_files import (
     WORDLLAMA,
     digest_of_file,
     local_folder,
+    naming,
     prompts_of,
     tokenizer_in,
     window_of,
     wordllama_file,
 )
-from ragsweep.models.encoders.prompts import family_of
+from ragsweep.models.encoders.prompts import usual_prompts
 from ragsweep.text.tokens import Span, word_spans
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 SETTING = "chunker.tokenizer.model"
 BY_WORDS = "words"  # counts words instead of tokens, and needs no model
@@ -67,17 +67,15 @@ class ModelTokenizer:
 
         A prompt that is None is that of the model's files, or of its family.
         """
+        if self.model == BY_WORDS:
+            return None
         try:
-            folder = None if self.model == BY_WORDS else local_folder(self.model) or self.file.parent
-            tokens = window_of(folder) if folder else None
+            folder = local_folder(self.model) or self.file.parent
+            tokens = window_of(folder)
         except EncoderError:  # there are no files of it here
             return None
-        if folder is None or tokens is None:
-            return None
-        own = prompts_of(folder)
-        family = None if any(own.values()) else family_of(self.model)
-        usual = (family.prompts if family else own)["passage"]
-        return tokens, usual if self.prompt is None else self.prompt
+        _, prompts = usual_prompts(self.model, prompts_of(folder))
+        return None if tokens is None else (tokens, prompts["passage"] if self.prompt is None else self.prompt)
 
     @property
     def passage_tokens(self) -> int:
@@ -89,21 +87,20 @@ class ModelTokenizer:
     def offsets(self, texts: Sequence[str]) -> list[Indices]:
         """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
         if self.model == BY_WORDS:
-            found: Iterable[Sequence[tuple[int, int]]] = map(word_spans, texts)
-        else:
-            file = self.file  # names the setting itself
-            with naming(SETTING):
-                found = [*token_spans(texts, file)]
-        return [np.array(spans, dtype=np.int64).reshape(-1, 2) for spans in found]
+            return [np.array(word_spans(text), dtype=np.int64).reshape(-1, 2) for text in texts]
+        file = self.file  # names the setting itself
+        with naming(SETTING):
+            tokenizer, unknown = opened(file), unknown_token(file)
+        encodings = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [_spans(text, encoding, unknown) for text, encoding in zip(texts, encodings, strict=True)]
 
 
-@contextmanager
-def naming(setting: str) -> Iterator[None]:
-    """Name the setting in what is raised of a tokenizer within the block."""
-    try:
-        yield
-    except EncoderError as error:
-        raise EncoderError(f"{setting}: {error}") from error
+def _spans(text: str, encoding: Encoding, unknown: int) -> Indices:
+    """Where each token is. An unknown token in a script without spaces, maybe a page, is its letters."""
+    spans: list[Span] = []
+    for id, span in zip(encoding.ids, encoding.offsets, strict=True):
+        spans += letters_of(text, *span) if id == unknown else [span]
+    return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def file_of(model: str) -> Path:
@@ -121,12 +118,11 @@ def file_of(model: str) -> Path:
     for local in (True, False):  # never a file on its own: for that, the hub's library tries again for half a minute
         try:
             folder = Path(huggingface_hub.snapshot_download(model, local_files_only=local, allow_patterns="*.json"))
+            if file := tokenizer_in(folder):
+                return file
+            reason = "the hub does not have it"
         except Exception as error:  # the hub's library raises many types of exceptions
             reason = first_line(error)
-            continue
-        if (folder / TOKENIZER).is_file():
-            return folder / TOKENIZER
-        reason = "the hub does not have it"
     raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({reason})")
 
 
@@ -148,14 +144,6 @@ def tokens_beside(file: Path, prompt: str, *, is_pair: bool = False) -> int:
     """How many tokens a model reads beside a text, or a pair of texts: its special ones, and those of a prompt."""
     tokenizer = opened(file)
     return len(tokenizer.encode(prompt, add_special_tokens=False)) + tokenizer.num_special_tokens_to_add(is_pair)
-
-
-def token_spans(texts: Sequence[str], file: Path) -> Iterator[list[Span]]:
-    """Where each token of each text is. An unknown token in a script without spaces, maybe a page, is its letters."""
-    unknown = unknown_token(file)
-    for text, each in zip(texts, opened(file).encode_batch(list(texts), add_special_tokens=False), strict=True):
-        pairs = zip(each.ids, each.offsets, strict=True)
-        yield [span for id, whole in pairs for span in (letters_of(text, *whole) if id == unknown else [whole])]
 
 
 def letters_of(text: str, start: int, end: int) -> list[Span]:

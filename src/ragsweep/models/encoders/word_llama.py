@@ -12,9 +12,8 @@ import numpy as np
 
 from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
-from ragsweep.models.encoders.encoder import Embeddings, Role
+from ragsweep.models.encoders.encoder import Embeddings, Reducible, Role
 from ragsweep.models.encoders.model_files import WORDLLAMA, digest_of_file, wordllama_file
-from ragsweep.models.encoders.reduction import Reducible
 from ragsweep.models.encoders.tokenizer import file_of, opened
 
 STATIC_WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -51,7 +50,7 @@ class WordLlamaEncoder(Reducible):
 
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:
         """Embeddings of length 1, shape [texts, 256]; the same for both roles."""
-        vectors = _vectors()
+        vectors = _vectors(wordllama_file(STATIC_WEIGHTS))
         spaced = [text.replace("\f", " ") for text in texts]  # a page break is no word
         tokens = opened(self.tokenizer_file).encode_batch(spaced, add_special_tokens=False)
         means = np.array([vectors[each.ids or [UNKNOWN]].mean(axis=0) for each in tokens])
@@ -60,13 +59,11 @@ class WordLlamaEncoder(Reducible):
 
 
 @cache
-def _vectors() -> Embeddings:
+def _vectors(file: Path) -> Embeddings:
     """The vector of every token, shape [tokens, 256]."""
     from safetensors.numpy import load_file
 
-    file = wordllama_file(STATIC_WEIGHTS)
     try:
-        vectors: Embeddings = load_file(file)["embedding.weight"].astype(np.float32)
+        return load_file(file)["embedding.weight"].astype(np.float32)
     except Exception as error:  # the library raises nothing more precise
         raise EncoderError(f"{file}: cannot be read ({first_line(error)})") from error
-    return vectors

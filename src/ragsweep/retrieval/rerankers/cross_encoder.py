@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from pathlib import Path
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,8 +15,7 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.model_files import digest_of_model
-from ragsweep.models.encoders.model_running import LIBRARIES, loaded, settings_of
-from ragsweep.models.encoders.torch_model import TorchModel
+from ragsweep.models.encoders.torch_model import LIBRARIES, TorchModel, loaded
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.pair_scores import Pair, pair_scores, pairs_of
@@ -42,6 +40,7 @@ class CrossEncoderReranker(TorchModel, Reranker):
     formula: ClassVar[str] = "output of the cross-encoder for the query and the passage, before any sigmoid"
     model_class: ClassVar[str] = "CrossEncoder"
     group: ClassVar[str] = "reranker"
+    reads_pairs = True
     at_least: ClassVar[Mapping[str, str]] = {"candidates": "k"}
 
     store: Store
@@ -51,8 +50,7 @@ class CrossEncoderReranker(TorchModel, Reranker):
     def fingerprint(self) -> str:
         """Digest over the model's files and over what moves the last bits of a score."""
         libraries = {name: version(name) for name in LIBRARIES}
-        with settings_of("reranker"):
-            return digest([digest_of_model(self.folder), self._kind, self._shapes, libraries])
+        return digest([digest_of_model(self.folder), self._kind, self._shapes, libraries])
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """The passages of a ranking by the model's score, at most `depth` of them."""
@@ -65,10 +63,9 @@ class CrossEncoderReranker(TorchModel, Reranker):
         if not pairs:
             return np.empty(0)
         pairs = [(query.replace("\f", " "), passage.replace("\f", " ")) for query, passage in pairs]  # as encoders do
-        with settings_of("reranker"):
-            model = _load(self.folder, str(self.device))
-            prompt = model.prompts.get(model.default_prompt_name)
-            found = self._computed(model, partial(_predict, model, prompt=prompt), pairs, prompt, grouped=True)
+        model = loaded(self.model_class, self.folder, str(self.device), self.group, prepared=_with_one_score)
+        prompt = model.prompts.get(model.default_prompt_name)
+        found = self._computed(model, partial(_predict, model, prompt=prompt), pairs, prompt, grouped=True)
         return np.asarray(found, dtype=np.float64)
 
 
@@ -78,9 +75,7 @@ def _predict(model: Any, pairs: list[Pair], **options: Any) -> Any:
     return model.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False, **options)
 
 
-@cache
-def _load(folder: Path, device: str) -> Any:
-    model = loaded("CrossEncoder", folder, device)
+def _with_one_score(model: Any) -> Any:
     if model.num_labels != 1:
-        raise EncoderError(f"encoder.model: {folder} gives {model.num_labels} numbers for a pair, expected one score")
+        raise EncoderError(f"reranker.model: gives {model.num_labels} numbers for a pair, expected one score")
     return model

@@ -10,7 +10,6 @@ from ragsweep.core.limits import Between
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.models.encoders.similarity import name_of_similarity
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
@@ -43,7 +42,7 @@ class EncoderReranker(Reranker):
     @property
     def formula(self) -> str:
         """How the score is made."""
-        similarity = name_of_similarity(self.encoder)
+        similarity = "inner product" if self.encoder.similarity == "dot" else "cosine"
         return f"{similarity} of the query's and the passage's embeddings by the reranker's encoder"
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:

@@ -14,7 +14,6 @@ from ragsweep.core.limits import Between
 from ragsweep.core.timing import timed
 from ragsweep.models.encoders.embeddings import encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings, Encoder
-from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.normalising import minmax
@@ -64,7 +63,7 @@ class MmrReranker(Reranker):
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """The passages of a ranking in the order in which they are chosen, at most `depth` of them."""
         queries, embeddings, rows = embed_candidates(self.encoder, self.store, search, ranking)
-        queries, embeddings = of_length_1(queries, self.encoder), of_length_1(embeddings, self.encoder)
+        queries, embeddings = self.encoder.of_length_1(queries), self.encoder.of_length_1(embeddings)
         in_corpus_order = np.argsort(ranking.passages, axis=1, kind="stable")  # of equal ones the first is chosen
         rows = np.take_along_axis(rows, in_corpus_order, axis=1)
         passages = np.take_along_axis(ranking.passages, in_corpus_order, axis=1)

@@ -18,7 +18,7 @@ from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset, Document, Qrels
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.span_judgments import relevant_passages
-from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.kinds import Retriever
 from ragsweep.retrieval.returned_units.merging import Enlarging, Part

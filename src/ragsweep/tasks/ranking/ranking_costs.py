@@ -13,7 +13,7 @@ from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import Note, added_up
 from ragsweep.datasets import Dataset
-from ragsweep.models.encoders.prompt_tokens import token_counts
+from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking, Retriever
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store

@@ -39,12 +39,12 @@ from ragsweep.tasks.ranking.shown import Measuring, Shown, judged_ranking
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
-from ragsweep.tasks.systems.own_passages import Returned, ReturnedRanking, needs_nothing, returned
-from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record
+from ragsweep.tasks.systems.own_passages import Returned, needs_nothing, returned
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 
 
 @dataclass(frozen=True)
-class RankingTask:
+class RankingTask(Task):
     """Ranks the passages of a corpus for its queries, and judges the ranking.
 
     Attributes:
@@ -152,8 +152,8 @@ class RankingTask:
             answered = self._returned(items, external)
             measured = replace(self, retriever=answered.ranker).measure(answered.items)
             return replace(measured, sections=answered.with_sections(measured.sections))
-        if isinstance(self.retriever, RoutedRetriever):
-            learnt = self._routed(items, self.retriever)
+        if routing := self._routing:
+            learnt = self._routed(items, routing)
             return learnt.measured(replace(self, retriever=learnt.ranker).measure(items))
         with noting() as noted:
             ranking = self.rank(items)
@@ -168,8 +168,8 @@ class RankingTask:
             answered = self._returned(items, external)
             yield from replace(self, retriever=answered.ranker).explain(answered.items, query, record, width)
             return
-        if isinstance(self.retriever, RoutedRetriever):
-            learnt, row = self._routed(items, self.retriever), find(query, items.queries)
+        if routing := self._routing:
+            learnt, row = self._routed(items, routing), find(query, items.queries)
             yield from replace(self, retriever=learnt.ranker).explain(items, query, record, width)
             yield ", ".join(f"{name}: {texts[row]}" for name, texts in learnt.details.items())
             return
@@ -198,7 +198,7 @@ class RankingTask:
         if not len(rows := finds.asked_unanswerable(self.retriever, items)[0]):
             return None
         given = free = finds.JudgedRanking(ranking, evaluation.judged)
-        if self.reranker is None and isinstance(self.retriever, Ranker) and self.retriever.score_threshold is not None:
+        if self.reranker is None and self.retriever.score_threshold is not None:
             found = replace(self, retriever=self.retriever.without_threshold()).rank(items)
             free = given._replace(ranking=found, judged=judged_ranking(items, found, self.evaluation, self.k))
         return finds.false_finds_of(items, rows, given, free, self.k)
@@ -217,9 +217,9 @@ class RankingTask:
     def _check_ranker(self, items: Dataset) -> None:
         """Raise an error if the rankers cannot search this dataset, or nothing can be learnt from it."""
         search, rankers = search_of(items, as_indexed=False), [self.ranker]
-        if isinstance(self.retriever, RoutedRetriever):
-            check_routing(self.retriever, items, self.evaluation)
-            rankers = [*self.retriever.routes.values()]
+        if routing := self._routing:
+            check_routing(routing, items, self.evaluation)
+            rankers = [*routing.routes.values()]
         for ranker in rankers:
             ranker.check(search)
 
@@ -232,6 +232,11 @@ class RankingTask:
     def _external(self) -> ExternalRetriever | None:
         """The retriever, if it has passages of its own."""
         return self.retriever if isinstance(self.retriever, ExternalRetriever) else None
+
+    @property
+    def _routing(self) -> RoutedRetriever | None:
+        """The retriever, if it learns from judgments."""
+        return self.retriever if isinstance(self.retriever, RoutedRetriever) else None
 
     @property
     def _staged(self) -> Retriever:
@@ -284,7 +289,7 @@ class RankingTask:
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, shown.ranking, shown.items, TAG),
                 "qrels.trec": trec.qrels_lines(shown.items),
-                **(self.retriever.files if isinstance(self.retriever, ReturnedRanking) else {}),
+                **self.ranker.files,
             },
             condition=f"{costs.condition(self.k, self.budget)}{asked}",
             cutoff_unit=costs.TOKENS.unit if self.budget else "",

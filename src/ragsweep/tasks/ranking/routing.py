@@ -18,7 +18,6 @@ from ragsweep.core.timing import timed
 from ragsweep.datasets import Dataset, Query
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings
-from ragsweep.models.encoders.similarity import of_length_1
 from ragsweep.retrieval import Ranking, RoutedRetriever
 from ragsweep.retrieval.routed import RoutedQueries
 from ragsweep.statistics.groups import Groups
@@ -113,22 +112,18 @@ def best_routes(values: Scores, types: Indices, number_of_types: int, least: int
 
 
 def kinds_of(queries: Sequence[Query]) -> Indices:
-    """A number per query, the same for those of the same group or text (case and white space do not count)."""
-    texts = [" ".join(query.text.casefold().split()) for query in queries]
-    kind = text = np.unique(np.array(texts, dtype=object), return_inverse=True)[1]
-    group = Groups.named([query.group for query in queries]).of
-    while True:  # over any number of steps
-        joined = _least_of(_least_of(kind, group), text)
-        if np.array_equal(joined, kind):
-            return np.unique(kind, return_inverse=True)[1]
-        kind = joined
+    """A number per query, the same for those of the same text or group, over any number of steps, shape [queries].
 
+    Case and white space do not count. The numbers do not depend on the order of the queries.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-def _least_of(numbers: Indices, group: Indices) -> Indices:
-    """The least number of the queries that are in a query's group."""
-    least = np.full(len(numbers), len(numbers))
-    np.minimum.at(least, group, numbers)
-    return least[group]
+    texts = np.array([" ".join(query.text.casefold().split()) for query in queries], dtype=object)
+    text = np.unique(texts, return_inverse=True)[1]
+    group = Groups.named([query.group for query in queries]).of + len(texts)  # nodes after those of the texts
+    edges = coo_array((np.ones(len(texts)), (text, group)), shape=(2 * len(texts),) * 2)
+    return connected_components(edges, directed=False)[1][text].astype(np.int64)
 
 
 def types_of(items: Dataset) -> tuple[tuple[str, ...], Indices]:
@@ -196,7 +191,7 @@ def routed(
     """
     names, types = types_of(items)
     classifier, texts = settings.classifier, [query.text for query in items.queries]
-    embeddings = of_length_1(embed(classifier.encoder, classifier.store, texts, "query"), classifier.encoder)
+    embeddings = classifier.encoder.of_length_1(embed(classifier.encoder, classifier.store, texts, "query"))
     values = np.array([_values(items, ranking, settings.metric, evaluation, k) for ranking in rankings])
     chosen = routes_of(values, types, embeddings, kinds_of(items.queries), settings)
     classify = classifier_of(

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices, Mask
-from ragsweep.models.encoders.encoder_capabilities import KnowsWindow
-from ragsweep.models.encoders.prompt_tokens import Lengths, lengths_read
+from ragsweep.models.encoders.encoder import TextModel
+from ragsweep.models.encoders.text_read import Lengths, lengths_read
 from ragsweep.retrieval import (
-    CrossEncoderReranker,
     MmrReranker,
     PipelineRetriever,
     Ranker,
@@ -65,14 +64,14 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
     )
 
 
-def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[KnowsWindow, _Texts]]:
+def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[TextModel, _Texts]]:
     """Each model within a component, with the texts that it gets. A reranker gets the ranked passages as they are."""
     if isinstance(part, PipelineRetriever):
         for rewritten in part.expanded(texts.search).searches:
             yield from _models(part.ranker, texts._replace(search=rewritten), ranked)
         own = texts._replace(search=texts.search.of_own_texts, passages=np.unique(ranked[ranked != NOTHING]))
         yield from _models((part.reranker, part.dynamic_k), own, ranked)
-    elif isinstance(part, KnowsWindow):
+    elif isinstance(part, TextModel):
         yield part, texts
     elif isinstance(part, RoutedRetriever):
         yield from _models(part.routes, texts, ranked)
@@ -89,14 +88,13 @@ def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[Know
         )
 
 
-def _cut(part: KnowsWindow, texts: _Texts, ranked: Indices, store: Store) -> Iterator[tuple[str, Mask, Lengths]]:
+def _cut(part: TextModel, texts: _Texts, ranked: Indices, store: Store) -> Iterator[tuple[str, Mask, Lengths]]:
     """Which texts are longer than what a model reads of them, and the lengths of all, by what they are."""
-    is_pair = isinstance(part, CrossEncoderReranker)
-    of_queries = lengths_read(part, texts.search.queries, "query", store, is_pair=is_pair)
-    of_passages = lengths_read(part, texts.search.passages, "passage", store, texts.passages, is_pair=is_pair)
-    if is_pair and of_queries and of_passages:
+    of_queries = lengths_read(part, texts.search.queries, "query", store)
+    of_passages = lengths_read(part, texts.search.passages, "passage", store, texts.passages)
+    if part.reads_pairs and of_queries and of_passages:
         both = of_queries.lengths[texts.queries, np.newaxis] + of_passages.lengths[ranked]
         yield "pairs of a query and a passage", (both > of_passages.read)[ranked != NOTHING], of_passages
-    elif not is_pair:
+    elif not part.reads_pairs:
         kinds = ("queries", texts.queries, of_queries), ("passages", texts.passages, of_passages)
         yield from ((name, lengths.lengths[rows] > lengths.read, lengths) for name, rows, lengths in kinds if lengths)

@@ -18,8 +18,9 @@ from ragsweep.text.normalisation import composed
 
 IN_ORDER: Sequence[MatchBy] = ("id", "page", "text")
 NAMED = {"id": "id", "page": "source and page", "text": "text"}
-MISNAMED = 0.1  # share of the results whose texts are found; a larger share is reported
-SURELY = 0.9  # share of them that is one page off in one direction: then `first_page` is wrong
+SURELY = (
+    0.9  # share of the results whose texts are found that is one page off in one direction: then `first_page` is wrong
+)
 LEAST_BETTER = 0.2  # share of the queries; fewer may be better by chance
 BETTER_FOR_ONE_WORSE = 3  # queries
 FEWEST_SURE = 10  # results whose texts are found; with fewer, it is no error
@@ -89,25 +90,19 @@ class Places:
         """
         if self.by != "page" or self._dataset.unit != "page":
             return []
-        other, distinct = (
-            1 - self._first_page,
-            {each._replace(score=None) for of_query in asked.values() for each in of_query},
-        )
-        advice, where = f"set retriever.first_page={other}", "before" if other else "after"
-        standing = {result: at for result in distinct if (at := self._standing_on(result))}
-        strange = [result for result, at in standing.items() if not at & {*self.of(result).units}]
-        beside = [each for each in strange if standing[each] & {*self._by_page(each, other).units}]
-        number = counted(len(standing), "distinct result")
+        other, results = 1 - self._first_page, {one._replace(score=None) for its in asked.values() for one in its}
+        advice = f"set retriever.first_page={other}"
+        standing = {result: at for result in results if (at := self._standing_on(result))}
+        beside = [
+            result
+            for result, at in standing.items()
+            if not at & {*self.of(result).units} and at & {*self._by_page(result, other).units}
+        ]
         if len(standing) >= FEWEST_SURE and len(beside) >= SURELY * len(standing):
+            where, number = "before" if other else "after", counted(len(standing), "distinct result")
             raise ConfigError(
                 f"the texts of {len(beside):,} of {number} stand on the page {where} the one that they name: {advice}"
             )
-        if len(strange) > MISNAMED * len(standing):
-            example = f"such as {f'{strange[0].source}#{strange[0].page}'!r}"
-            how = f"{len(beside):,} of them on the page {where} that one: {advice} if the system counts so"
-            check = f"({example}): check retriever.source and retriever.page"
-            said = f"The texts of {len(strange):,} of {number} stand on other pages than they name"
-            return [f"{said}, {how}." if 2 * len(beside) > len(strange) else f"{said} {check}."]
         first = self._first_page
         ranks = [
             [self._rank(row, its, start) for start in (first, other, 2 * first - other)] for row, its in asked.items()
@@ -174,9 +169,9 @@ class Places:
         return found[0]._replace(others=len({each.units for each in found}) - 1) if found else Place()
 
     def _standing_on(self, result: Result) -> set[str]:
-        """The pages on which the text of a result stands, in the document that it names, or else in any."""
+        """The pages on which the text of a result stands, in the document that it names."""
         source = next((each for each in self._sources(result.source) if each in self._pages), "")
-        spots = (self._texts.spots(result.text, 1.0, source) or self._texts.spots(result.text, 1.0)) if source else ()
+        spots = self._texts.spots(result.text, 1.0, source) if source else ()
         return {unit for spot in spots for unit in self._units_at(spot)}
 
     def _units_at(self, spot: Spot) -> tuple[str, ...]:

@@ -62,14 +62,14 @@ class ReturnedRanking(Ranker):
         ranking: What it had returned.
         sentences: What is unusual about it.
         of_system: What the system says of its method.
-        files: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
+        lines: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
         never: Positions of the queries that it was never asked.
     """
 
     ranking: Ranking
     sentences: tuple[str, ...]
     of_system: Method
-    files: Mapping[str, Sequence[str]]
+    lines: Mapping[str, Sequence[str]]
     never: Sequence[int] = ()
     is_record: ClassVar[bool] = True
 
@@ -77,6 +77,11 @@ class ReturnedRanking(Ranker):
     def method(self) -> Method:
         """That of the system."""
         return self.of_system
+
+    @property
+    def files(self) -> Mapping[str, Sequence[str]]:
+        """What it had returned."""
+        return self.lines
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages that it had returned for each query."""

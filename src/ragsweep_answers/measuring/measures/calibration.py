@@ -1,5 +1,7 @@
 """Calibration: whether answers with a confidence of 80 % are correct 80 % of the time.
 
+Discrimination is whether correct answers have a higher confidence than wrong ones.
+
 All functions take the questions whose answer has a confidence, at least one: `confidence` in [0, 1] and `correct`, 0 or
 1, both of shape [questions]. `brier` and `gaps_by_bin` also take a confidence of NaN, which counts as the largest
 error, 1: otherwise an answerer would gain by giving no answer.
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ragsweep.statistics.intervals import COVERAGE, Array, Indices, wilson
 
@@ -173,6 +176,68 @@ def reliability_curve(confidence: Array, correct: Array, *, bins: int = BINS) ->
     low, high = wilson(right, np.where(count > 0, count, np.nan))
     edges = np.linspace(0, 1, bins + 1)
     return ReliabilityCurve(edges, count, total * per_question, right * per_question, low, high)
+
+
+def auroc_of(confidence: Array, correct: Array) -> Statistic | None:
+    """Area under the ROC curve: the probability that a correct answer has a higher confidence than a wrong one.
+
+    Equal confidences count half (Mann and Whitney 1947; Hanley and McNeil 1982).
+
+    Args:
+        confidence: Shape [questions].
+        correct: 0 or 1, shape [questions].
+
+    Returns:
+        The statistic, as `calibration` describes them. None if all answers are correct or all are wrong: there is
+        nothing to tell apart. A resample of that kind has the value 0.5.
+    """
+    if correct.min() == correct.max():
+        return None
+    levels, level = np.unique(confidence, return_inverse=True)
+    by_level = [sums_by(level, each, len(levels)) for each in (correct, 1 - correct)]
+
+    def auroc(weight: Array) -> Array:
+        right, wrong = (sums @ weight for sums in by_level)
+        pairs = right.sum(axis=0) * wrong.sum(axis=0)
+        in_order = (right * (wrong.cumsum(axis=0) - wrong / 2)).sum(axis=0)
+        area: Array = np.divide(in_order, pairs, out=np.full_like(in_order, 0.5), where=pairs > 0)
+        return area
+
+    return auroc
+
+
+class AccuracyOverCoverage(NamedTuple):
+    """The accuracy if only the most confident answers are given. Arrays have shape [points].
+
+    Attributes:
+        coverage: Share of the questions that are answered, ascending up to 1.
+        accuracy: Share of these answers that are correct.
+    """
+
+    coverage: Array
+    accuracy: Array
+
+    @property
+    def aurc(self) -> float:
+        """Area under the risk-coverage curve (AURC): the mean share of wrong answers over all coverages; 0 at best."""
+        return float(np.diff(self.coverage, prepend=0) @ (1 - self.accuracy))
+
+
+def accuracy_over_coverage(confidence: Array, correct: Array, answered: npt.NDArray[np.bool_]) -> AccuracyOverCoverage:
+    """The accuracy when the least confident answers are withheld (El-Yaniv and Wiener 2010).
+
+    Answers of the same confidence are withheld together. Questions without an answer are withheld first, and then the
+    answers without a confidence. At full coverage, questions without an answer count as wrong.
+
+    Args:
+        confidence: 0 to 1, shape [questions]; NaN for an answer without one, anything where there is no answer.
+        correct: 0 or 1, shape [questions].
+        answered: Whether there is an answer, shape [questions].
+    """
+    doubt = np.select([~answered, np.isnan(confidence)], [2.0, 1.0], -confidence)
+    level = np.unique(doubt, return_inverse=True)[1]
+    given, right = np.bincount(level).cumsum(), np.bincount(level, correct * answered).cumsum()
+    return AccuracyOverCoverage(given / len(confidence), right / given)
 
 
 def bin_number(share: Array, bins: int) -> Indices:

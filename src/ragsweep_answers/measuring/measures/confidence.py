@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,8 +15,7 @@ from ragsweep.statistics.intervals import COVERAGE, Array, resample_weights
 from ragsweep.tasks.metric import Metric, Unread
 from ragsweep.tasks.task import Measure, Score, mean_scores
 from ragsweep_answers.measuring.measures import calibration
-from ragsweep_answers.measuring.measures.calibration import BrierParts, ReliabilityCurve, Statistic, gaps_by_bin
-from ragsweep_answers.measuring.measures.discrimination import accuracy_over_coverage, auroc_of
+from ragsweep_answers.measuring.measures.calibration import BrierParts, ReliabilityCurve, gaps_by_bin
 
 BRIER = Metric("brier", "Brier score", higher_is_better=False, low=0, high=1)
 ECE = Metric("ece", "Calibration error", higher_is_better=False, low=0, high=1)
@@ -66,17 +65,14 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSummary:
-    """What is known of the confidence, over the answers that have one. Intervals are bootstrap intervals over cases.
+    """What is known of the confidence, over the answers that have one.
 
     Attributes:
         answers: Number of answers with a confidence.
         confidence: Their mean confidence.
         accuracy: Share of them that is correct.
-        brier: Brier score.
-        ece: Calibration error in bins of equal width.
-        mce: Largest calibration error of a bin.
-        skill: Brier skill score; None if all answers are correct or all are wrong.
-        auroc: AUROC of the confidence; None if all answers are correct or all are wrong.
+        estimates: The `MEASURES`, with bootstrap intervals over cases but for the largest error of a bin. There is
+            neither skill nor AUROC if all answers are correct or all are wrong.
         parts: Decomposition of the Brier score.
         aurc: Area under the risk-coverage curve.
         of_correct: Mean confidence of the correct answers; None if there are none.
@@ -87,37 +83,27 @@ class ConfidenceSummary:
     answers: int
     confidence: float
     accuracy: float
-    brier: Estimate
-    ece: Estimate
-    mce: float
-    skill: Estimate | None
-    auroc: Estimate | None
+    estimates: Mapping[Metric, Estimate]
     parts: BrierParts
     aurc: float
     of_correct: float | None
     of_wrong: float | None
     curve: ReliabilityCurve
 
-    def measures(self) -> Iterator[Measure]:
-        """The single numbers; those that are undefined are left out."""
-        values = (self.brier.value, self.ece.value, self.skill and self.skill.value, self.mce)
-        for metric, value in zip(MEASURES, (*values, self.auroc and self.auroc.value), strict=True):
-            if value is not None:
-                yield Measure(metric, value)
+    @property
+    def measures(self) -> list[Measure]:
+        """The single numbers."""
+        return [Measure(metric, self.estimates[metric].value) for metric in MEASURES if metric in self.estimates]
 
+    @property
     def facts(self) -> dict[str, Any]:
         """What `measures` leaves out, as a JSON-compatible value."""
         filled = self.curve.count > 0
-        bounds = {
-            "brier_with_confidence": self.brier,
-            "ece_with_confidence": self.ece,
-            "brier_skill": self.skill,
-            "auroc": self.auroc,
-        }
+        bounds = {metric.name.partition("/")[2]: found for metric, found in self.estimates.items() if metric is not MCE}
         return {
             "answers_with_confidence": self.answers,
-            **{f"{name}_low": bound.low for name, bound in bounds.items() if bound},
-            **{f"{name}_high": bound.high for name, bound in bounds.items() if bound},
+            **{f"{name}_low": found.low for name, found in bounds.items()},
+            **{f"{name}_high": found.high for name, found in bounds.items()},
             "brier_parts": self.parts._asdict(),
             "aurc": self.aurc,
             "confidence_by_correctness": {"correct": self.of_correct, "incorrect": self.of_wrong},
@@ -146,25 +132,30 @@ def confidence_summary(
     known = confidence[stated], correct[stated]
     answers, equal = len(known[0]), np.full(stated.sum(), 1 / stated.sum())
     squared, gaps = calibration.brier(*known), gaps_by_bin(*known, bins=bins)
-    skill, auroc = calibration.brier_skill_of(*known), auroc_of(*known)
-    statistics: list[Statistic] = [lambda weight: squared @ weight, lambda weight: gaps @ weight]
-    statistics += [statistic for statistic in (skill, auroc) if statistic]
+    statistics = {SKILL: calibration.brier_skill_of(*known), AUROC: calibration.auroc_of(*known)}
+    defined = {metric: statistic for metric, statistic in statistics.items() if statistic}
     weights = _weights(stated, resample_weights(len(correct), resamples, seed, groups))
     with threadpool_limits(1, user_api="blas"):  # threads that wait for each other take longer, if others work, too
-        blocks = [[statistic(weight) for statistic in statistics] for weight in weights]
-    briers, resampled_gaps, *others = (np.concatenate(block, axis=-1) for block in zip(*blocks, strict=True))
+        blocks = [
+            [squared @ weight, gaps @ weight, *(statistic(weight) for statistic in defined.values())]
+            for weight in weights
+        ]
+    briers, resampled_gaps, *drawn = (np.concatenate(block, axis=-1) for block in zip(*blocks, strict=True))
+    estimates = {
+        KNOWN_BRIER: _estimate(squared.mean(), briers),
+        KNOWN_ECE: _ece(gaps @ equal, resampled_gaps),
+        MCE: Estimate(calibration.mce(*known, bins=bins), np.nan, np.nan),
+    }
+    for (metric, statistic), values in zip(defined.items(), drawn, strict=True):
+        estimates[metric] = _estimate(statistic(equal), values)
     right, wrong = (known[0][known[1] == value] for value in (1, 0))
     return ConfidenceSummary(
         answers=answers,
         confidence=float(known[0].mean()),
         accuracy=float(known[1].mean()),
-        brier=_estimate(squared.mean(), briers),
-        ece=_ece(gaps @ equal, resampled_gaps),
-        mce=calibration.mce(*known, bins=bins),
-        skill=_estimate(skill(equal), others[0]) if skill else None,
-        auroc=_estimate(auroc(equal), others[1]) if auroc else None,
+        estimates=estimates,
         parts=calibration.brier_parts(*known, bins=bins),
-        aurc=accuracy_over_coverage(*known, np.ones(answers, bool)).aurc,
+        aurc=calibration.accuracy_over_coverage(*known, np.ones(answers, bool)).aurc,
         of_correct=float(right.mean()) if len(right) else None,
         of_wrong=float(wrong.mean()) if len(wrong) else None,
         curve=calibration.reliability_curve(*known, bins=bins),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from ragsweep.datasets.readers.fields import shown_value
 from ragsweep.text.phrases import Phrases, phrases, stems
 
 LARGEST_PHRASES_MB = 1
-PHRASE_TABLES_KEPT = 8  # that are kept: every run of a sweep reads the same ones
 
 
 def read_table(path: Path) -> Any:
@@ -22,16 +20,11 @@ def read_table(path: Path) -> Any:
         ConfigError: It cannot be read, is larger than `LARGEST_PHRASES_MB` megabytes, or is not plain YAML.
     """
     try:
-        return _value_of(read_text(path, LARGEST_PHRASES_MB))
+        return from_yaml(read_text(path, LARGEST_PHRASES_MB))
     except MalformedError as error:
         raise ConfigError(f"{path}: {error}") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
-@lru_cache(PHRASE_TABLES_KEPT)
-def _value_of(text: str) -> Any:
-    return from_yaml(text)
 
 
 def phrases_of(value: object, where: str) -> Phrases:

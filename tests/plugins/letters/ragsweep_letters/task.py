@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ragsweep.core.digest import digest
-from ragsweep.tasks import Measurement, Metric, mean_scores
+from ragsweep.tasks import Measurement, Metric, Task, mean_scores
 from ragsweep_letters.alphabet import Alphabet
 
 COVERED = Metric("covered", "Covered letters", low=0, high=1)
@@ -37,7 +37,7 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class CoverageTask:
+class CoverageTask(Task):
     """The share of the letters of each text that are in the alphabet."""
 
     loads: ClassVar[Sequence[str]] = ("task.texts",)

@@ -6,12 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.capability import Capability
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
@@ -31,16 +30,9 @@ def of_spans(function: Function) -> Function:
     return function
 
 
-@runtime_checkable
-class NeedsSpans(Capability, Protocol):
-    """A metric that reads `judged.spans`, as `of_spans` marks it."""
-
-    of_spans: bool
-
-
 def needs_spans(function: Callable[..., Any]) -> bool:
     """Whether a metric reads `judged.spans`."""
-    return isinstance(function.func if isinstance(function, partial) else function, NeedsSpans)
+    return getattr(function.func if isinstance(function, partial) else function, "of_spans", False)
 
 
 def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> None:
