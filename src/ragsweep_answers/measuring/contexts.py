@@ -15,7 +15,7 @@ from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import Document, readable
 from ragsweep.datasets.model.dataset import Qrels
-from ragsweep.datasets.model.pages import OF_PDF, Pages
+from ragsweep.datasets.model.pages import Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
@@ -138,7 +138,7 @@ def with_known_units(dataset: Dataset, asked: Sequence[Question], answers: Seque
         DatasetError: A name is of no unit of the dataset, or of several. Without documents, any name is of a unit.
     """
     units = {composed(unit): unit for unit in dataset.units}
-    pages = cache(lambda: Pages(_documents(dataset), dataset.unit, OF_PDF._replace(from_0="")))
+    pages = cache(lambda: Pages(_documents(dataset), dataset.unit))
 
     def spelt(names: Sequence[str], field: str, question: Question) -> tuple[str, ...]:
         where = f"{field} of case {question.question_id!r}"

@@ -14,7 +14,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
-from ragsweep.datasets.model.unranked import LeaveOut
+from ragsweep.datasets.model.left_out import LeaveOut
 from ragsweep.datasets.readers.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.external_result import RankingEvaluation
 from ragsweep.tasks.ranking.incomplete_judgments import facts_of
@@ -63,11 +63,10 @@ def evaluate(
 
     Args:
         rankings: `{query_id: [doc_id, ...]}`, best first; or `{query_id: {doc_id: score}}`; or a DataFrame with the
-            columns query_id (or qid), doc_id (or docno) and score; or the path of a TREC run file. Scores are finite.
+            columns query_id, doc_id and score; or the path of a TREC run file. Scores are finite.
         qrels: `{query_id: {doc_id: grade}}`; or `{query_id: [doc_id, ...]}` with relevant documents, which get the
-            grade `relevance_level`; or a DataFrame with the columns query_id (or qid), doc_id (or docno) and grade (or
-            relevance, or label); or the path of a TREC qrels file; or BEIR qrels as a DataFrame or file with the
-            columns query-id, corpus-id and score. Grades are whole numbers. Any table with `to_pandas` is a DataFrame.
+            grade `relevance_level`; or a DataFrame with the columns query_id, doc_id and grade; or the path of a TREC
+            qrels file, or of BEIR's with the columns query-id, corpus-id and score. Grades are whole numbers.
         k: Cutoff, from 1 to 1000.
         metrics: Names of metrics, or functions `(judged, k)` by name like those in `ragsweep.evaluation`. None for all
             seven metrics.
