@@ -12,8 +12,8 @@ from outcomes import QUERY_GROUP, SETTINGS, as_guesses, of_scores
 from ragsweep.report.across import about_across_table, across_as_record, across_in_words, across_table, claims_across
 from ragsweep.sweeps import AcrossDatasets, Sweep, decide
 from ragsweep.tasks.facts import DatasetFact
+from ragsweep.tracking.decisions import _verdicts
 from ragsweep.tracking.finishing import folder_names
-from ragsweep.tracking.verdicts import _verdicts
 
 NOISE = np.random.default_rng(1).normal(0, 0.1, (3, 100))
 NOISE -= NOISE.mean(axis=1, keepdims=True)

@@ -16,7 +16,7 @@ from ragsweep.report.decision_charts import draw_by_cutoff
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, parsers_of, side_by_side, with_own_columns
-from ragsweep.tracking.parent_answer import answer_of
+from ragsweep.tracking.decisions import answer_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
