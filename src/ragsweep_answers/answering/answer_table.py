@@ -110,8 +110,8 @@ def read_answer(
     letter, unread = values["answer"] or (None, "")
     response, probabilities = values["response"] or "", values["probabilities"] or ()
     if "answer" not in row.fields:
-        options = question.options
-        letter = matched_letter(response, options, pattern) if pattern else read_letter(response, options)
+        its_options = question.options
+        letter = matched_letter(response, its_options, pattern) if pattern else read_letter(response, its_options)
         unread = "" if letter else response.strip()
     if probabilities and letter is None and row.fields.keys().isdisjoint(("answer", "response")):
         letter = question.letters[probabilities.index(max(probabilities))]
