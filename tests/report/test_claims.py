@@ -31,7 +31,6 @@ from ragsweep.report.value_words import p_value, rough
 from ragsweep.statistics import queries_needed
 from ragsweep.sweeps import decide
 from ragsweep.tasks.facts import JudgedFact
-from ragsweep.tasks.ranking.lost_references import LOST
 
 TOKENS, MS = "context/tokens", "latency/mean_ms"
 ALPHAS = np.linspace(0, 1, 15).round(2)
@@ -444,25 +443,6 @@ def test_a_preference_by_latency_of_several_machines_is_doubted_in_the_headline(
 def test_machines_of_a_record_that_cannot_be_are_refused(wrong):
     with pytest.raises(MalformedError):
         measured_on(wrong, HERE)
-
-
-@pytest.mark.parametrize(
-    ("lost", "ends"),
-    [({"pypdf": [6], "pdfium": [0]}, {"pypdf": [6, 6]}), ({"pypdf": [4, 6], "pdfium": [0]}, {"pypdf": [4, 6]})],
-)
-def test_it_is_said_of_each_parser_what_it_loses(lost, ends):
-    """One parser may lose more at another similarity."""
-    number = {"name": LOST.name, "title": LOST.title, "unit": LOST.unit, "higher_is_better": False}
-    runs = []
-    for parser, count in ((parser, count) for parser, counts in lost.items() for count in counts):
-        about = {"name": "manual", "digest": f"{parser} {count}", "source": "s", "parser": parser, "texts": parser}
-        measures = {**FACTS["measures"], LOST.name: {**number, "value": count}}
-        facts = {"dataset": {**about, "references": 144}, "measures": measures}
-        swept = {"corpus.parser": parser, "questions.similarity": count}
-        runs.append(outcome(f"parser={parser} similarity={count}", 0.5, swept, facts=facts.items()))
-    [together] = Sweep(runs, {}, SETTINGS).by_dataset
-    said = claims(decide(together))["parsers"]
-    assert (said["names"], said["lost"], said["references"]) == ([*lost], ends, 144)
 
 
 # Words

@@ -17,7 +17,7 @@ from ragsweep.report.settings_words import tied_in_words
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
 from ragsweep.statistics import FEW_QUERIES
 from ragsweep.statistics.power import FEWEST_FLIPPED
-from ragsweep.sweeps import Choice, Decision, Outcome, Sweep, differ_by_parser_alone
+from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 from ragsweep.sweeps.sweep import ALIKE
 
 MOST_SENTENCES = 3  # of a headline
@@ -265,7 +265,6 @@ def tied(decision: Decision) -> Iterator[Claim]:
             "number": len(level.outcomes),
             "those": _those(choice),
             "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),
-            "parsers": differ_by_parser_alone(level.outcomes),
             "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
             "price": paid,
             "near": bool(paid and any(sign * (run.value(cost or "") or 0) > sign * paid[0] for run in choice.as_good)),

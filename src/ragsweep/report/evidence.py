@@ -10,9 +10,8 @@ from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
 from ragsweep.statistics import FEW_QUERIES, WORTHWHILE
 from ragsweep.statistics.power import FEWEST_FLIPPED
-from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
+from ragsweep.sweeps import Decision, Outcome, Sweep
 from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
-from ragsweep.tasks.ranking.lost_references import LOST
 from ragsweep.tasks.repeating import shift_in_words, what_pays
 
 Finder = Callable[[Decision], Iterator[Claim]]
@@ -210,19 +209,6 @@ def repeats(decision: Decision) -> Iterator[Claim]:
         yield evident("repeats", label=sweep.label(named), pays=pays, shift=" ".join(shift))
 
 
-def parsers(decision: Decision) -> Iterator[Claim]:
-    """On which questions parsers are compared, and how many references each has lost."""
-    runs = parsers_of(decision.sweep.outcomes)
-    if runs:
-        references = max(run.facts.dataset.references for run in runs.values())
-        lost = {
-            name: [run.value(LOST.name) or 0 for run in decision.sweep.outcomes if run.facts.dataset.parser == name]
-            for name in runs
-        }
-        ends = {name: [min(numbers), max(numbers)] for name, numbers in lost.items() if max(numbers)}
-        yield evident("parsers", names=[*runs], queries=len(decision.sweep.queries), references=references, lost=ends)
-
-
 def other_cutoff(decision: Decision) -> Iterator[Claim]:
     """That no run finished at the cutoff that was asked for."""
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
@@ -335,6 +321,6 @@ def machines(decision: Decision) -> Iterator[Claim]:
 
 
 OF_CHOICE: tuple[Finder, ...] = (expected, bought, beaten, far_cheaper, control)
-OF_DATA: tuple[Finder, ...] = (ended, unjudged, unspent, unmeasured, other_lengths, lost_fields, repeats, parsers)
+OF_DATA: tuple[Finder, ...] = (ended, unjudged, unspent, unmeasured, other_lengths, lost_fields, repeats)
 OF_RULES: tuple[Finder, ...] = (other_cutoff, left_out, rule, edges, baseline, query_types, power, machines)
 EVIDENCE = (*OF_CHOICE, *OF_DATA, *OF_RULES)
