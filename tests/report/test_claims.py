@@ -7,7 +7,6 @@ import pytest
 from outcomes import (
     FACTS,
     SETTINGS,
-    Sweep,
     alpha_k,
     claims,
     decided,
@@ -26,9 +25,8 @@ from ragsweep.report import rows_of, veto_of
 from ragsweep.report.claims import claims_of, evidence
 from ragsweep.report.record import as_record
 from ragsweep.report.report_tables import cells
-from ragsweep.report.settings_words import ranges, tied_in_words
-from ragsweep.report.value_words import p_value, rough
-from ragsweep.statistics import queries_needed
+from ragsweep.report.value_words import p_value, ranges, rough, tied_in_words
+from ragsweep.statistics.power import detectable_difference, fewest_queries
 from ragsweep.sweeps import decide
 from ragsweep.tasks.facts import JudgedFact
 
@@ -146,7 +144,8 @@ def test_neither_what_is_worse_nor_a_margin_is_overruled_by_cost():
 def test_few_queries_say_how_many_would_show_a_difference_that_matters():
     """As many as the formula of the power of a paired test says."""
     scores = noisy([0.5, 0.5], queries=12, noise=0.2)
-    needed = queries_needed(np.std(scores[1] - scores[0], ddof=1), 0.05)
+    deviation = np.std(scores[1] - scores[0], ddof=1)
+    needed = fewest_queries(lambda queries: detectable_difference(deviation, queries) <= 0.05, 10**6)
     said = claims(over(scores, [0.3, 0.5]))
     assert said["tied"]["more"] == needed - 12
     assert (said["few"]["queries"], said["few"]["few"]) == (12, True)
@@ -456,38 +455,25 @@ def test_neighbours_are_a_range(chosen, words):
     assert ranges([0, 0.3, 0.5, 0.7, 1], chosen) == words
 
 
-GRID = [(alpha, size) for alpha in (0, 0.3, 0.5, 0.7) for size in (300, 500)]
+def tied_of(*runs):
+    decision = decided(*runs)
+    return tied_in_words(decision.sweep, decision.headline)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "words"),
-    [
-        ([(0.3, 300), (0.5, 300), (0.7, 300)], "alpha 0.3 to 0.7, size 300"),
-        ([(0.3, 300), (0.3, 500)], "alpha 0.3, any size"),
-        ([(0, 300), (0.3, 300), (0.5, 300), (0.5, 500)], "size 300 with alpha 0 to 0.5; size 500 with alpha 0.5"),
-    ],
-)
-def test_ties_that_fill_a_box_are_named_as_one_and_others_are_split(chosen, words):
+def test_ties_of_two_settings_are_listed():
     rng = np.random.default_rng(0)
     runs = []
-    for alpha, size in GRID:
-        scores = (0.6 if (alpha, size) in chosen else 0.1) + rng.normal(0, 0.01, 30)
+    for alpha, size in [(alpha, size) for alpha in (0, 0.3, 0.5) for size in (300, 500)]:
+        scores = (0.6 if alpha == 0.3 else 0.1) + rng.normal(0, 0.01, 30)
         runs.append(of_scores(f"{alpha} {size}", scores, {"retriever.alpha": alpha, "chunker.size": size}))
-    assert tied_in_words(Sweep(runs, {}), Sweep(runs, {})) == words
-
-
-def test_ties_of_a_setting_in_words():
-    runs = [outcome(name, f1, {"retriever": name}) for name, f1 in (("dense", 0.4), ("sparse", 0.2), ("hybrid", 0.4))]
-    assert tied_in_words(Sweep(runs, {}), Sweep(runs, {})) == "retriever dense or hybrid"
+    assert tied_of(*runs) == "alpha 0.3, size 300 or alpha 0.3, size 500"
     equal = [outcome(name, 0.4, {"retriever": name}) for name in ("dense", "sparse", "hybrid")]
-    assert tied_in_words(Sweep(equal, {}), Sweep(equal, {})) == "any retriever"  # of the sweep, not of those compared
-    assert tied_in_words(Sweep(equal[:2], {}), Sweep(equal, {})) == "retriever dense or sparse"
+    assert tied_of(*equal) == "retriever dense, retriever sparse, retriever hybrid"
 
 
-def test_ties_of_the_same_settings_are_counted():
+def test_ties_of_the_same_settings_are_told_apart_by_their_names():
     runs = [outcome(name, f1, {"b": 5}) for name, f1 in (("new", 0.4), ("newer", 0.4), ("old", 0.1))]
-    sweep = Sweep([*runs, outcome("other", 0.1, {"b": 9})], {})
-    assert tied_in_words(sweep, sweep) == "b 5, 2 of 3 runs with these settings"
+    assert tied_of(*runs, outcome("other", 0.1, {"b": 9})) == "new, newer"
 
 
 def test_numbers_are_rounded_to_what_they_tell():

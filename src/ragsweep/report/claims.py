@@ -13,8 +13,7 @@ from math import isfinite
 from ragsweep.core.terminal import counted
 from ragsweep.report.evidence import EVIDENCE, Finder
 from ragsweep.report.sentences import Claim, sentences
-from ragsweep.report.settings_words import tied_in_words
-from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
+from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words, tied_in_words
 from ragsweep.statistics import FEW_QUERIES
 from ragsweep.statistics.power import FEWEST_FLIPPED
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
@@ -293,7 +292,7 @@ def not_one_best(decision: Decision) -> Iterator[Claim]:
     sweep, choice = decision.sweep, decision.headline
     if choice.undecided is None and len(choice.tied) > 1:
         same = all(run.measured == choice.best.measured for run in choice.tied)
-        numbers = {"labels": tied_in_words(choice.allowed, sweep), "same": same, "at": at(sweep, choice)}
+        numbers = {"labels": tied_in_words(sweep, choice), "same": same, "at": at(sweep, choice)}
         worse = len(choice.allowed.outcomes) - len(choice.tied)
         yield Claim("not_one_best", {**numbers, "worse": worse, "barred": bool(choice.barred)})
 
