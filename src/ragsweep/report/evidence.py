@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from math import isfinite
 
 from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
@@ -245,9 +244,7 @@ def rule(decision: Decision) -> Iterator[Claim]:
         not_worse=None if not_worse is None else [*map(sweep.label, not_worse)],
         at=at(sweep, chosen),
     )
-    if not_worse is not None and not isfinite(sweep.metric_info[sweep.decided_by].span):
-        yield evident("unbounded", metric=sweep.metric_title)
-    elif (showable := chosen.showable) and showable[1] > len(sweep.queries):
+    if (showable := chosen.showable) and showable[1] > len(sweep.queries):
         numbers = {"number": chosen.distinct, "smallest": showable[0], "needed": showable[1]}
         yield evident("small_margin", queries=queries_in_words(sweep), margin=margin, **numbers)
 

@@ -31,7 +31,7 @@ def units(sweep: Sweep, metric: str) -> Array:
 
 
 def span(sweep: Sweep, metric: str) -> float:
-    """The largest possible difference between two of these values, perhaps infinite."""
+    """The largest possible difference between two of these values."""
     return sweep.groups.widest(sweep.metric_info[metric].span)
 
 
@@ -112,19 +112,18 @@ class Choice:
         margin, metric = self.allowed.settings.margin, self.allowed.decided_by
         if margin is None or not self.allowed.is_mean(metric):
             return None
-        drawn = {"resamples": self.allowed.resamples, "seed": self.allowed.seed}
-        values, widest = units(self.allowed, metric), span(self.allowed, metric)
-        p = not_worse_than_best(values, margin, widest, **drawn)
-        return self._where(p <= LEVEL)
+        return self._where(
+            not_worse_than_best(units(self.allowed, metric), margin, span(self.allowed, metric)) <= LEVEL
+        )
 
     @property
     def showable(self) -> tuple[float, int] | None:
         """The smallest margin that these queries can show if none differs, and how many can show the configured one.
 
-        None without a margin, a rival or bounds of the metric.
+        None without a margin or a rival.
         """
         margin, widest = self.allowed.settings.margin, span(self.allowed, self.allowed.decided_by)
-        if self.not_worse is None or margin is None or self.distinct < 2 or not np.isfinite(widest):
+        if self.not_worse is None or margin is None or self.distinct < 2:
             return None
         level = LEVEL / (self.distinct - 1)  # Holm's, of the first claim
         groups, least = self.allowed.groups, least_queries(margin, widest, level)
