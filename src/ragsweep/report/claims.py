@@ -157,9 +157,8 @@ def unequal_text(decision: Decision) -> Iterator[Claim]:
 def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Outcome]) -> Iterator[Claim]:
     """That a configuration returns more text than one that it beats, unless text is what it was chosen by."""
     metric = named.facts.metrics.get(sweep.decided_by)
-    counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
     cost = next((name for name in sweep.settings.costs if name in named.facts.at_k), None)
-    if sweep.budgeted or counts_text or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
+    if sweep.budgeted or (metric and metric.of_text) or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
         return
     less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
     if less:

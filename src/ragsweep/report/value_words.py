@@ -86,7 +86,7 @@ def tied_in_words(sweep: Sweep, choice: Choice) -> str:
     if any(labels.count(sweep.label(run)) > 1 for run in choice.tied):
         return listed([run.name for run in choice.tied])
     axes = [name for name in sweep.axes if name != sweep.cutoff]
-    values = [run.swept.get(axes[0]) for run in choice.tied] if len(axes) == 1 else []
+    values: list[Any] = [run.swept.get(axes[0]) for run in choice.tied] if len(axes) == 1 else []
     if values and all(map(is_number, values)):
         return f"{sweep.short(axes[0])} {ranges(sweep.values_of(axes[0]), values)}"
     names = [sweep.label(run) for run in choice.tied]

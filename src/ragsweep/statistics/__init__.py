@@ -25,7 +25,7 @@ from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.power import detectable_difference
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
-from ragsweep.statistics.several_datasets import Regrets, in_one, least_regret, mean_interval, regrets
+from ragsweep.statistics.several_datasets import in_one, least_regret, regrets
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "ComparisonWithBest",
     "Groups",
     "Power",
-    "Regrets",
     "Selection",
     "SelectionByType",
     "Standings",
@@ -60,7 +59,6 @@ __all__ = [
     "least_regret",
     "mcnemar_of_pairs",
     "mcnemar_p",
-    "mean_interval",
     "not_worse_than_best",
     "paired_p",
     "randomisation_test",
