@@ -10,14 +10,13 @@ from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, pri
 from ragsweep.statistics import FEW_QUERIES, WORTHWHILE
 from ragsweep.statistics.power import FEWEST_FLIPPED
 from ragsweep.sweeps import Decision, Outcome, Sweep
-from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
+from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.tasks.repeating import shift_in_words, what_pays
 
 Finder = Callable[[Decision], Iterator[Claim]]
 
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
-NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
 
 
 def evident(name: str, /, **numbers: object) -> Claim:
@@ -76,32 +75,6 @@ def beaten(decision: Decision) -> Iterator[Claim]:
         "prices": [price(sweep, run, front.cost) for run in runs],
     }
     yield evident("beaten", labels=labels, quality=sweep.title(front.quality), **numbers)
-
-
-def far_cheaper(decision: Decision) -> Iterator[Claim]:
-    """What measures nearly as well as the choice, for a fraction of one of its costs."""
-    sweep, chosen = decision.sweep, decision.headline
-    value = chosen.named.value(sweep.decided_by)
-    if value is None or not sweep.higher_is_better or not chosen.meets:
-        return
-    for cost in sweep.settings.costs:
-        own = chosen.named.value(cost)
-        if not own or sweep.metric_info[cost].higher_is_better or cost in (sweep.budgeted, chosen.prefer):
-            continue
-        cheap = [
-            run
-            for run in chosen.allowed.outcomes
-            if (run.value(sweep.decided_by) or 0) >= NEARLY * value
-            and (other := run.value(cost)) is not None
-            and other <= FRACTION * own
-            and not about_the_same(sweep, cost, chosen.named, run, EQUAL_COST)
-        ]
-        if cheap:
-            run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
-            prices = [price(sweep, chosen.named, cost), price(sweep, run, cost)]
-            numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
-            yield evident("far_cheaper", own=sweep.label(chosen.named), label=sweep.label(run), **numbers)
-            return
 
 
 def control(decision: Decision) -> Iterator[Claim]:
@@ -317,7 +290,7 @@ def machines(decision: Decision) -> Iterator[Claim]:
     yield replace(claim, place="headline") if decides and len(labels) > 1 else claim
 
 
-OF_CHOICE: tuple[Finder, ...] = (expected, bought, beaten, far_cheaper, control)
+OF_CHOICE: tuple[Finder, ...] = (expected, bought, beaten, control)
 OF_DATA: tuple[Finder, ...] = (ended, unjudged, unspent, unmeasured, other_lengths, lost_fields, repeats)
 OF_RULES: tuple[Finder, ...] = (other_cutoff, left_out, rule, edges, baseline, query_types, power, machines)
 EVIDENCE = (*OF_CHOICE, *OF_DATA, *OF_RULES)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import LEVEL, least_margin, least_queries, not_worse_than_best
-from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
@@ -208,18 +207,6 @@ def choose(sweep: Sweep, cutoff: int | None) -> Choice:
     return Choice(cutoff, here.only(allowed) if allowed else here, excluded, barred)
 
 
-def choose_at_each(sweep: Sweep) -> dict[int | None, Choice]:
-    """The choice at each cutoff. Of configurations that are equally good at one, the one that is best at most cutoffs.
-
-    If the first of them were taken, other cutoffs could seem to need another configuration where one is best at all.
-    """
-    choices = [choose(sweep, cutoff) for cutoff in sweep.cutoffs]
-    equal = [_equal_to_best(choice.allowed) for choice in choices]
-    times = Counter(sweep.label(outcome) for some in equal for outcome in some)
-    first = [max(some, key=lambda outcome: times[sweep.label(outcome)]) for some in equal]
-    return {choice.cutoff: _with_first(choice, outcome) for choice, outcome in zip(choices, first, strict=True)}
-
-
 def settled(choices: Sequence[Choice]) -> Sequence[Choice]:
     """Those that a headline can be about: several configurations compete, and each spends the budget, if there is one.
 
@@ -227,16 +214,6 @@ def settled(choices: Sequence[Choice]) -> Sequence[Choice]:
     """
     spent = [choice for choice in choices if all(map(choice.allowed.spends, choice.allowed.outcomes))] or choices
     return [choice for choice in spent if len(choice.allowed.outcomes) > 1 or choice.excluded] or spent
-
-
-def _equal_to_best(level: Sweep) -> list[Outcome]:
-    values = np.array([level.statistic(outcome, level.decided_by) for outcome in level.outcomes])
-    return [level.outcomes[place] for place in np.flatnonzero(np.abs(values - values[level.best]) <= EQUAL).tolist()]
-
-
-def _with_first(choice: Choice, first: Outcome) -> Choice:
-    others = [outcome for outcome in choice.allowed.outcomes if outcome is not first]
-    return choice if first is choice.best else replace(choice, allowed=choice.allowed.only([first, *others]))
 
 
 def _unmet(sweep: Sweep, outcome: Outcome) -> Iterator[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from ragsweep.core.arrays import Indices
 from ragsweep.core.style import is_number
 from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs
-from ragsweep.sweeps.choice import Choice, at_worst, choose_at_each, settled
+from ragsweep.sweeps.choice import Choice, at_worst, choose, settled
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.promises import Promise, ThresholdPromise, promises, threshold_promise
@@ -269,7 +269,7 @@ def decide(sweep: Sweep) -> Decision:
     Where nothing can be told apart, the cheapest is named, also if no cost is preferred: by the first that differs.
     What the headline names is named at every cutoff where it is as good.
     """
-    decision = Decision(sweep, choose_at_each(sweep))
+    decision = Decision(sweep, {cutoff: choose(sweep, cutoff) for cutoff in sweep.cutoffs})
     settings, headline = sweep.settings, decision.headline
     costs = () if settings.prefer or settings.margin is not None else costs_of_all(sweep)
     cost = next((name for name in costs if not headline.costs_the_same(name)), None)
