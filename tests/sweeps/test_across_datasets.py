@@ -130,24 +130,6 @@ def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
     assert numbers_of(found)["few"] == ["small"]
 
 
-def test_a_cost_chooses_only_where_nothing_is_told_apart():
-    settings = replace(SETTINGS, prefer="latency/mean_ms")
-    for lowest, named in ((0.3, "alpha 1"), (0.49, "alpha 0")):
-        runs = [
-            run(name, alpha, mean, latency=cost)
-            for name in ("a", "b")
-            for alpha, mean, cost in zip((0, 0.5, 1), (lowest, 0.5, 0.505), (1.0, 10.0, 20.0), strict=True)
-        ]
-        found = across([replace(each, per_query=shuffled(each.per_query, n)) for n, each in enumerate(runs)], settings)
-        assert found.told_apart == (lowest < 0.4)
-        assert found.named == named
-
-
-def shuffled(table, seed):
-    order = np.random.default_rng(seed).permutation(len(table))
-    return table.assign(f1=table["f1"].to_numpy()[order])
-
-
 def test_what_was_not_measured_or_is_not_allowed_on_all_takes_no_part():
     runs = [run("a", alpha, 0.5) for alpha in (0, 0.5, 1)] + [run("b", 0.5, 0.5), run("b", 1, 0.6, control="cheats")]
     found = across(runs)
@@ -297,25 +279,6 @@ def test_copies_of_queries_in_groups_tell_what_each_tells_once():
     once, grouped = across(plain), across([copied(each) for each in plain])
     assert np.allclose(grouped.means, once.means)
     assert np.allclose(grouped.regrets, once.regrets)
-
-
-def test_a_cost_chooses_nothing_where_no_configuration_may_be_the_best_on_each():
-    prefer = replace(SETTINGS, prefer="latency/mean_ms")
-    found = on({"a": [0.3, 0.9, 0.6], "b": [0.9, 0.3, 0.6]}, prefer)
-    assert found.by_cost is None
-    assert found.named == "alpha 1"  # it loses least, and is not the first
-
-
-@pytest.mark.parametrize(("latencies", "by_cost"), [((20, 20, 30), None), ((20, 100, 100), "latency/mean_ms")])
-def test_a_time_chooses_only_if_it_is_longer_than_another_measurement_might_be(latencies, by_cost):
-    runs = [
-        run(name, alpha, 0.5, latency=float(ms))
-        for name in ("a", "b")
-        for alpha, ms in zip((0, 0.5, 1), latencies, strict=True)
-    ]
-    found = across(runs, replace(SETTINGS, costs=["latency/mean_ms"]))
-    assert (found.told_apart, found.by_cost) == (False, by_cost)
-    assert found.named == "alpha 0" or by_cost is None
 
 
 def test_equal_means_are_not_the_same_measurements():

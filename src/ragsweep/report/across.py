@@ -13,7 +13,7 @@ from ragsweep.report.record import VERSION, as_record
 from ragsweep.report.report_page import Origin, when, write_pages
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.value_words import cutoffs_in_words
-from ragsweep.statistics import FEW_QUERIES, least_regret
+from ragsweep.statistics import FEW_QUERIES
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import AcrossDatasets, Decision
 
@@ -32,8 +32,7 @@ def claims_across(across: AcrossDatasets) -> list[Claim]:
     at = "" if across.cutoff is None else f" at {cutoffs_in_words(sweep, across.cutoff)}"
     numbers = {**names, "at": at, "label": across.named, "metric": sweep.metric_title}
     others = [f"{cutoff}" for cutoff in across.cutoffs if cutoff != across.cutoff]
-    prefer = sweep.settings.prefer if across.told_apart else None
-    about = Claim("across_table", {**numbers, "others": others, "prefer": prefer}, "evidence")
+    about = Claim("across_table", {**numbers, "others": others, "prefer": sweep.settings.prefer}, "evidence")
     return [*_choice(across, numbers), *_cautions(across), about]
 
 
@@ -52,9 +51,7 @@ def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
         how = {"worse": "worse" in across.standings, "together": bool(across.tied.all()), "ties": ties}
         yield Claim("across_choice", {**numbers, **how})
     else:
-        cost = across.by_cost and across.sweeps[0].title(across.by_cost)
-        least = across.labels[least_regret(across.regrets)]
-        yield Claim("across_tied", {**numbers, "cost": cost, "least": least}, vetoes=True)
+        yield Claim("across_tied", numbers, vetoes=True)
     if across.regrets.any():
         stand = {own: _and(_where(across, [own == how for how in across.standings])) for own in STANDINGS}
         largest = {"loss": losses.max(), "on": across.names[losses.argmax()]}

@@ -13,7 +13,7 @@ import numpy as np
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import compare_with_best, in_one, least_regret, regrets
 from ragsweep.statistics.intervals import EQUAL, Array, first_best
-from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING, Choice, about_the_same
+from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.configuration_names import as_text, short_names
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.outcome import Outcome
@@ -214,39 +214,12 @@ class AcrossDatasets:
         return not self._on_all(self.tied).all()
 
     @cached_property
-    def _as_good(self) -> Mask:
-        return self._on_all(self._among(choice.as_good for choice in self.choices))
-
-    @cached_property
-    def by_cost(self) -> str | None:
-        """The cost that chooses where nothing is told apart: what is preferred, or the first that differs."""
-        settings, runs = self.sweeps[0].settings, [run for own in self._runs for run in own]
-        if self.told_apart or not self._as_good.any() or (settings.margin is not None and not settings.prefer):
-            return None
-        costs = [settings.prefer] if settings.prefer else settings.costs
-        measured = (cost for cost in costs if all(run.value(cost) is not None for run in runs))
-        return next((cost for cost in measured if not self._cheap(cost)[self._as_good].all()), None)
-
-    def _cheap(self, cost: str) -> Mask:
-        """Which configurations cost about as little on every dataset as the cheapest that is as good."""
-        share = EQUAL_COST if self.sweeps[0].settings.prefer else UNASKED_SAVING
-        values = np.array([[run.value(cost) or 0 for run in runs] for runs in self.runs.values()])
-        least = np.where(self._as_good, self.sweeps[0].sign(cost) * values.mean(axis=1), -np.inf).argmax()
-        alike = [
-            [about_the_same(sweep, cost, run, runs[least], share) for run in runs]
-            for sweep, runs in zip(self.sweeps, self._runs, strict=True)
-        ]
-        cheap: Mask = np.all(alike, axis=0)
-        return cheap
-
-    @cached_property
     def place(self) -> int:
         """Position of the configuration to take: that with the smallest largest regret.
 
-        Of those that are as good as the best of each dataset, if there are any; where a cost chooses, of the cheapest.
+        Of those that are as good as the best of each dataset, if there are any. Costs choose nothing.
         """
-        possible = self._as_good & self._cheap(self.by_cost) if self.by_cost else self._as_good
-        return least_regret(self.regrets, possible)
+        return least_regret(self.regrets, self._on_all(self._among(choice.as_good for choice in self.choices)))
 
     @property
     def named(self) -> str:
