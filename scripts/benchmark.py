@@ -20,7 +20,7 @@ from bench import answers, encoding, loading, measures, million, reporting, retr
 from bench.timing import Rows, Timing
 
 from ragsweep.core.style import BEST, dress, figure, save
-from ragsweep.datasets import BeirDataset, Dataset, PageChunker, PdfDataset, RecursiveChunker
+from ragsweep.datasets import beir_dataset, Dataset, PageChunker, pdf_dataset, RecursiveChunker
 from ragsweep.store.stage_store import Store
 
 CLONE = Path(__file__).resolve().parents[1]
@@ -118,10 +118,10 @@ def scifact_folder() -> Path:
 def corpus(scifact: Path, *, quick: bool) -> Dataset:
     """The test split of SciFact. With --quick, or if SciFact is missing, the bundled manual."""
     if scifact.is_dir() and not quick:
-        return Dataset.from_collection(BeirDataset("SciFact", str(scifact)).load(), PageChunker())
+        return Dataset.from_collection(beir_dataset("SciFact", str(scifact)).load(), PageChunker())
     manual = CLONE / "data" / "cho_manual"
     documents, queries = str(manual / "documents"), str(manual / "test_queries.json")
-    return Dataset.from_collection(PdfDataset("the bundled manual", documents, queries).load(), RecursiveChunker())
+    return Dataset.from_collection(pdf_dataset("the bundled manual", documents, queries).load(), RecursiveChunker())
 
 
 def line(row: Timing) -> str:

@@ -216,10 +216,10 @@ def write_pdf() -> WritePdf:
 @pytest.fixture(scope="session")
 def manual() -> Collection:
     """The bundled training manual and its questions."""
-    from ragsweep.datasets import PdfDataset
+    from ragsweep.datasets import pdf_dataset
 
     folder = PROJECT / "data" / "cho_manual"
-    return PdfDataset("cho_manual", str(folder / "documents"), str(folder / "test_queries.json")).load()
+    return pdf_dataset("cho_manual", str(folder / "documents"), str(folder / "test_queries.json")).load()
 
 
 @pytest.fixture(scope="session")
@@ -250,9 +250,9 @@ def real_data() -> Path:
 @pytest.fixture(scope="session")
 def scifact(real_data: Path) -> Dataset:
     """SciFact's test split, one passage a document."""
-    from ragsweep.datasets import BeirDataset, Dataset, PageChunker
+    from ragsweep.datasets import Dataset, PageChunker, beir_dataset
 
-    return Dataset.from_collection(BeirDataset("scifact", str(real_data / "scifact")).load(), PageChunker())
+    return Dataset.from_collection(beir_dataset("scifact", str(real_data / "scifact")).load(), PageChunker())
 
 
 @pytest.fixture(scope="session")

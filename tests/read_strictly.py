@@ -1,9 +1,9 @@
 """Questions as a dataset reads them, where one that cannot be used refuses them all."""
 
-from ragsweep.datasets import Asked, Document, Questions, TableQuestions
+from ragsweep.datasets import Collection, Document, Questions, TableQuestions
 
 
-def read_strictly(questions: Questions, documents: tuple[Document, ...]) -> Asked:
+def read_strictly(questions: Questions, documents: tuple[Document, ...]) -> Collection:
     """What is asked. Raises `DatasetError` if a question cannot be used."""
     found = questions.read(documents)
     if found.faults is not None:

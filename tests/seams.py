@@ -12,6 +12,7 @@ from ragsweep.core.timing import NOTE
 from ragsweep.datasets.model.cases import Case, Option
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference
 from ragsweep.datasets.model.dataset import Dataset, Qrels
+from ragsweep.datasets.model.dataset_format import DatasetFormat
 
 TOPICS = ("iron", "fever", "malaria", "worms", "zinc", "dengue", "oxygen", "vaccine")
 TYPES = ("type of odd ones", "type of even ones")
@@ -19,7 +20,7 @@ GRADE = 73_911  # of every judgment: a number that is nowhere else
 
 
 @dataclass(frozen=True)
-class Memory:
+class Memory(DatasetFormat):
     """A dataset of documents of one page, and two questions about each, with types, fields and right answers.
 
     Attributes:

@@ -15,14 +15,14 @@ from warm import Process
 import ragsweep.evaluation
 from ragsweep.core.project import shipped_conf
 from ragsweep.datasets import (
-    BeirDataset,
     FixedChunker,
     MarkdownChunker,
     PageChunker,
-    PdfDataset,
     RecursiveChunker,
     SemanticChunker,
     SentenceChunker,
+    beir_dataset,
+    pdf_dataset,
 )
 from ragsweep.retrieval import (
     DenseRetriever,
@@ -248,7 +248,7 @@ class TestSemanticInTokens(ChunkerContract):
 
 
 class TestPdf(DatasetContract):
-    component = PdfDataset
+    component = staticmethod(pdf_dataset)
 
     @pytest.fixture(autouse=True)
     def dataset(self, tmp_path):
@@ -259,7 +259,7 @@ class TestPdf(DatasetContract):
 
 @pytest.mark.real_data
 class TestBeir(DatasetContract):
-    component = BeirDataset
+    component = staticmethod(beir_dataset)
 
     @pytest.fixture(autouse=True)
     def dataset(self, real_data):
@@ -382,7 +382,7 @@ class TestRankingTask(TaskContract):
     def dataset(self, tmp_path):
         values = dict(each.partition("=")[::2] for each in small.arguments(tmp_path / "small"))
         type(self).settings = {
-            "dataset": PdfDataset("small", values["dataset.documents"], values["dataset.queries"]),
+            "dataset": pdf_dataset("small", values["dataset.documents"], values["dataset.queries"]),
             "chunker": RecursiveChunker(60, 0),
             "retriever": SPARSE,
             "evaluation": EvaluationSettings("after_cutoff", 1, "linear", 100, METRICS),
@@ -424,7 +424,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep.datasets import Collection, Document, Judgment, Query, Selecting
+from ragsweep.datasets import Chunker, DatasetFormat, Collection, Document, Judgment, Query, Selecting
 from ragsweep.models.language.language_model import Completion, LanguageModel
 from ragsweep.retrieval import SparseRetriever, ranked
 from ragsweep.tasks.metric import metric
@@ -484,7 +484,7 @@ class TestLong(EncoderContract):
     component = Long
 
 
-class FirstSentence:
+class FirstSentence(Chunker):
     def split(self, text):
         return [(0, text.find(".") + 1)] if text.strip() else []
 
@@ -504,7 +504,7 @@ class TestPercent(MetricContract):
     metric = Percent.of
 
 
-class Elsewhere:
+class Elsewhere(DatasetFormat):
     def load(self):
         document = Document.from_pages("a", [("1", "a#1", "Iron.")])
         return Collection("elsewhere", "page", (document,), (Query("1", "iron?"),), (Judgment("1", "b#1", 1),))

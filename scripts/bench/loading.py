@@ -52,11 +52,11 @@ def main(kind: str, path: str) -> tuple[float, float]:
     """Read a file in this process, whose garbage is collected as in a run."""
     import gc
 
-    from ragsweep.datasets import BeirDataset, TableCorpus
+    from ragsweep.datasets import beir_dataset, TableCorpus
 
     gc.set_threshold(50_000, 10, 10)
     before, start = peak_mb(), time.process_time()
-    kept = BeirDataset("read", path).load() if kind == "beir" else TableCorpus(path).read()
+    kept = beir_dataset("read", path).load() if kind == "beir" else TableCorpus(path).read()
     seconds = time.process_time() - start
     assert kept
     return seconds, peak_mb() - before

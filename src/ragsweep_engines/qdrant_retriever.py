@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NoReturn
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from ragsweep.core.digest import digest
@@ -55,6 +55,8 @@ class QdrantRetriever(FilledRetriever):
         ef_search: Candidates held while the graph is searched; None leaves it to Qdrant.
         snapshot: File from which the collection is restored if it is absent.
     """
+
+    cuts: ClassVar[Sequence[str]] = ("score_threshold", "filter")
 
     collection: OwnData
     vector: str | None = ""

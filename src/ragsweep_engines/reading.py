@@ -92,14 +92,16 @@ def listing(answer: object) -> list[object]:
 
     if isinstance(answer, pd.DataFrame):
         found: list[Any] = answer.to_dict("records")
-        return sorted(found, key=lambda row: float(row["rank"])) if "rank" in answer.columns else found
+        if "rank" in answer.columns:
+            found.sort(key=lambda row: float(row["rank"]))
+        return found
     if answer is None or isinstance(answer, str | bytes | set | frozenset):
         raise RetrieverError(f"returned {_kind(answer)}, expected a list of results, the best first; it may be empty")
     if isinstance(answer, Iterable) and not isinstance(answer, Mapping):
         return [*answer]
     named: Any = answer if isinstance(answer, Mapping) else getattr(answer, "__dict__", {})
     ids = named.get("ids")
-    if isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list):
+    if isinstance(ids, list) and [type(column) for column in ids] == [list]:
         columns = {new: named[old][0] for old, new in CHROMA.items() if named.get(old)}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return [*rows]
@@ -112,7 +114,7 @@ def listing(answer: object) -> list[object]:
     raise RetrieverError(f"returned {_kind(answer)} with fields without a list of results ({there})")
 
 
-def as_fields(value: object, levels: int = MOST_LEVELS) -> Any:
+def as_fields(value: Any, levels: int = MOST_LEVELS) -> Any:
     """An object as mappings, lists and plain values, a few levels deep."""
     if isinstance(value, str):
         return encodable(value)

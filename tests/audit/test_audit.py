@@ -436,7 +436,7 @@ def test_a_query_is_copied_if_a_run_of_its_words_is_in_the_answer(query, answer,
 
 
 def test_queries_that_cannot_stand_alone_are_found():
-    queries = ["What does it say about this?", "Which test finds malaria?"]
+    queries = ["What does this passage say?", "Which test finds malaria?"]
     [finding] = found(DependentQueries(), dataset_of({"a.pdf": ["iron"]}, queries))
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
 

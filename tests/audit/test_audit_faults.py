@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from read_strictly import span_questions
 
-from ragsweep.datasets import Dataset, PdfDataset, Qrels, RecursiveChunker
+from ragsweep.datasets import Dataset, Qrels, RecursiveChunker, pdf_dataset
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.models.encoders.text_read import Lengths
 from ragsweep.models.encoders.token_counts import token_counts
@@ -189,7 +189,7 @@ def manual_in_passages(manual):
 @pytest.fixture(scope="module")
 def filings(real_data):
     folder = real_data / "financebench"
-    collection = PdfDataset("filings", str(folder / "documents"), str(folder / "test_queries.json")).load()
+    collection = pdf_dataset("filings", str(folder / "documents"), str(folder / "test_queries.json")).load()
     return Clean(Dataset.from_collection(collection, RecursiveChunker(500, 50)))
 
 

@@ -12,18 +12,19 @@ from ragsweep.core.errors import NotAcceptedError
 from ragsweep.datasets import (
     Collection,
     Dataset,
+    DatasetFormat,
     Document,
     FixedChunker,
     Judgment,
     OwnDataset,
     PageChunker,
-    PdfDataset,
     Qrels,
     Query,
     RecursiveChunker,
     Reference,
     TableCorpus,
     TableQuestions,
+    pdf_dataset,
 )
 from ragsweep.evaluation import recall
 from ragsweep.retrieval import (
@@ -102,7 +103,7 @@ def faulty(manual):
     queries = (
         Query("x1", "Iron tablets are taken daily with lemon water and not with coffee?"),
         Query("x2", "Iron tablets are taken daily with lemon water and not with coffee at home?"),
-        Query("x3", "How is it treated?"),
+        Query("x3", "What does this passage recommend?"),
     )
     judgments = tuple(Judgment(query.query_id, "more.pdf#1", 1) for query in queries)
     documents = (Document.from_pages(whole.source, pages), extra)
@@ -181,7 +182,7 @@ def test_an_encoder_that_does_not_know_the_language_is_named(chinese, with_a_lon
 
 
 def test_the_encoder_of_a_reranker_must_know_the_language_and_the_run_says_it_first(chinese):
-    class Given:
+    class Given(DatasetFormat):
         def load(self):
             return chinese
 
@@ -212,11 +213,13 @@ class Answering:
 def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(with_a_long_page):
     level, check = 1, DatasetAudit(fail_on=["dependent_queries"])
     measuring, answering = (
-        Answering(Retrieval(PdfDataset("", "", ""), SPARSE, SPARSE, level, NO_STORE, is_measured=each))
+        Answering(Retrieval(pdf_dataset("", "", ""), SPARSE, SPARSE, level, NO_STORE, is_measured=each))
         for each in (True, False)
     )
-    items = replace(with_a_long_page, queries=(*with_a_long_page.queries, Query("unjudged", "How is it treated?")))
-    kinds = [{each.kind for each in check.of(task, items).findings} for task in (measuring, answering)]
+    items = replace(
+        with_a_long_page, queries=(*with_a_long_page.queries, Query("unjudged", "What does this passage recommend?"))
+    )
+    kinds = [{each.kind for each in check.of(task.retrieval, items).findings} for task in (measuring, answering)]
     assert kinds[0] - kinds[1] == {"queries_without_judgments"}
     assert kinds[1]
     said = check.examine(answering, items)
@@ -229,10 +232,10 @@ def test_documents_without_a_judged_page_are_audited_too(with_a_long_page):
     """Such as manuals beside MedQA, whose questions name no pages: scans among them are never found."""
     nothing = Qrels(*np.empty((3, 0), dtype=np.int64))
     unjudged = replace(with_a_long_page, qrels=nothing, empty_pages=("a#4", "a#5"))
-    answering = Answering(Retrieval(PdfDataset("", "", ""), SPARSE, SPARSE, 1, NO_STORE, is_measured=False))
-    [finding] = DatasetAudit().of(answering, unjudged).findings
+    answering = Answering(Retrieval(pdf_dataset("", "", ""), SPARSE, SPARSE, 1, NO_STORE, is_measured=False))
+    [finding] = DatasetAudit().of(answering.retrieval, unjudged).findings
     assert (finding.kind, finding.count, finding.out_of) == ("pages_without_text", 2, 5)
-    without_documents = DatasetAudit().of(answering, replace(unjudged, passages=(), empty_pages=()))
+    without_documents = DatasetAudit().of(answering.retrieval, replace(unjudged, passages=(), empty_pages=()))
     assert (len(without_documents.findings), len(without_documents.not_checked)) == (0, 1)
 
 
@@ -301,10 +304,10 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
         canvas.showPage()
     canvas.save()
     (tmp_path / "q.json").write_text('[{"query": "What of iron?", "relevant_docs": ["1"]}]')
-    pdf = PdfDataset("small", str(tmp_path / "a.pdf"), str(tmp_path / "q.json"), store=store)
+    pdf = pdf_dataset("small", str(tmp_path / "a.pdf"), str(tmp_path / "q.json"), store=store)
     items = Dataset.from_collection(pdf.load(), PageChunker())
     assert items.empty_pages == ("a.pdf#2", "a.pdf#3")
-    assert pdf.pictures(items.empty_pages) == ["a.pdf#2"]
+    assert pdf.corpus.pictures(items.empty_pages) == ["a.pdf#2"]
     [finding] = audit(Audited(items, dataset=pdf)).findings
     assert "2 pages without text (a.pdf#2, a.pdf#3); 1 with a picture (a.pdf#2)." in finding.text
 
@@ -313,7 +316,7 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
     documents = dict(each.partition("=")[::2] for each in small.arguments(tmp_path))["dataset.documents"]
     asked = [("Which test finds malaria?", ["fever.pdf#2"], "factual"), ("What is blank?", ["fever.pdf#3"], "factual")]
     task = RankingTask(
-        dataset=PdfDataset("small", documents, str(small.write_queries(tmp_path / "q.json", asked))),
+        dataset=pdf_dataset("small", documents, str(small.write_queries(tmp_path / "q.json", asked))),
         chunker=PageChunker(),
         retriever=SPARSE,
         evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),
@@ -438,7 +441,7 @@ def test_queries_of_stop_words_are_audited():
     document = Document.from_pages("a", [("1", "a#1", "iron"), ("2", "a#2", "tea")])
     judged = Collection("small", "page", (document,), (Query("1", "what of the"),), (Judgment("1", "a#1", 1),))
     found = complete(Dataset.from_collection(judged, PageChunker()), retriever=DENSE)
-    assert [each.kind for each in found.findings] == ["dependent_queries"]
+    assert found.findings == ()
 
 
 @pytest.mark.parametrize("offsets", [True, False])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from ragsweep.datasets import Dataset, PageChunker, PdfDataset, Qrels, RecursiveChunker
+from ragsweep.datasets import Dataset, PageChunker, Qrels, RecursiveChunker, pdf_dataset
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
 from ragsweep.store.stage_store import Store
@@ -110,6 +110,6 @@ def test_removed_judgments_of_scifact_are_listed(scifact, store):
 @pytest.mark.real_data
 def test_company_filings_whose_pages_no_retriever_finds_get_no_alarm(real_data, store):
     folder = real_data / "financebench"
-    filings = PdfDataset("filings", str(folder / "documents"), str(folder / "test_queries.json")).load()
+    filings = pdf_dataset("filings", str(folder / "documents"), str(folder / "test_queries.json")).load()
     pages = Dataset.from_collection(filings, PageChunker())
     assert find_unjudged(pages, units_of(of_letters_and_words(pages, store), pages)) is None

@@ -4,7 +4,7 @@ import numpy as np
 from arguments import written
 from letters import LetterEncoder
 
-from ragsweep.datasets import BeirDataset, PageChunker
+from ragsweep.datasets import PageChunker, beir_dataset
 from ragsweep.retrieval import (
     SparseRetriever,
 )
@@ -23,6 +23,6 @@ def task(dataset, retriever=None, k=3, **stages):
 
 
 def test_the_search_for_unjudged_documents_leaves_it_out_too(tmp_path):
-    items = task(BeirDataset("a", str(written(tmp_path)))).load()
+    items = task(beir_dataset("a", str(written(tmp_path)))).load()
     for passages in unlike_rankings(items, LetterEncoder(), NO_STORE).values():
         assert not (passages == np.arange(3)[:, None]).any()

@@ -7,22 +7,13 @@ import pytest
 from read_strictly import span_questions
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import BeirDataset, Document, Judgment, OwnDataset, PdfDataset, TableQuestions
+from ragsweep.datasets import Document, Judgment, OwnDataset, TableQuestions, beir_dataset, pdf_dataset
+from ragsweep.testing.datasets import AsIs
 
 TWO = (
     Document.from_pages("m", [("1", "m#1", "Iron."), ("2", "m#2", "Birth."), ("3", "m#3", "Worms.")]),
     Document.from_pages("a b", [("1", "a b#1", "Fever."), ("7", "a b#7", "Tea.")]),
 )
-
-
-class AsIs:
-    """A corpus of these documents."""
-
-    def __init__(self, documents):
-        self.documents = documents
-
-    def read(self):
-        return self.documents
 
 
 @pytest.fixture
@@ -58,7 +49,7 @@ def test_judgments_are_added_before_questions_are_selected(own, qrels):
 def test_judgments_are_added_to_questions_about_pdfs(tmp_path, write_pdf, qrels):
     write_pdf(tmp_path / "pdfs" / "a.pdf", "one", "two")
     (tmp_path / "q.json").write_text(json.dumps([{"query": "Who?", "relevant_docs": ["1"]}]))
-    dataset = PdfDataset("small", str(tmp_path / "pdfs"), str(tmp_path / "q.json"), qrels=qrels("1\ta.pdf#2\t2"))
+    dataset = pdf_dataset("small", str(tmp_path / "pdfs"), str(tmp_path / "q.json"), qrels=qrels("1\ta.pdf#2\t2"))
     assert dataset.load().judgments == (Judgment("1", "a.pdf#1", 1), Judgment("1", "a.pdf#2", 2))
 
 
@@ -69,7 +60,7 @@ def test_judgments_are_added_to_a_folder_of_beir(tmp_path, qrels, has_qrels):
     if has_qrels:
         (tmp_path / "qrels").mkdir()
         (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tm\t2\n")
-    found = BeirDataset("small", str(tmp_path), qrels=qrels("q1\tn\t0")).load()
+    found = beir_dataset("small", str(tmp_path), qrels=qrels("q1\tn\t0")).load()
     assert found.judgments == (*[Judgment("q1", "m", 2)] * has_qrels, Judgment("q1", "n", 0))
     assert found.unjudged == ""
 

@@ -8,7 +8,7 @@ import pytest
 import Stemmer
 from application import PROJECT
 
-from ragsweep.datasets import PdfDataset
+from ragsweep.datasets import pdf_dataset
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 from ragsweep.text.tokens import words
 
@@ -55,7 +55,7 @@ def test_no_two_pages_share_a_third_of_their_word_5_grams(manual_pages):
 def test_the_pdf_is_what_its_sources_give(build_manual, manual, tmp_path):
     build_manual.build(build_manual.manual_pages(), tmp_path / "cho_training_manual.pdf")
     queries = PROJECT / "data" / "cho_manual" / "test_queries.json"
-    assert PdfDataset("rebuilt", str(tmp_path), str(queries)).load().documents == manual.documents
+    assert pdf_dataset("rebuilt", str(tmp_path), str(queries)).load().documents == manual.documents
 
 
 def test_there_are_133_questions(manual):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
+    Chunker,
     Collection,
     Dataset,
     Document,
@@ -91,7 +92,7 @@ def test_cached_passages_equal_those_that_were_split(store):
 
 
 def test_passages_of_a_user_chunker_are_not_cached(store):
-    class Halves:
+    class Halves(Chunker):
         def split(self, text):
             return [(0, len(text) // 2), (len(text) // 2, len(text))]
 
@@ -184,7 +185,7 @@ def test_page_borders_change_the_digest():
 PAGED = Document.from_pages("a.pdf", [("1", "a.pdf#1", "apples"), ("2", "a.pdf#2", "pies")])
 
 
-class Cutting:
+class Cutting(Chunker):
     """A user chunker that returns the same spans for every page."""
 
     def __init__(self, spans):

@@ -10,6 +10,7 @@ from ragsweep.datasets.formats.own import OwnDataset
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.datasets.model.collection import Collection, Document
 from ragsweep.datasets.model.grouping import grouped
+from ragsweep.testing.datasets import AsIs
 
 FIELDS = [{"page": "1"}, {"page": "2"}, {"page": "1"}, {}, {"page": "3"}]
 
@@ -76,12 +77,9 @@ def test_a_table_of_questions_is_grouped_by_its_column(tmp_path):
     rows = [{"query": f"What is {row}?", "relevant_docs": ["1"], "topic": "ab"[row % 2]} for row in range(4)]
     (tmp_path / "q.json").write_text(json.dumps(rows))
 
-    class Corpus:
-        def read(self):
-            return (Document.from_pages("a.txt", [("1", "a.txt#1", "Iron.")]),)
-
+    corpus = AsIs((Document.from_pages("a.txt", [("1", "a.txt#1", "Iron.")]),))
     for group, expected in ((None, [None] * 4), ("topic", ["a", "b", "a", "b"])):
         questions = TableQuestions(str(tmp_path / "q.json"))
-        dataset = OwnDataset(name="own", corpus=Corpus(), questions=questions, group=group)
+        dataset = OwnDataset(name="own", corpus=corpus, questions=questions, group=group)
         assert [query.group for query in dataset.load().queries] == expected
         assert ("group" in dataset.without_effect) is (group is None)

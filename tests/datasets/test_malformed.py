@@ -61,7 +61,7 @@ CORPORA = [  # file, content, what is said
     ("docs.jsonl", '{"id": "a", "text": "x"}\n' * 2, "line 2: the document 'a' is in the file twice"),
     ("docs.jsonl", '{"id": "a", "id": "b", "text": "x"}', "line 1: an object has the field 'id' twice"),
     ("docs.jsonl", '{"id": "a", "text": "\\ud800"}', "line 1: the field 'text' contains an invalid surrogate"),
-    ("docs.jsonl", '{"id": "a", "text": NaN}', "line 1: holds NaN"),
+    ("docs.jsonl", '{"id": "a", "text": NaN}', "line 1: the field 'text' is of type float"),
     ("docs.jsonl", '{"id": "a", "text": "x", "n": 1e999}', None),  # a field that nothing reads
     ("docs.jsonl", f'{{"id": "a", "text": {NESTED}}}', "line 1: nested more than 50 deep"),
     ("docs.jsonl", b'{"id": "a", "text": "caf\xe9"}', "not UTF-8 (line 1)"),
@@ -108,7 +108,7 @@ QUESTIONS = [
     ("q.jsonl", '{"query": "q", "relevant_docs": {"": "x"}}', "key '': the grade is \"x\"; expected a whole number"),
     ("q.csv", "query,relevant_docs\ncafé,1\n".encode("latin-1"), "not UTF-8 (line 2); expected a JSON, CSV"),
     ("q.csv", 'query,relevant_docs\nq,"1, m#1"\n', "(there are 'm'; write a number alone, and semicolons"),
-    ("q.csv", 'query,relevant_docs\nq,"8, 9"\n', "(m has pages 1 to 1)"),
+    ("q.csv", 'query,relevant_docs\nq,"8, 9"\n', "(m has pages 1 to 1; write a number alone"),
     ("q.csv", "query,relevant_docs,,\nq,1,,lost\n", "line 2: column 4 has no name, but the text 'lost'"),
     ("q.csv", "query;relevant_docs\nq;r;1\n", "questions.delimiter="),
     ("q.jsonl", '{"query": "q", "relevant_docs": [[]]}', "line 1: the field 'relevant_docs' is [[]]"),

@@ -109,12 +109,6 @@ BINARY = [  # reader, file, content, what is said
     (TextCorpus, "a.docx", replaced(ENTITY.encode("utf-16")), "(word/document.xml has a DOCTYPE; expected none)"),
     (TextCorpus, "a.docx", replaced(f"{OPEN}{'<w:p/>' * 3_000_000}{CLOSE}"), "contains 19 MB of XML with 3,0"),
     (TextCorpus, "a.docx", replaced(f"{OPEN}{' ' * 21_000_000}{CLOSE}"), "contains 22 MB of XML with"),
-    (
-        TextCorpus,
-        "a.html",
-        b"<table><tr>%b</tr></table>" % (b"<td colspan=100>x</td>" * 1011),
-        "web page (the merged cells",
-    ),
     (TextCorpus, "a.html", f"<ol start='{'9' * 5000}'><li>x</ol>".encode(), "cannot be read as a web page (Exceeds"),
     (TextCorpus, "a.html", b"<![foo[<p>x</p>]]>", "cannot be read as a web page (unknown status keyword 'foo'"),
     (TextCorpus, "a.html", b"<p>x</p> <![ ", "cannot be read as a web page (expected name token"),
@@ -299,7 +293,7 @@ REFUSED = [  # files, settings, what is said
     (
         {"docs/a.txt": "Iron.\fTea.", "q.csv": "query,relevant_docs\nwhat,a.txt\n"},
         "corpus=text corpus.path={}/docs questions=table questions.path={}/q.csv",
-        "q.csv, line 2: page 'a.txt' is not in the documents (a.txt has pages 1 to 2)",
+        "q.csv, line 2: document 'a.txt' is judged without a page (a.txt has pages 1 to 2)",
     ),
     (
         {"docs.jsonl": '{"id": "a", "text": "x"}\n' * 2, "q.csv": "query,relevant_docs\nwhat,a\n"},

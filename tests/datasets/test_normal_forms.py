@@ -1,7 +1,6 @@
 """Names and quotes meet in whatever normal form each file has them: macOS writes file names decomposed."""
 
 import json
-from types import SimpleNamespace
 from unicodedata import normalize
 
 import pytest
@@ -11,17 +10,17 @@ from read_strictly import read_strictly, span_questions
 import ragsweep
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
-    BeirDataset,
     Collection,
     Dataset,
     Document,
     Judgment,
     OwnDataset,
     PageChunker,
-    PdfDataset,
     Query,
     Reference,
     TableQuestions,
+    beir_dataset,
+    pdf_dataset,
 )
 from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.retrieval import RunFileRetriever, Search
@@ -29,6 +28,7 @@ from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import search_of
+from ragsweep.testing.datasets import AsIs
 
 NAME = "Gebühr.pdf"
 FORMS = [("NFC", "NFD"), ("NFD", "NFC")]
@@ -81,9 +81,9 @@ def test_beir(tmp_path, ours, theirs):
     (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": normalize(ours, "dö"), "text": "Tee"}))
     (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": normalize(ours, "qö"), "text": "Tee?"}))
     (tmp_path / "qrels" / "test.tsv").write_text(normalize(theirs, "qö\tdö\t1\n"))
-    items = Dataset.from_collection(BeirDataset("b", str(tmp_path)).load(), PageChunker())
+    items = Dataset.from_collection(beir_dataset("b", str(tmp_path)).load(), PageChunker())
     assert (len(items.queries), items.coverage()) == (1, 1.0)
-    chosen = BeirDataset("b", str(tmp_path), ids=[normalize(theirs, "qö")]).load()
+    chosen = beir_dataset("b", str(tmp_path), ids=[normalize(theirs, "qö")]).load()
     assert (len(chosen.queries), len(chosen.judgments)) == (1, 1)
 
 
@@ -94,7 +94,7 @@ def test_a_document_that_has_the_id_of_a_query_is_left_out(tmp_path, ours, their
     (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
     (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": normalize(theirs, "qö"), "text": "Tee?"}))
     (tmp_path / "qrels" / "test.tsv").write_text(normalize(ours, "qö\td\t1\n"))
-    items = Dataset.from_collection(BeirDataset("b", str(tmp_path)).load(), PageChunker())
+    items = Dataset.from_collection(beir_dataset("b", str(tmp_path)).load(), PageChunker())
     assert search_of(items).unranked.tolist() == [[0, 0]]
 
 
@@ -103,7 +103,7 @@ def test_added_judgments(tmp_path, ours, theirs):
     (tmp_path / "q.csv").write_text(normalize(ours, "id,query\nqö,Tee?\n"))
     (tmp_path / "qrels.txt").write_text(normalize(theirs, f"qö 0 {NAME} 1\n"))
     questions = TableQuestions(str(tmp_path / "q.csv"), "document", id="id")
-    corpus = SimpleNamespace(read=lambda: (document(ours),))
+    corpus = AsIs((document(ours),))
     collection = OwnDataset("t", corpus, questions, qrels=str(tmp_path / "qrels.txt")).load()
     assert collection.judgments[0].query_id == collection.queries[0].query_id
     assert Dataset.from_collection(collection, PageChunker()).coverage() == 1.0
@@ -165,7 +165,7 @@ def test_files_of_a_folder_are_skipped_and_judged_by_their_names(tmp_path, ours,
     asked = [{"query": "Tee?", "relevant_docs": [normalize(theirs, "Gebühr.pdf#1")]}]
     (tmp_path / "q.json").write_text(json.dumps(asked))
     skip = [normalize(theirs, "Prüfung.pdf")]
-    loaded = PdfDataset("p", str(folder), str(tmp_path / "q.json"), skip=skip, store=NO_STORE).load()
+    loaded = pdf_dataset("p", str(folder), str(tmp_path / "q.json"), skip=skip, store=NO_STORE).load()
     assert [each.source for each in loaded.documents] == [normalize(ours, "Gebühr.pdf")]
     assert Dataset.from_collection(loaded, PageChunker()).coverage() == 1.0
 

@@ -20,10 +20,10 @@ from ragsweep.datasets import (
     Dataset,
     Document,
     OwnDataset,
-    PdfDataset,
     PdfDocuments,
     RecursiveChunker,
     TextCorpus,
+    pdf_dataset,
 )
 from ragsweep.datasets.formats.pdf_headings import PageHeading, placed
 from ragsweep.datasets.formats.pdf_parsers import PARSERS
@@ -106,7 +106,7 @@ def test_each_parser_reads_the_bundled_manual_page_by_page(parser, manual):
 def test_the_usual_parser_is_in_no_digest_and_no_setting(columns):
     documents = PdfDocuments(str(columns))
     assert "parser" in documents.without_effect
-    assert not hasattr(documents, "fingerprint")
+    assert documents.fingerprint is None
 
 
 @pytest.mark.extra("parsers")
@@ -186,7 +186,7 @@ def test_a_parser_that_loses_a_page_is_refused_instead_of_counting_on(damaged):
     ("build", "install"),
     [
         (lambda: PdfDocuments("a", parser="pypdf"), r"corpus\.parser: pypdf .*'ragsweep\[parsers\]'"),
-        (lambda: PdfDataset("n", "a", "b", parser="pypdf"), r"dataset\.parser: pypdf .*'ragsweep\[parsers\]'"),
+        (lambda: pdf_dataset("n", "a", "b", parser="pypdf"), r"dataset\.parser: pypdf .*'ragsweep\[parsers\]'"),
     ],
 )
 def test_a_parser_that_is_not_installed_says_what_to_install(build, install, monkeypatch):

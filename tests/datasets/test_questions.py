@@ -13,7 +13,6 @@ from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
-    BeirDataset,
     BeirQuestions,
     Collection,
     Dataset,
@@ -28,6 +27,7 @@ from ragsweep.datasets import (
     TableCorpus,
     TableQuestions,
     TextCorpus,
+    beir_dataset,
 )
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.testing import DatasetContract, QuestionsContract
@@ -258,9 +258,9 @@ def test_corpus_and_questions_of_beir_give_the_same_dataset_apart(real_data):
     apart = OwnDataset(
         "apart", TableCorpus(f"{path}/corpus.jsonl", id="_id", text="text", title="title"), BeirQuestions(path)
     )
-    assert apart.load().judgments == BeirDataset("beir", path).load().judgments
-    assert apart.load().queries == BeirDataset("beir", path).load().queries
-    both = zip(apart.load().documents, BeirDataset("beir", path).load().documents, strict=True)
+    assert apart.load().judgments == beir_dataset("beir", path).load().judgments
+    assert apart.load().queries == beir_dataset("beir", path).load().queries
+    both = zip(apart.load().documents, beir_dataset("beir", path).load().documents, strict=True)
     assert all(one.source == other.source and one.text.split() == other.text.split() for one, other in both)
 
 
@@ -295,7 +295,7 @@ def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, monkeypa
     page = (PROJECT / "docs/data_recipes.md").read_text(encoding="utf-8")
     [recipe] = [text for text in page.split("```")[1::2] if "TrecDocs" in text]
     exec(compile(recipe.removeprefix("python\n"), "recipe", "exec"), {})
-    found = BeirDataset("mine", "mine").load()
+    found = beir_dataset("mine", "mine").load()
     assert [(each.source, each.text) for each in found.documents] == [("AP-1", "Tea & iron"), ("AP-2", "A plan.")]
     assert [(each.query_id, each.text) for each in found.queries] == [("1", "Iron & tea")]
     assert found.judgments == (Judgment("1", "AP-1", 2), Judgment("1", "AP-2", 0))

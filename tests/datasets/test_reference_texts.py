@@ -12,8 +12,8 @@ from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
-from ragsweep.datasets.formats.questions.reference_texts import COMPARED, PIECE, Whereabouts
-from ragsweep.text.similar_quotes import find_again
+from ragsweep.datasets.formats.questions.spans import COMPARED, PIECE, Spans
+from ragsweep.text.quotes import find_quote
 
 ANAEMIA = "Iron tablets treat anaemia. Take one a day, with food.\nTea keeps iron from being absorbed."
 FEVER = "A fever above 38 °C needs a\nvisit. Drink enough. Take one a day."
@@ -126,7 +126,7 @@ def test_a_text_that_no_document_has_is_lost_with_a_similarity(tmp_path):
     path.write_text(json.dumps(rows))
     asked = read(path, similarity=0.9)
     assert spans(asked) == {("1", "anaemia.txt", "Iron tablets treat anaemia.")}
-    assert [(each.query_id, each.text) for each in asked.again.lost] == [("2", "Sunlight gives vitamin D.")]
+    assert [(each.query_id, each.text) for each in asked.lost] == [("2", "Sunlight gives vitamin D.")]
 
 
 PARTS = st.sampled_from(["a Äb-Ba", "abab bbb", "BÄaa", "b", "a-a"])
@@ -142,8 +142,10 @@ def test_the_documents_that_are_compared_are_those_that_share_most_pieces(texts,
     pieces = [sought[at : at + PIECE] for at in range(0, len(sought) - PIECE + 1, PIECE)]
     shared = [sum(piece in letters for piece in pieces) for letters in known]
     likely = sorted((row for row, count in enumerate(shared) if count), key=lambda row: -shared[row])[:COMPARED]
-    expected = [row for row in likely if find_again(content, texts[row], None, 0.6)]
-    assert [int(each.source) for each in Whereabouts(documents, 0.6)._alike(content, 0.6)] == expected
+    expected = [row for row in likely if find_quote(content, texts[row], None, 0.6)]
+    found = Spans(tuple(documents), 0.6, "references", None, in_text=False)._having(content)
+    if not any(content in text for text in texts) and not any(sought and sought in letters for letters in known):
+        assert [int(each.source) for each in found] == expected
 
 
 def test_references_with_offsets_need_their_document(tmp_path):

@@ -8,13 +8,13 @@ import pytest
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
-    BeirDataset,
     Dataset,
     Judgment,
     OwnDataset,
     PageChunker,
     TableQuestions,
     TextCorpus,
+    beir_dataset,
 )
 
 TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
@@ -99,7 +99,7 @@ def beir(tmp_path, request):
 
 
 def test_a_folder_of_beir_without_qrels_has_all_its_queries(beir):
-    dataset = BeirDataset(name="beir", path=str(beir))
+    dataset = beir_dataset(name="beir", path=str(beir))
     collection = dataset.load()
     assert [query.query_id for query in collection.queries] == ["q0", "q1"]
     with pytest.raises(DatasetError, match=r"qrels/test\.tsv.* so nothing can be measured; ragsweep judge"):

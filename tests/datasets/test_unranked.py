@@ -10,7 +10,7 @@ from letters import LetterEncoder
 import ragsweep
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.timing import UNTIMED
-from ragsweep.datasets import BeirDataset, BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker
+from ragsweep.datasets import BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker, beir_dataset
 from ragsweep.datasets.formats.conversion import convert
 from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.retrieval import (
@@ -59,7 +59,7 @@ RETRIEVERS = [
 @pytest.mark.parametrize("retriever", RETRIEVERS[:2])
 def test_the_numbers_are_those_of_the_evaluator_of_beir(tmp_path, retriever):
     folder = written(tmp_path)
-    kept = task(BeirDataset("a", str(folder), leave_out=None), retriever)
+    kept = task(beir_dataset("a", str(folder), leave_out=None), retriever)
     items = kept.load()
     ranking = kept.rank(items)
     names = [passage.source for passage in items.passages]
@@ -68,7 +68,7 @@ def test_the_numbers_are_those_of_the_evaluator_of_beir(tmp_path, retriever):
         for query, row in zip(items.queries, ranking.passages.tolist(), strict=True)
     }
     expected = as_beir(run, {query: {document: 1} for query, document in QRELS.items()}, 3)
-    own = task(BeirDataset("a", str(folder)), retriever)
+    own = task(beir_dataset("a", str(folder)), retriever)
     measured = own.measure(own.load())
     assert measured.per_item.set_index("query_id")["ndcg"].to_dict() == pytest.approx(expected)
     assert measured.values["ndcg"] > kept.measure(items).values["ndcg"]  # turning it off changes the result
@@ -77,7 +77,7 @@ def test_the_numbers_are_those_of_the_evaluator_of_beir(tmp_path, retriever):
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 @pytest.mark.parametrize("k", [1, 3])
 def test_no_rank_is_lost_to_what_is_left_out(tmp_path, retriever, k):
-    items = task(BeirDataset("a", str(written(tmp_path)))).load()
+    items = task(beir_dataset("a", str(written(tmp_path)))).load()
     search = search_of(items)
     own = {(row, place) for row, place in search.unranked.tolist()}
     assert len(own) == 3
@@ -101,7 +101,7 @@ class AsksForTheFirst(Expander):
 
 def test_stages_after_a_ranker_never_see_it(tmp_path):
     """A cutoff at the largest gap would end after the query's own document, and an expander would repeat the query."""
-    dataset = BeirDataset("a", str(written(tmp_path)))
+    dataset = beir_dataset("a", str(written(tmp_path)))
     cut = task(dataset, in_letters(), dynamic_k=GapCutoff())
     passages = cut.rank(cut.load()).passages
     assert (passages[:, 0] >= 3).all()
@@ -115,7 +115,7 @@ def test_stages_after_a_ranker_never_see_it(tmp_path):
 
 def test_it_is_said_for_how_many_queries_and_belongs_to_the_digest(tmp_path):
     folder = written(tmp_path)
-    own, kept = (task(BeirDataset("a", str(folder), leave_out=rule)) for rule in ("same_id", None))
+    own, kept = (task(beir_dataset("a", str(folder), leave_out=rule)) for rule in ("same_id", None))
     measured = own.measure(own.load())
     assert "For 3 of 3 queries" in measured.sections[HEADING][0]
     assert measured.sections[HEADING][0] in measured.notices
@@ -126,7 +126,7 @@ def test_it_is_said_for_how_many_queries_and_belongs_to_the_digest(tmp_path):
 def test_nothing_changes_where_no_ids_coincide(tmp_path):
     queries = [{"_id": f"q{name}", "text": text} for name, text in ARGUMENTS.items()]
     folder = written(tmp_path, queries=queries, qrels={f"q{query}": document for query, document in QRELS.items()})
-    first, second = (BeirDataset("a", str(folder), leave_out=rule).load() for rule in ("same_id", None))
+    first, second = (beir_dataset("a", str(folder), leave_out=rule).load() for rule in ("same_id", None))
     assert first == second
     assert first.digest == second.digest
 
@@ -134,12 +134,12 @@ def test_nothing_changes_where_no_ids_coincide(tmp_path):
 def test_documents_that_mostly_answer_the_query_of_their_id_stay(tmp_path, capsys):
     """As in PubMedQA, where the id of a question is that of its abstract."""
     folder = written(tmp_path, qrels={"tax": "tax", "ban": "ban", "vote": "c3"})
-    assert BeirDataset("a", str(folder)).load().left_out.documents == ()
+    assert beir_dataset("a", str(folder)).load().left_out.documents == ()
     assert "2 of 3 are judged relevant" in capsys.readouterr().err
 
 
 def test_a_judgment_of_what_is_left_out_is_said(tmp_path):
-    own = task(BeirDataset("a", str(written(tmp_path, qrels={"tax": "tax", "ban": "c2", "vote": "c3"}))))
+    own = task(beir_dataset("a", str(written(tmp_path, qrels={"tax": "tax", "ban": "c2", "vote": "c3"}))))
     measured = own.measure(own.load())
     assert measured.per_item["ndcg"][0] == 0
     assert "judged relevant for 1 query" in measured.sections[HEADING][1]
@@ -150,7 +150,7 @@ def test_a_judgment_of_what_is_left_out_is_said(tmp_path):
 def test_what_is_left_out_tells_nothing_of_the_judgments_of_a_query(tmp_path):
     found = []
     for number, qrels in enumerate((QRELS, {**QRELS, "tax": "tax"}, {**QRELS, "vote": "vote"})):
-        items = task(BeirDataset("a", str(written(tmp_path / str(number), qrels=qrels)))).load()
+        items = task(beir_dataset("a", str(written(tmp_path / str(number), qrels=qrels)))).load()
         found.append(search_of(items).unranked.tolist())
     assert found[0] == found[1] == found[2] == [[0, 0], [1, 1], [2, 2]]
 
@@ -160,7 +160,7 @@ def test_queries_may_exclude_documents(tmp_path, excluded, left):
     queries = [{"_id": "q", "text": "vote people age"}, {"_id": "r", "text": "cars"}]
     queries[0]["excluded_ids"] = excluded
     folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
-    own = task(BeirDataset("b", str(folder)))
+    own = task(beir_dataset("b", str(folder)))
     items = own.load()
     assert items.left_out.documents == ((Unranked("q", "c3"),) if left else ())
     assert ("c3" not in own.measure(items).details["retrieved"][0]) == left
@@ -171,8 +171,8 @@ def test_an_exclusion_that_is_no_id_is_a_fault(tmp_path):
     queries = [{"_id": "q", "text": "vote", "excluded_ids": [{"id": 1}]}, {"_id": "r", "text": "cars"}]
     folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
     with pytest.raises(DatasetError, match=r"the field 'excluded_ids' is .*; expected a list of ids"):
-        BeirDataset("b", str(folder)).load()
-    assert len(BeirDataset("b", str(folder), on_error="skip").load().queries) == 1
+        beir_dataset("b", str(folder)).load()
+    assert len(beir_dataset("b", str(folder), on_error="skip").load().queries) == 1
 
 
 def test_a_run_file_keeps_its_own_documents_out_of_ties_and_ranks(tmp_path):
@@ -181,17 +181,17 @@ def test_a_run_file_keeps_its_own_documents_out_of_ties_and_ranks(tmp_path):
              for document, score in ((query, 9), (QRELS[query], 5), ("c1" if query != "tax" else "c2", 5))]  # fmt: skip
     (tmp_path / "run").write_text("\n".join(lines))
     retriever = RunFileRetriever(str(tmp_path / "run"), ties="file")
-    own = task(BeirDataset("a", str(folder)), retriever, k=1)
+    own = task(beir_dataset("a", str(folder)), retriever, k=1)
     measured = own.measure(own.load())
     assert measured.values["ndcg"] == 1
     assert "For 3 of 3 queries, the scores at the ranks 1 and 2 are equal" in measured.sections[HEADING][1]
-    none = task(BeirDataset("a", str(folder), leave_out=None), retriever, k=1)
+    none = task(beir_dataset("a", str(folder), leave_out=None), retriever, k=1)
     assert HEADING not in none.measure(none.load()).sections  # 9 and 5 are no tie
 
 
 def test_other_readers_can_leave_it_out(tmp_path):
     folder = written(tmp_path)
-    corpus = BeirDataset("a", str(folder)).corpus
+    corpus = beir_dataset("a", str(folder)).corpus
     assert len(OwnDataset("own", corpus, BeirQuestions(str(folder))).load().left_out.documents) == 3
 
 
@@ -221,10 +221,10 @@ def test_the_catalogue_leaves_it_out_of_the_benchmarks_of_beir(tmp_path):
 
 @pytest.mark.parametrize("rule", ["same_id", None])
 def test_a_converted_dataset_leaves_out_the_same(tmp_path, rule):
-    collection = BeirDataset("a", str(written(tmp_path)), leave_out=rule).load()
+    collection = beir_dataset("a", str(written(tmp_path)), leave_out=rule).load()
     made = convert(collection, tmp_path / "beir")
     assert "dataset.leave_out=null" in made.settings
-    again = BeirDataset("a", str(tmp_path / "beir"), leave_out=None).load()
+    again = beir_dataset("a", str(tmp_path / "beir"), leave_out=None).load()
     assert {*again.left_out.documents} == {*collection.left_out.documents}
 
 

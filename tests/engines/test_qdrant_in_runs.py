@@ -57,11 +57,17 @@ def test_a_collection_is_measured(application, dataset):
     ]
     with qdrant_server(KEY) as server:
         server.fill("manuals", payloads, texts, WordLlamaEncoder().encode(texts, "passage"))
-        settings = ("encoder=wordllama", "retriever.score_threshold=0.1", "k=3", *dataset)
+        settings = ("encoder=wordllama", "k=3", *dataset)
         process = application.run(*COLLECTION, *settings, QDRANT_URL=server.url, QDRANT_API_KEY=KEY)
         assert process.returncode == 0, process.stderr
         assert server.writes == []
-    [run] = application.runs()
+        strict = application.run(
+            *COLLECTION, *settings, "retriever.score_threshold=2", QDRANT_URL=server.url, QDRANT_API_KEY=KEY
+        )
+    assert strict.returncode == 0, strict.stderr  # its own threshold removes everything, which is no failure
+    assert "retriever.score_threshold removed all that was ranked" in strict.stdout + strict.stderr
+    run, nothing = application.runs()
+    assert nothing.data.metrics["hit_rate"] == 0
     assert run.data.metrics["hit_rate"] > 0.5
     printed = process.stdout + process.stderr
     assert f"Qdrant collection 'manuals': {len(texts)} points, status green" in printed

@@ -154,7 +154,7 @@ def test_a_class_that_is_refused_is_not_imported_wherever_its_name_stands(logged
         ("language_model.api_key_env", "AWS_SECRET_ACCESS_KEY"),
         ("language_model.headers_env.api-key", "AWS_SECRET_ACCESS_KEY"),
         ("language_model.headers.X-Forward-To", "example.org"),
-        ("language_model.headers_in_digest.X-Forward-To", "example.org"),
+        ("language_model.query.forward-to", "example.org"),
         ("language_model.extra_body.api_base", "http://127.0.0.1:9/v1"),
     ],
 )

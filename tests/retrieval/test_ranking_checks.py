@@ -3,7 +3,6 @@
 import math
 import sys
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,6 +34,7 @@ from ragsweep.retrieval import (
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.ranking_checks import checked_ranking
 from ragsweep.store.stage_store import NO_STORE
+from ragsweep.testing.datasets import Loaded
 
 SEARCH = Search(("zinc", "iron", "iodine", "folate"), ("which metal?", "which vitamin?"))
 DEPTH = 3
@@ -347,7 +347,7 @@ def test_an_index_that_opens_something_else_is_refused(store):
 @pytest.mark.parametrize("loaded", [None, (1, 2), []])
 def test_a_dataset_that_loads_something_else_is_refused(loaded):
     with pytest.raises(DatasetError, match=rf"\.load\(\) returned {type(loaded).__name__}, expected a Collection"):
-        dataset_of(SimpleNamespace(load=lambda: loaded), PageChunker(), None, NO_STORE)
+        dataset_of(Loaded(loaded), PageChunker(), None, NO_STORE)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query, RecursiveChunker
+from ragsweep.datasets import Chunker, Collection, Dataset, Document, Judgment, PageChunker, Query, RecursiveChunker
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, SparseRetriever, WindowUnit
 from ragsweep.retrieval.returned_units.merging import Enlarging
@@ -111,7 +111,7 @@ def test_a_passage_across_two_parents_loses_nothing():
 
 def test_a_parent_that_leaves_passages_out_is_refused():
     @dataclass(frozen=True)
-    class FirstWord:
+    class FirstWord(Chunker):
         def split(self, text):
             return [(0, 4)]
 
@@ -192,7 +192,7 @@ def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
     documents = (Document.from_pages("a", [("1", "a", LETTERS)]),)
 
     @dataclass(frozen=True)
-    class Words:
+    class Words(Chunker):
         def split(self, text):
             return [(start, start + 2) for start in range(0, len(text), 3)]
 

@@ -16,7 +16,16 @@ import ragsweep
 from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.trec_files import TAG, trec_eval_order
-from ragsweep.datasets import Collection, Document, Judgment, PageChunker, PdfDataset, Query, RecursiveChunker
+from ragsweep.datasets import (
+    Collection,
+    DatasetFormat,
+    Document,
+    Judgment,
+    PageChunker,
+    Query,
+    RecursiveChunker,
+    pdf_dataset,
+)
 from ragsweep.retrieval import (
     NOTHING,
     FusedRetriever,
@@ -151,7 +160,7 @@ def test_files_may_be_zipped_and_have_comments_and_the_line_ends_of_windows(tmp_
 
 
 def test_a_page_with_several_passages_may_be_found_by_several_parts_of_a_system():
-    found = pd.DataFrame({"qid": "q", "docno": ["p", "p", "p", "r"], "score": [4, 3, 2, 1], "name": [*"xxyy"]})
+    found = pd.DataFrame({"query_id": "q", "doc_id": ["p", "p", "p", "r"], "score": [4, 3, 2, 1], "name": [*"xxyy"]})
     assert ragsweep.evaluate(found, {"q": {"r": 1}}, k=4, resamples=1).means["mrr"] == 1 / 4
 
 
@@ -379,7 +388,7 @@ def measurements(draw):
     return collection, draw(st.lists(candidates, min_size=len(asked), max_size=len(asked)))
 
 
-class Loaded:
+class Loaded(DatasetFormat):
     def __init__(self, collection):
         self.collection = collection
 
@@ -491,7 +500,7 @@ def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
 def runs(dataset, tmp_path):
     """Two run files for the small dataset: the best ranking that there is, and a worse one."""
     values = dict(each.partition("=")[::2] for each in dataset)
-    small = PdfDataset("small", values["dataset.documents"], values["dataset.queries"]).load()
+    small = pdf_dataset("small", values["dataset.documents"], values["dataset.queries"]).load()
     best = [f"{query} Q0 {unit} 1 {1 - row / 100} best\n" for row, (query, unit, _) in enumerate(small.judgments)]
     (tmp_path / "best.trec").write_text("".join(best))
     (tmp_path / "worse.trec").write_text("".join(line.replace("fever.pdf#2", "fever.pdf#4") for line in best))

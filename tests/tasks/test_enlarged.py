@@ -11,6 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import (
     Collection,
     Dataset,
+    DatasetFormat,
     Document,
     Judgment,
     PageChunker,
@@ -58,7 +59,7 @@ def collection():
 
 
 def task(collection, returns, chosen, chunker=SMALL, **settings):
-    class Format:
+    class Format(DatasetFormat):
         def load(self):
             return collection
 

@@ -13,7 +13,7 @@ from read_strictly import span_questions
 
 import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Collection, Dataset, Document, OwnDataset, Query, Reference, TextCorpus
+from ragsweep.datasets import Chunker, Collection, Dataset, Document, OwnDataset, Query, Reference, TextCorpus
 from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
@@ -38,7 +38,7 @@ ALL = [*TOKENS, metrics.token_precision_omega, *PASSAGES, *DOCUMENTS]
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(Chunker):
     """Cuts the documents, which have one page each, where it is told to; the documents have different texts."""
 
     cuts: dict[str, list[tuple[int, int]]]
@@ -369,7 +369,7 @@ ENDS = {
 
 
 @dataclass(frozen=True)
-class FixedTokens:
+class FixedTokens(Chunker):
     """Chroma's TokenTextSplitter with cl100k_base, for these two documents; `size` and `overlap` in tokens."""
 
     size: int

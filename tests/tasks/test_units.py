@@ -1,7 +1,6 @@
 """Passages of several pages, and which of them they stand for in a ranking."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.task import Record
+from ragsweep.testing.datasets import Loaded
 
 LETTERS = FixedChunker(size=5, overlap=0, unit="characters", across_pages=True)  # three pages of a letter each
 
@@ -151,7 +151,7 @@ def test_a_relevant_page_whose_passage_stands_for_another_is_explained():
     judgments = (Judgment("q", "a#1", 1), Judgment("q", "a#2", 1))
     collection = Collection("small", "page", (document,), (Query("q", "iron"),), judgments)
     task = RankingTask(
-        dataset=SimpleNamespace(load=lambda: collection),
+        dataset=Loaded(collection),
         chunker=FixedChunker(size=50, unit="characters", across_pages=True),
         retriever=SparseRetriever(NO_STORE),
         evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),

@@ -1,1 +1,5 @@
 """Encoders and language models."""
+
+from ragsweep.models.encoders.encoder import Encoder
+
+__all__ = ["Encoder"]

@@ -23,7 +23,7 @@ from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import command, portable, project
 from ragsweep.core.timing import sample
 from ragsweep.core.trec_files import TAG
-from ragsweep.datasets import BeirDataset, Dataset, PdfDataset, PdfDocuments, TableCorpus
+from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.experiment import Experiment
 from ragsweep.models.language.language_model import LanguageModel
@@ -227,8 +227,8 @@ def _nodes(experiment: Experiment, task: RankingTask, run_id: str) -> dict[str, 
 
 def _corpus_node(task: RankingTask, run_id: str) -> dict[str, Any]:
     """The documents of a dataset that reads questions from the same place."""
-    corpus = task.dataset.corpus if isinstance(task.dataset, PdfDataset | BeirDataset) else None
-    if not isinstance(corpus, PdfDocuments | TableCorpus):
+    corpus: Any = task.dataset.documents_alone()
+    if corpus is None or not is_ours(type(corpus).__module__):
         raise ConfigError(f"{run_id}: the documents of {kind_of(task.dataset)} cannot be read without its questions")
     settings = {field.name: getattr(corpus, field.name) for field in fields(corpus)}
     values = {name: [*value] if isinstance(value, tuple) else value for name, value in settings.items()}

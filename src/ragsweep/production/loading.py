@@ -22,7 +22,7 @@ from ragsweep.datasets.model.dataset import passages_in
 from ragsweep.production.export_folder import INDEX, SETTINGS, STAGES, Check, read_settings
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import RecordCheck, resolved_path
-from ragsweep.retrieval.ingest.ingest import indexed, with_headings
+from ragsweep.retrieval.ingest.ingest import indexed
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.store.serving_store import ServingStore
 from ragsweep.store.stage_store import Store
@@ -109,7 +109,7 @@ def load_with(
     refuse_if_not_alone([*parts.values()], folder / SETTINGS)
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     passages = passages_of(documents, parts["chunker"], reading)
-    titled = with_headings(documents, corpus) if "ingest" in parts else ()
+    titled = corpus.with_headings(documents) if "ingest" in parts else ()
     texts = indexed(parts["ingest"], titled, passages, known=known) if "ingest" in parts else None
     enlarging = Enlarging(parts["returns"], documents, passages) if "returns" in parts else None
     found = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)

@@ -56,8 +56,7 @@ def expect_ranker(thing: object, setting: str) -> Ranker:
 
 def expect_encoder(encoder: Encoder) -> None:
     """Raise `ConfigError` if the object of a setting `encoder` is no encoder, `EncoderError` if it lacks its files."""
-    if not isinstance(encoder, Encoder):
-        raise ConfigError(f"encoder: {kind_of(encoder)} does not inherit from ragsweep.retrieval.Encoder")
+    expect_kind(encoder, Encoder, "encoder")
     fingerprint: object = encoder.fingerprint
     if not isinstance(fingerprint, str):
         found = type(fingerprint).__name__

@@ -66,6 +66,7 @@ class ExternalRetriever(Retriever, ABC):
     """Returns passages of its own instead of ranking those that a chunker has cut; let your own inherit from it."""
 
     brings_passages: ClassVar[bool] = True
+    cuts: ClassVar[Sequence[str]] = ()  # settings that remove results; without them, each query would have one
 
     @property
     def matching(self) -> Matching:

@@ -21,7 +21,7 @@ from ragsweep.core.plugins import KERNEL, is_ours, our_folders
 ROOMS = ("tasks", "retrieval", "models", "datasets", "text", "statistics", "core")
 LIBRARIES = (  # with which they compute, of the packages that ragsweep requires
     *("faiss-cpu", "markdown-it-py", "numpy", "nupunkt", "pandas", "pypdfium2", "PyStemmer", "rank-bm25", "rapidfuzz"),
-    *("scikit-learn", "scipy", "sentence-transformers", "tokenizers", "torch", "transformers", "wordllama"),
+    *("regex", "scikit-learn", "scipy", "sentence-transformers", "tokenizers", "torch", "transformers", "wordllama"),
 )
 SOURCES = (".py", ".txt", ".so", ".pyd")  # texts beside modules are prompts
 INSTALLED = ("site-packages", "dist-packages")

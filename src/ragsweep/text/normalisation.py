@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from functools import cache
 from unicodedata import normalize
 
+import regex
+
 # Characters without a picture of their own, which Unicode calls default ignorable: soft hyphens, zero-width spaces and
 # joiners, marks of the direction of writing, variation selectors, fillers, tags.
-INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
+INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 RAISED_OR_LOWERED = ("<super>", "<sub>", "<fraction>")  # kinds of decompositions of Unicode
 RAISED_AT_A_DIGIT = re.compile("[0-9][^\\W0-9a-z]|[\u00bc-\u00be\u2150-\u215f\u2189]")
 VARIANTS = (*(f"LATIN SMALL LIGATURE {letters}" for letters in ("F", "LONG S T", "ST")), "GREEK ", "MICRO ")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
 
+import regex
+
 from ragsweep.core.errors import ConfigError
-from ragsweep.text.normalisation import INVISIBLE, folded
+from ragsweep.text.normalisation import folded
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 
 Span = tuple[int, int]
@@ -20,16 +22,26 @@ Span = tuple[int, int]
 ASCII_WORD = re.compile(r"\w+")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-# Scripts that write no spaces between words, as ranges of code points: Han, Hiragana, Katakana and Hangul, as in
-# Lucene's CJK analysis; and those whose words only a dictionary can find, such as Thai, Lao, Burmese and Khmer, which
-# are class SA of Unicode's line breaking.
-CJK = (
-    "1100-11FF 3005-3007 3021-3029 3031-303C 3041-30FF 3105-318E 31A0-31FF 3400-4DBF 4E00-9FFF A960-A97C AC00-D7FB "
-    "F900-FAFF 1AFF0-1B16F 20000-3FFFF"
+# Letters of scripts that write no spaces between words: Han, kana and Hangul, as in Lucene's CJK analysis; and of those
+# whose words only a dictionary can find, such as Thai, Lao, Burmese and Khmer, which are class SA of Unicode's line
+# breaking. Not half-width kana, which are folded.
+SPACELESS = (
+    r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Line_Break=SA}\u3006\u3031-\u3035\u303c\u30fc]"
+    r"&&[\p{Lo}\p{Lm}\p{Nl}]--[\uff65-\uffdc]]"
 )
-SOUTHEAST_ASIAN = "0E00-0EFF 1000-109F 1780-17FF 1950-19DF 1A20-1AAF A9E0-A9FF AA60-AADF 11700-1174F"
-BMP, ABOVE_BMP = 0xFFFF, "\U00010000-\U0010ffff"  # the last code point of the Basic Multilingual Plane, and those above
-LAST_WITH_MARKS = 0x1FFFF  # the planes above have ideographs, and variation selectors, which are invisible
+IN_WORD = rf"[[\p{{L}}\p{{N}}_]--{SPACELESS}]"
+MARK = r"\p{M}"
+MORE = r"[\p{M}\p{Default_Ignorable_Code_Point}]*"
+WORD = regex.compile(r"[\p{L}\p{N}_]+")
+BEYOND_W = regex.compile(rf"[\p{{M}}{SPACELESS}]", regex.V1)  # where words are no runs of letters
+A_SPACELESS = regex.compile(SPACELESS, regex.V1)
+SPACELESS_WITH_MARKS = regex.compile(rf"{SPACELESS}{MARK}*", regex.V1)
+RUN = regex.compile(rf"(?P<spaceless>(?:{SPACELESS}{MARK}*)+)|(?:{IN_WORD}{MARK}*)+", regex.V1)  # in a folded text
+WRITTEN = regex.compile(rf"(?:[\p{{L}}\p{{N}}_]{MORE})+", regex.V1)
+WORD_OR_LETTER = regex.compile(rf"{SPACELESS}{MORE}|(?:{IN_WORD}{MORE})+", regex.V1)
+WITH_MARKS = regex.compile(
+    r".(?:\p{M}|[\u1161-\u1175\u11a8-\u11c2])*", regex.DOTALL
+)  # Hangul composes with what is before
 
 
 def words(text: str) -> list[str]:
@@ -43,16 +55,15 @@ def words(text: str) -> list[str]:
     text = folded(text)
     if text.isascii():
         return ASCII_WORD.findall(text)
-    patterns = _patterns()
-    if not patterns.beyond_w.search(text):
-        return ASCII_WORD.findall(text)
-    return [word for run in patterns.run.finditer(text) for word in _words_of_run(run)]
+    if not BEYOND_W.search(text):
+        return WORD.findall(text)  # type: ignore[no-any-return]
+    return [word for run in RUN.finditer(text) for word in _words_of_run(run)]
 
 
-def _words_of_run(run: re.Match[str]) -> Iterable[str]:
+def _words_of_run(run: regex.Match[str]) -> Iterable[str]:
     if run["spaceless"] is None:
         return (run[0],)
-    letters = _patterns().letter.findall(run[0])
+    letters = SPACELESS_WITH_MARKS.findall(run[0])
     return map("".join, pairwise(letters)) if len(letters) > 1 else letters
 
 
@@ -74,7 +85,7 @@ def count_of_words(text: str) -> int:
 
 def has_spaceless(text: str) -> bool:
     """Whether a text has a letter of a script without spaces."""
-    return not text.isascii() and _patterns().spaceless.search(text) is not None
+    return not text.isascii() and A_SPACELESS.search(text) is not None
 
 
 def is_right_to_left(word: str) -> bool:
@@ -84,12 +95,12 @@ def is_right_to_left(word: str) -> bool:
 
 def written_words(text: str) -> list[str]:
     """The words of a text as they are written, with their marks. What a script writes without spaces is one word."""
-    return ASCII_WORD.findall(text) if text.isascii() else _patterns().written.findall(text)
+    return ASCII_WORD.findall(text) if text.isascii() else WRITTEN.findall(text)
 
 
 def word_spans(text: str) -> list[Span]:
     """Where each word of a text is, in its own characters. Where a script writes no spaces, each letter is a word."""
-    pattern = ASCII_WORD if text.isascii() else _patterns().word_or_letter
+    pattern = ASCII_WORD if text.isascii() else WORD_OR_LETTER
     return [found.span() for found in pattern.finditer(text)]
 
 
@@ -102,86 +113,20 @@ def stripped(text: str, start: int, end: int) -> Span:
     return start, end
 
 
-def whole_word(pattern: str) -> str:
-    """A pattern that matches only what is no part of a longer word. A letter of a script without spaces is no part."""
-    patterns = _patterns()
-    return f"(?<!{patterns.part_before})(?:{pattern})(?!{patterns.part})"
+def whole_word(pattern: str, *, ignore_case: bool = False) -> regex.Pattern[str]:
+    """A pattern that matches only what is no part of a longer word. A letter of a script without spaces is no part.
 
-
-@dataclass(frozen=True)
-class _Patterns:
-    r"""Patterns of words beyond ASCII.
-
-    Attributes:
-        beyond_w: What the words of Python's `\w` may get wrong: marks, and letters of scripts without spaces.
-        spaceless: A letter of a script without spaces.
-        letter: Such a letter with its marks.
-        run: A run of such letters, or a word of another script, in a folded text.
-        written: A word of any script, or several without spaces, in a text that is not folded.
-        word_or_letter: A word, or a letter of a script without spaces, in a text that is not folded.
-        part: A character of a word of another script, or a mark, as the text of a pattern.
-        part_before: The same without the marks of scripts without spaces, which end one of their letters.
+    Marks of such scripts end one of their letters, so that a word may follow them.
     """
-
-    beyond_w: re.Pattern[str]
-    spaceless: re.Pattern[str]
-    letter: re.Pattern[str]
-    run: re.Pattern[str]
-    written: re.Pattern[str]
-    word_or_letter: re.Pattern[str]
-    part: str
-    part_before: str
-
-
-@cache
-def _patterns() -> _Patterns:
-    ends = ([int(end, 16) for end in each.split("-")] for each in f"{CJK} {SOUTHEAST_ASIAN}".split())
-    codes = sorted(code for first, last in ends for code in range(first, last + 1))
-    spaceless = [code for code in codes if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl")]
-    marks, letters = combining_marks(), _one_of(spaceless)
-    spaceless_marks = _one_of([code for code in codes if unicodedata.category(chr(code)).startswith("M")])
-    letter, more = f"{letters}{marks}*", f"(?:{marks}|{INVISIBLE.pattern})*"
-    return _Patterns(
-        beyond_w=re.compile(f"[{_ranges(code for code in (*_marks(), *spaceless) if code <= BMP)}{ABOVE_BMP}]"),
-        spaceless=re.compile(letters),
-        letter=re.compile(letter),
-        run=re.compile(rf"(?P<spaceless>(?:{letter})+)|(?:(?!{letters})\w{marks}*)+"),
-        written=re.compile(rf"(?:\w{more})+"),
-        word_or_letter=re.compile(rf"{letters}{more}|(?:(?!{letters})\w{more})+"),
-        part=rf"(?:(?!{letters})(?:\w|{marks}))",
-        part_before=rf"(?:(?!{letters}|{spaceless_marks})(?:\w|{marks}))",
+    part, spaceless_mark = rf"(?:{IN_WORD}|{MARK})", r"[\p{M}&&[\p{Line_Break=SA}\u302a-\u302f\u3099\u309a]]"
+    return regex.compile(
+        rf"(?<!(?!{spaceless_mark}){part})(?:{pattern})(?!{part})", regex.V1 | (regex.I if ignore_case else 0)
     )
 
 
-@cache
-def combining_marks() -> str:
-    """The pattern of a combining mark."""
-    return _one_of(_marks())
-
-
-@cache
-def _marks() -> Sequence[int]:
-    return [code for code in range(LAST_WITH_MARKS + 1) if unicodedata.category(chr(code)).startswith("M")]
-
-
-def _one_of(codes: Sequence[int]) -> str:
-    """The pattern of one of these characters.
-
-    A class is fast unless it has characters above the Basic Multilingual Plane. These have a class of their own.
-    """
-    low, high = (_ranges(code for code in codes if (code > BMP) == above) for above in (False, True))
-    return f"(?:[{low}]|(?=[{ABOVE_BMP}])[{high}])"
-
-
-def _ranges(codes: Iterable[int]) -> str:
-    """Code points as the inside of a character class."""
-    ranges: list[list[int]] = []
-    for code in codes:
-        if ranges and code == ranges[-1][1] + 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+def letters_with_marks(text: str) -> list[str]:
+    """The characters of a text, each with the marks that compose with it."""
+    return [found[0] for found in WITH_MARKS.finditer(text)]
 
 
 @dataclass(frozen=True)

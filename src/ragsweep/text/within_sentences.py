@@ -1,36 +1,20 @@
 """Abbreviations and ordinals of European languages, for a model of sentences that knows English only."""
 
-# ruff: noqa: RUF001
-
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-# Nothing ends behind these. None is a word of English, and none often ends a sentence of its language, as "usw." does.
-# A dot is one with or without a space behind it, "_" is a space.
-ABBREVIATIONS = """
-    Abb Abschn bspw bzgl bzw d.h engl evtl ggf hrsg inkl einschl insb insbes i.d.R Kap o.g sog u.a u.U vgl z.B z.T zzgl
-    Dipl chap éd p.ex Mme Mgr
-    Sr Sra Sres Srta Dra Dres Ud Uds pág págs núm núms p.ej
-    np tzn tzw tj m.in zob rys ul inż
-    dott sig sigg sig.ra dott.ssa avv cfr pag pagg ad_es p.es
-    bijv d.w.z m.a.w o.a o.m t.o.v i.v.m m.b.t n.a.v t.a.v blz dhr mevr drs
-    см рис стр табл т.е т.к напр проф акад ул
-    π.χ δηλ βλ σελ εικ κεφ πρβλ
-    např tzv obr esim dvs t.ex bl.a f.eks
-"""
-# Nothing ends behind these before a digit or a lower-case letter. Some are words of English.
-BEFORE_NUMBERS = """
-    Abs aprox av Bd ca cap excl lt max mind Nr pkt por poz str tab Ziff гл αρ
-"""
-# These end sentences, but not before a lower-case letter.
-BEFORE_LOWER_CASE = "usw ecc es ff geb MwSt Mrd itd itp enz a.u.b г др млн млрд руб т.д т.п κ.λπ"
 MONTHS = "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 LONGEST_ABBREVIATION = 20  # characters, with spaces behind its dots and behind it
 
 
-def _any_of(abbreviations: str) -> str:
-    spelled = sorted({form for each in abbreviations.split() for form in (each, each[0].upper() + each[1:])})
+def _any_of(*sections: str) -> str:
+    """A pattern of the abbreviations in these sections of `abbreviations.txt`."""
+    listed = Path(__file__).with_name("abbreviations.txt").read_text(encoding="utf-8")
+    lines = [section.partition("]")[::2] for section in listed.split("\n[")[1:]]
+    words = [word for name, text in lines if name in sections for word in text.partition("\n")[2].split()]
+    spelled = sorted({form for word in words for form in (word, word[0].upper() + word[1:])})
     return "|".join(re.escape(form).replace(r"\.", r"\.\s?").replace("_", r"\s") for form in spelled)
 
 
@@ -42,9 +26,9 @@ def _before(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.-])(?:{pattern})\.\s*\Z")
 
 
-ENDS_NOTHING = _before(f"{_any_of(ABBREVIATIONS)}|{INITIALS}|{ORDINAL}")
-ENDS_NOTHING_BEFORE_NUMBERS = _before(_any_of(BEFORE_NUMBERS))
-ENDS_NOTHING_BEFORE_LOWER_CASE = _before(f"{_any_of(BEFORE_NUMBERS)}|{_any_of(BEFORE_LOWER_CASE)}")
+ENDS_NOTHING = _before(f"{_any_of('nothing')}|{INITIALS}|{ORDINAL}")
+ENDS_NOTHING_BEFORE_NUMBERS = _before(_any_of("numbers"))
+ENDS_NOTHING_BEFORE_LOWER_CASE = _before(_any_of("numbers", "lower"))
 DAY = _before(r"\d{1,2}")
 MONTH = re.compile(rf"(?:{MONTHS})\b")
 

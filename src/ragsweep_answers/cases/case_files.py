@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments, checked_skip
-from ragsweep.datasets.formats.pdf_fonts import Font
+from ragsweep.datasets.formats.own import OF_PDF, as_typed
+from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.pages import OF_PDF, Match, Pages, keys_of, with_keys
+from ragsweep.datasets.model.pages import Match, Pages, keys_of, with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.columns import with_nested
 from ragsweep.datasets.readers.fields import id_of
@@ -50,7 +50,8 @@ class CasesDataset(Selecting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "skip", checked_skip(self.skip))
+        with as_typed(OF_PDF):
+            object.__setattr__(self, "skip", PdfDocuments("", skip=self.skip).skip)
 
     @property
     def without_effect(self) -> Sequence[str]:
@@ -59,26 +60,22 @@ class CasesDataset(Selecting):
             return (*super().without_effect, "page_numbers", "match", "skip")
         return (*super().without_effect, *(() if self.skip else ("skip",)))
 
-    def pictures(self, pages: Sequence[str]) -> list[str]:
-        """Those of the pages, each as `source#page_number`, that have a picture."""
-        return self._corpus.pictures(pages) if self._corpus else []
-
-    def fonts(self) -> Mapping[str, Sequence[Font]]:
-        """The fonts that each document needs and does not contain."""
-        return self._corpus.fonts() if self._corpus else {}
-
-    @property
-    def _corpus(self) -> PdfDocuments | None:
+    def documents_alone(self) -> PdfDocuments | None:
+        """The PDF documents."""
         if self.documents is None:
             return None
         return PdfDocuments(self.documents, self.page_numbers, self.skip, self.store)
 
     def load(self) -> Collection:
         """Read the documents and the cases. The pages that the cases name must exist in the documents."""
+        with as_typed({**OF_PDF, "questions.first_page": "dataset.columns.first_page"}):
+            return self._read()
+
+    def _read(self) -> Collection:
         documents: tuple[Document, ...] = ()
-        if self._corpus:
-            documents = with_keys(self._corpus.read("dataset", "documents"), keys_of("page", self.match))
-        pages = Pages(documents, "page", OF_PDF._replace(from_0="dataset.columns.first_page=0"))
+        if corpus := self.documents_alone():
+            documents = with_keys(corpus.read(), keys_of("page", self.match))
+        pages = Pages(documents, "page")
         cases: list[Case] = []
         judgments: list[Judgment] = []
         earlier: dict[str, str] = {}

@@ -172,7 +172,9 @@ def summary(evaluation: Evaluation) -> Figure:
     else:
         _nothing(panels["safety"], "nothing could be checked")
     for name, axes in panels.items():
-        values = [f"{score.metric.title} {score.value:.3f}" for score in evaluation.calibration]
+        values = [
+            f"{kind} {score.value:.3f}" for kind, score in zip(("Brier", "ECE"), evaluation.calibration, strict=False)
+        ]
         title = f"{name}: {', '.join(values)}" if name == "calibration" and values else name
         axes.set_title(title, fontsize=11, y=1)
     return drawing

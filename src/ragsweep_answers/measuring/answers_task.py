@@ -39,10 +39,9 @@ from ragsweep_answers.measuring.contexts import (
     NEED_RANKING,
     Source,
     about_evidence,
-    check_source,
     context_tokens,
     contexts,
-    has_source,
+    lacks_source,
     questions,
     relevant_units,
     with_answer,
@@ -150,7 +149,8 @@ class AnswersTask(Task):
         if self._recorded:
             self._answered(items, ["none"], None)
         else:
-            check_source(items, self.evidence, self.evaluation.relevance_level)
+            if why := lacks_source(items, self.evidence, self._level):
+                raise DatasetError(f"{items.name}: {why}")
             if self._retrieves:
                 self._ranker.check(search_of(items, as_indexed=False))
 
@@ -213,7 +213,7 @@ class AnswersTask(Task):
     def _controls(self, known: Dataset) -> list[Source]:
         """The other evidence that the cases with an answer have."""
         wanted = [] if self._recorded else dict.fromkeys(self.evaluation.controls)
-        return [each for each in wanted if each != self.evidence and has_source(known, each, self._level)]
+        return [each for each in wanted if each != self.evidence and not lacks_source(known, each, self._level)]
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
         """The ranking of the passages for every case; None if these sources of evidence need none."""

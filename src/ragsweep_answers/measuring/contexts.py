@@ -15,7 +15,7 @@ from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import Document, readable
 from ragsweep.datasets.model.dataset import Qrels
-from ragsweep.datasets.model.pages import OF_PDF, Pages
+from ragsweep.datasets.model.pages import Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import NOTHING, Ranker, Ranking
@@ -65,26 +65,17 @@ def context_tokens(dataset: Dataset, asked: Iterable[Question], tokenizer: str, 
     return {"context/tokens": [sum(tokens[passage.text] for passage in question.evidence) for question in asked]}
 
 
-def check_source(dataset: Dataset, source: Source, relevance_level: int) -> None:
-    """Raise `DatasetError` if a dataset has no evidence of this kind."""
+def lacks_source(dataset: Dataset, source: Source, relevance_level: int) -> str:
+    """Why a dataset has no evidence of this kind; empty if it has."""
     if source != "none" and not dataset.passages:
-        raise DatasetError(
-            f"{dataset.name}: has no documents, so nothing can be retrieved; "
-            "set dataset.documents, or task.evidence=none to answer without evidence"
-        )
-    if not has_source(dataset, source, relevance_level):
-        missing = "no case names a relevant page with text" if source == "judged" else "has only one case"
-        raise DatasetError(f"{dataset.name}: {missing}, so task.evidence={source} has no evidence")
-
-
-def has_source(dataset: Dataset, source: Source, relevance_level: int) -> bool:
-    """Whether a dataset has evidence of this kind."""
-    if source == "judged":
-        relevant = dataset.qrels.unit[dataset.qrels.grade >= relevance_level]
-        return bool(np.isin(dataset.found_units, relevant).any())
-    if source == "placebo" and len(dataset.cases) < 2:  # there is no other question
-        return False
-    return source == "none" or bool(dataset.passages)
+        advice = "set dataset.documents, or task.evidence=none to answer without evidence"
+        return f"has no documents, so nothing can be retrieved; {advice}"
+    relevant = dataset.qrels.unit[dataset.qrels.grade >= relevance_level]
+    if source == "judged" and not np.isin(dataset.found_units, relevant).any():
+        return "no case names a relevant page with text, so task.evidence=judged has no evidence"
+    if source == "placebo" and len(dataset.cases) < 2:
+        return "has only one case, so task.evidence=placebo has no evidence"
+    return ""
 
 
 def contexts(dataset: Dataset, source: Source, ranking: Ranking | None, k: int, relevance_level: int) -> Contexts:
@@ -147,7 +138,7 @@ def with_known_units(dataset: Dataset, asked: Sequence[Question], answers: Seque
         DatasetError: A name is of no unit of the dataset, or of several. Without documents, any name is of a unit.
     """
     units = {composed(unit): unit for unit in dataset.units}
-    pages = cache(lambda: Pages(_documents(dataset), dataset.unit, OF_PDF._replace(from_0="")))
+    pages = cache(lambda: Pages(_documents(dataset), dataset.unit))
 
     def spelt(names: Sequence[str], field: str, question: Question) -> tuple[str, ...]:
         where = f"{field} of case {question.question_id!r}"

@@ -10,7 +10,6 @@ import numpy as np
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.terminal import counted, named, quoted, verb
 from ragsweep.datasets import Query
-from ragsweep.datasets.model.dataset_capabilities import KnowsPictures
 from ragsweep.retrieval import Ranker
 from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
@@ -51,7 +50,8 @@ class PagesWithoutText(Finder):
         """A finding that says which of them have a picture, if the dataset can tell."""
         if empty := audited.items.empty_pages:
             dataset = audited.dataset
-            pictures: Sequence[str] = dataset.pictures(empty) if isinstance(dataset, KnowsPictures) else ()
+            corpus = dataset.documents_alone() if dataset else None
+            pictures: Sequence[str] = corpus.pictures(empty) if corpus else ()
             shown = f"; {len(pictures)} with a picture{named(pictures)}" if pictures else ""
             pages = {(passage.source, passage.page_number) for passage in audited.items.passages}
             problem = f"{counted(len(empty), 'page')} without text{named(empty)}{shown}."

@@ -6,7 +6,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.datasets import Collection, Dataset, Document, Query
+from ragsweep.datasets import Chunker, Collection, Dataset, Document, Query
 from ragsweep_audit.judging.judges import TerminalJudge
 from ragsweep_audit.judging.pool import Asked, Pair, Shown, shown_unit
 
@@ -14,7 +14,7 @@ TEXT = "One two three four five six. Seven eight nine. Ten eleven twelve."
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(2, 30)), min_size=1, max_size=6, unique=True)
 
 
-class Cutting:
+class Cutting(Chunker):
     """A chunker that returns these spans."""
 
     def __init__(self, spans):

@@ -11,7 +11,16 @@ from omegaconf import OmegaConf
 from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import ConfigError, ModelError, RetrieverError
-from ragsweep.datasets import Collection, Dataset, Document, Judgment, PdfDocuments, Query, RecursiveChunker
+from ragsweep.datasets import (
+    Collection,
+    Dataset,
+    DatasetFormat,
+    Document,
+    Judgment,
+    PdfDocuments,
+    Query,
+    RecursiveChunker,
+)
 from ragsweep.models.language import smollm2
 from ragsweep.retrieval import (
     ContextualIngest,
@@ -55,7 +64,7 @@ PLAIN = "A vial that was frozen is shaken and thrown away.\nNobody writes headin
 FILES = {"care_guide.md": GUIDE, "cold-chain.txt": PLAIN, "4711": "One tablet of something else is taken in Rome."}
 
 
-class Held:
+class Held(DatasetFormat):
     """A dataset that is in memory."""
 
     def __init__(self, files=FILES, asked=("anaemia treatment tablet", "cold chain vial", "malaria cure")):
@@ -297,6 +306,9 @@ class OfPdf(Held):
         judgment = Judgment("1", f"{path.name}#1", 1)
         self.collection = Collection("d", "page", self.corpus.read(), (Query("1", "q"),), (judgment,))
 
+    def documents_alone(self):
+        return self.corpus
+
 
 def test_a_run_with_other_headings_is_another_one_where_something_is_indexed(tmp_path):
     def digests(title):
@@ -307,21 +319,6 @@ def test_a_run_with_other_headings_is_another_one_where_something_is_indexed(tmp
     assert again == [plain, below]
     assert still_plain == plain
     assert len({plain, below, other}) == 3
-
-
-@pytest.mark.usefixtures("long_work")
-def test_the_larger_type_of_the_manual_is_its_headings(manual):
-    corpus = PdfDocuments(str(PROJECT / "data/cho_manual/documents"))
-    [document] = corpus.with_headings(manual.documents)
-    sources = sorted((PROJECT / "data/cho_manual/source").glob("[0-9]*.md"))
-    lines = [line for file in sources for line in file.read_text().splitlines()]
-    written = {line.lstrip("# ").strip() for line in lines if line.startswith("#")}
-    found = [each.text for each in document.headings if each.level]
-    assert len(found) > 180
-    assert sum(each in written for each in found) >= 0.95 * len(found)
-    for heading in document.headings[1:]:
-        near = " ".join(document.text[heading.start : heading.start + 300].split())
-        assert heading.text in near
 
 
 def of_a_model(prompt, times):
@@ -445,7 +442,7 @@ def test_an_error_of_the_model_ends_the_run_and_what_was_written_is_kept(model, 
         of_a_model(prompt, times) if one.acquire(blocking=False) else problem(400, "bad")
     )
     ingest = QuestionsIngest(language_model=replace(model, concurrency=1))
-    with pytest.raises(ModelError, match=r"bad.*\d passages left, "):
+    with pytest.raises(ModelError, match=r"bad.*\d passages left; "):
         texts_of(ingest)
     server.reply, first = of_a_model, next(iter(server.asked))
     texts_of(ingest)

@@ -168,8 +168,10 @@ def test_a_run_without_a_store_pays_once(model, server):
 
 
 def test_the_limit_on_tokens_is_one_line(model):
+    limited = HypotheticalPassage(replace(model, max_tokens_total=1))
+    limited.expand(TABLETS, SPARSE)
     with pytest.raises(ModelError, match=r"^language_model\.max_tokens_total: .* tokens are spent"):
-        HypotheticalPassage(replace(model, max_tokens_total=100)).expand(TABLETS, SPARSE)
+        limited.expand(replace(TABLETS, queries=("Another?",)), SPARSE)
 
 
 def test_a_wrong_key_is_one_line(model, server):

@@ -62,8 +62,7 @@ def convert() -> int:
         print(f"lost: {sentence}", file=sys.stderr)
     parts = [("document", collection.documents), ("query", collection.queries), ("judgment", collection.judgments)]
     print(f"{given.out}: {', '.join(counted(len(items), noun) for noun, items in parts)}")
-    settings = (setting.partition("=") for setting in written.settings.split())
-    shown = [typed(name, value.replace("{}", str(given.out))) for name, _, value in settings]
+    shown = ["dataset=beir", typed("dataset.path", str(given.out)), *written.settings]
     shown.append(f"chunker={config.hydra.runtime.choices.chunker}")  # each format has a default of its own
     shown += [shlex.quote(override) for override in given.overrides if override.startswith("chunker.")]
     print(f"read it with: {command('run')} {' '.join(shown)}")

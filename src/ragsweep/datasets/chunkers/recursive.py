@@ -9,7 +9,7 @@ from typing import Annotated
 
 from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import SEPARATORS, joined, pieces
-from ragsweep.datasets.chunkers.rulers import KnowsPassageTokens, Limited, Ruler
+from ragsweep.datasets.chunkers.rulers import Limited, Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
 from ragsweep.text.tokens import Span
 
@@ -33,7 +33,7 @@ class RecursiveChunker(SizedChunker):
     _window: tuple[int, str] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.size is None and isinstance(self.tokenizer, KnowsPassageTokens):
+        if self.size is None and self.tokenizer is not None:
             object.__setattr__(self, "_window", self.tokenizer.window)
         if self.size is None and (self._window is None or self.unit == "characters"):  # what is used is what is logged
             object.__setattr__(
@@ -65,7 +65,7 @@ class RecursiveChunker(SizedChunker):
 
     def _limited(self, text: str, ruler: Ruler, tokens: Ruler) -> Sequence[Span]:
         """Passages that the model reads to their end: one that begins within a word can have more tokens by itself."""
-        assert isinstance(self.tokenizer, KnowsPassageTokens)
+        assert self.tokenizer is not None
         allowed = most = self.tokenizer.passage_tokens
         while True:
             spans = self._cut(text, Limited(ruler, tokens, most))

@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.capability import Capability, offered_with
+from ragsweep.store.component import Component
 
 Offsets = npt.NDArray[np.int64]
 
 
-class TokenOffsets(Protocol):
-    """Finds the tokens of texts; write your own as one class with these two members."""
+class TokenOffsets(Component, ABC):
+    """Finds the tokens of texts. To add one, write a subclass with `offsets`, and with `fingerprint` if files count."""
 
-    @property
-    def fingerprint(self) -> str:
-        """Changes whenever the tokens would: stored passages are found by it, and by the code of the class."""
-        ...
-
+    @abstractmethod
     def offsets(self, texts: Sequence[str]) -> Sequence[Offsets]:
         """Where each token of each text starts and ends, in characters: an array [tokens, 2] per text, in order."""
-        ...
 
+    @property
+    def window(self) -> tuple[int, str] | None:
+        """The tokens that its model reads of a passage, with special ones and this prompt; None if all or unknown."""
+        return None
 
-@offered_with("offsets")
-@runtime_checkable
-class KnowsPassageTokens(Capability, Protocol):
-    """A tokenizer of a model that reads the beginning of a passage only."""
-
-    window: tuple[int, str] | None  # tokens that are read, with special ones and this prompt; None if all or unknown
-
-    passage_tokens: int  # those of them that a passage can have
+    @property
+    def passage_tokens(self) -> int:
+        """Those of the window that a passage can have."""
+        return 0
 
 
 class Ruler(Protocol):

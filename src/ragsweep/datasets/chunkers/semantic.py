@@ -14,7 +14,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.pieces import joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
-from ragsweep.datasets.chunkers.sentence import WITHIN
+from ragsweep.datasets.chunkers.simple import WITHIN
 from ragsweep.datasets.chunkers.sized import SizedChunker
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store

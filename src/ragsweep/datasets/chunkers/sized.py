@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.datasets.chunkers.rulers import Characters, Ruler, TokenOffsets, Tokens
+from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.datasets.model.collection import readable
 from ragsweep.text.tokens import Span
 
@@ -17,7 +18,7 @@ TEXTS_AT_ONCE = 256  # texts that are tokenized at once
 
 
 @dataclass(frozen=True)
-class SizedChunker(ABC):
+class SizedChunker(Chunker):
     """Cuts a text into passages of at most `size`; a subclass says where, in `split_all`.
 
     Attributes:

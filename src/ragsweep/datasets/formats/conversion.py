@@ -5,178 +5,110 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets.model.collection import Collection, Query
-from ragsweep.datasets.model.unranked import EXCLUDED
+from ragsweep.datasets.model.left_out import EXCLUDED
 from ragsweep.datasets.readers.fields import QUERY_TYPE
 from ragsweep.datasets.readers.qrels_files import HEADER
 
-SPLIT = "test"
+TAKEN = ("_id", "text", QUERY_TYPE, EXCLUDED)
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(NamedTuple):
     """A dataset in the layout of BEIR.
 
     Attributes:
-        settings: What `ragsweep run` needs to read it; `{}` stands for the folder.
-        files: The pieces of text of each file, by its path in the folder.
+        settings: What `ragsweep run` needs to read it besides `dataset=beir dataset.path=FOLDER`.
         lost: What the layout cannot express, one sentence each.
     """
 
-    settings: str
-    files: Mapping[str, Iterable[str]]
-    lost: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Units:
-    """What is judged, as documents: their new ids and texts, and the new id of every unit."""
-
-    texts: list[tuple[str, str]]
-    ids: Mapping[str, str]
-
-    def name(self, unit: str) -> str:
-        """The id of a judged unit, which may not be in the corpus."""
-        return self.ids.get(unit) or unit.strip()
+    settings: tuple[str, ...]
+    lost: tuple[str, ...]
 
 
 def convert(collection: Collection, folder: Path) -> Written:
-    """Write a dataset into a new folder, all of it or nothing.
+    """Write `corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv` into a new folder, all of it or nothing.
 
     Args:
         collection: What a dataset format has read, checked.
         folder: Does not exist yet, or is empty.
 
-    Returns:
-        What was written. Its iterators are used up.
-
     Raises:
         DatasetError: The folder is not empty or cannot be written, or the layout cannot express the dataset.
     """
+    texts = _texts(collection)
+    queries = {query.query_id: _row(query) for query in collection.queries}
+    pages = {document.source: [page.unit for page in document.pages] for document in collection.documents}
+    for query_id, source in collection.left_out.documents:
+        queries[query_id].setdefault(EXCLUDED, []).extend(unit for unit in pages.get(source, ()) if unit in texts)
+    qrels = ["\t".join(HEADER), *("\t".join(map(str, judgment)) for judgment in collection.judgments)]
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise DatasetError(f"--out: {folder} exists; expected a new folder, or an empty one")
-        if not collection.documents:
-            raise DatasetError(f"{collection.name}: has no documents; expected some to convert")
-        written = _beir(collection)
-        if collection.left_out.number:
-            written.lost.append(f"{counted(collection.left_out.number, 'question')} that the settings leave out")
-        if collection.cases:
-            written.lost.append(f"the options and answers of {len(collection.cases)} multiple-choice cases")
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.absolute().parent) as made:
             whole = Path(made) / "whole"
-            for name, pieces in written.files.items():
-                (whole / name).parent.mkdir(parents=True, exist_ok=True)
-                with (whole / name).open("w", encoding="utf-8", newline="") as file:
-                    file.writelines(pieces)
+            (whole / "qrels").mkdir(parents=True)
+            _write(whole / "corpus.jsonl", ({"_id": unit, "title": "", "text": text} for unit, text in texts.items()))
+            _write(whole / "queries.jsonl", queries.values())
+            (whole / "qrels/test.tsv").write_text("".join(f"{line}\n" for line in qrels), "utf-8", newline="")
             whole.rename(folder)  # replaces an empty folder, and no other
     except OSError as error:
         raise DatasetError(f"--out: {folder} cannot be written ({error.strerror})") from error
-    return written
-
-
-def _beir(collection: Collection) -> Written:
-    """`corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`."""
-    lost: list[str] = []
-    units = _units_of(collection, lost)
-    queries = _renamed((query.query_id for query in collection.queries), "query id", lost)
-    judged = {judgment.query_id for judgment in collection.judgments}
-    _note(lost, (query for query in collection.queries if query.query_id not in judged), "query",
-          "{} without a judgment: they are written, but not read again")  # fmt: skip
-    further = _further_fields(collection.queries, ("_id", "text", QUERY_TYPE, EXCLUDED), lost)
     has_types = any(query.query_type for query in collection.queries)
-    left_out = _left_out_ids(collection, units, queries)
-    by_fields = bool(left_out) or not set(queries.values()).isdisjoint(units.ids.values())
-    return Written(
-        "dataset=beir dataset.path={}"
-        + f" dataset.type={QUERY_TYPE}" * has_types
-        + " dataset.leave_out=null" * by_fields,
-        {
-            "corpus.jsonl": (_json({"_id": each, "title": "", "text": text}) for each, text in units.texts),
-            "queries.jsonl": (
-                _json({"_id": name, "text": each.text, **further[each.query_id], **excluded})
-                for each in collection.queries
-                for name in [queries[each.query_id]]
-                for excluded in [{EXCLUDED: left_out[name]} if name in left_out else {}]
-            ),
-            f"qrels/{SPLIT}.tsv": (
-                f"{line}\n"
-                for line in [
-                    "\t".join(HEADER),
-                    *(f"{queries[query]}\t{units.name(unit)}\t{grade}" for query, unit, grade in collection.judgments),
-                ]
-            ),
-        },
-        lost,
-    )
+    by_fields = bool(collection.left_out.documents) or not queries.keys().isdisjoint(texts)
+    settings = [f"dataset.type={QUERY_TYPE}"] * has_types + ["dataset.leave_out=null"] * by_fields
+    return Written(tuple(settings), tuple(_lost(collection)))
 
 
-def _units_of(collection: Collection, lost: list[str]) -> Units:
-    """The documents or pages that are judged."""
+def _texts(collection: Collection) -> dict[str, str]:
+    """The texts of the documents or pages that are judged, by their ids."""
+    name, documents = collection.name, collection.documents
+    for what, is_there in (("documents", documents), ("judgments", collection.judgments)):
+        if not is_there and collection.unit != "passage":
+            raise DatasetError(f"{name}: has no {what}; expected some to convert")
     if collection.unit == "passage":
-        raise DatasetError(f"{collection.name}: judges spans of text, which beir cannot express")
-    if not collection.judgments:
-        raise DatasetError(f"{collection.name}: has no judgments; expected some to convert")
-    documents = collection.documents
+        raise DatasetError(f"{name}: judges spans of text, which beir cannot express")
     if collection.unit == "document":
-        found = [(document.pages[0].unit, document.text) for document in documents if document.pages]
-        _note(lost, (document for document in documents if len(document.pages) > 1), "document", "the pages of {}")
+        units = [(document.pages[0].unit, document.text) for document in documents if document.pages]
     else:
-        found = [(page.unit, document.text[page.start : page.end]) for document in documents for page in document.pages]
-        lost.append(f"which document each of {len(found)} pages is of: each is a document now")
-    if len({unit for unit, _ in found}) < len(found):
-        raise DatasetError(f"{collection.name}: judges page numbers of any document, which beir cannot express")
-    ids = _renamed((unit for unit, _ in found), collection.unit, lost)
-    return Units([(ids[unit], text) for unit, text in found], ids)
+        units = [(page.unit, document.text[page.start : page.end]) for document in documents for page in document.pages]
+    if len(dict(units)) < len(units):
+        raise DatasetError(f"{name}: judges page numbers of any document, which beir cannot express")
+    for id_ in (*dict(units), *(query.query_id for query in collection.queries)):
+        if id_ != id_.strip():
+            raise DatasetError(f"{name}: the id {id_!r} has white space around it, which beir cannot express")
+    return dict(units)
 
 
-def _left_out_ids(collection: Collection, units: Units, queries: Mapping[str, str]) -> dict[str, list[str]]:
-    """The new ids of what is left out of the ranking of a query, by its new id."""
-    names = {document.source: [page.unit for page in document.pages] for document in collection.documents}
-    left: dict[str, list[str]] = {}
-    for query_id, source in collection.left_out.documents:
-        new = (units.ids[unit] for unit in names.get(source, ()) if unit in units.ids)
-        left.setdefault(queries[query_id], []).extend(new)
-    return {query_id: ids for query_id, ids in left.items() if ids}
+def _row(query: Query) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: text for name, text in query.fields if name != EXCLUDED}
+    taken: Mapping[str, Any] = {"_id": query.query_id, "text": query.text, QUERY_TYPE: query.query_type}
+    return {**fields, **{name: value for name, value in taken.items() if value is not None}}
 
 
-def _renamed(names: Iterable[str], what: str, lost: list[str]) -> dict[str, str]:
-    """The names without the white space around them. Raises `DatasetError` if two names would become the same."""
-    new_names = {name: name.strip() for name in names}
-    taken: dict[str, str] = {}
-    for name, new in new_names.items():
-        if taken.setdefault(new, name) != name:
-            raise DatasetError(
-                f"the {what}s {taken[new]!r} and {name!r} would both be {new!r}; expected different ones"
-            )
-    changed = [name for name, new in new_names.items() if new != name]
-    example = f", such as {changed[0]!r}, which is {new_names[changed[0]]!r} now" if changed else ""
-    _note(lost, changed, what, f"the names of {{}}{example}")
-    return new_names
+def _lost(collection: Collection) -> Iterable[str]:
+    """What the layout cannot express, one sentence each."""
+    judged = {judgment.query_id for judgment in collection.judgments}
+    if number := sum(query.query_id not in judged for query in collection.queries):
+        yield f"{counted(number, 'query')} without a judgment: they are written, but not read again"
+    if clashes := {name for query in collection.queries for name, _ in query.fields} & {*TAKEN}:
+        yield f"{counted(len(clashes), 'field')} with the name of another column ({', '.join(sorted(clashes))})"
+    if collection.unit == "page":
+        number = sum(len(document.pages) for document in collection.documents)
+        yield f"which document each of {number} pages is of: each is a document now"
+    elif number := sum(len(document.pages) > 1 for document in collection.documents):
+        yield f"the pages of {counted(number, 'document')}"
+    if collection.left_out.number:
+        yield f"{counted(collection.left_out.number, 'question')} that the settings leave out"
+    if collection.cases:
+        yield f"the options and answers of {len(collection.cases)} multiple-choice cases"
 
 
-def _further_fields(queries: Iterable[Query], taken: Iterable[str], lost: list[str]) -> dict[str, dict[str, str]]:
-    """The type and the further fields of each query, by its id; without fields whose names are taken."""
-    clashes = sorted({name for query in queries for name, _ in query.fields} & set(taken))
-    _note(lost, clashes, "field", f"{{}} with the name of another column ({', '.join(clashes)})")
-    return {
-        query.query_id: ({QUERY_TYPE: query.query_type} if query.query_type else {})
-        | {name: text for name, text in query.fields if name not in clashes}
-        for query in queries
-    }
-
-
-def _note(lost: list[str], found: Iterable[object], noun: str, sentence: str) -> None:
-    """Note what is lost if anything is; `{}` stands for how many there are."""
-    if number := sum(1 for _ in found):
-        lost.append(sentence.replace("{}", counted(number, noun), 1))
-
-
-def _json(row: Mapping[str, object]) -> str:
-    return f"{json.dumps(row, ensure_ascii=False)}\n"
+def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

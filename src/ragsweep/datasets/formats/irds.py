@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 from ragsweep.core.errors import DatasetError, first_line
 from ragsweep.core.limits import Text
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.left_out import LeftOut
+from ragsweep.datasets.model.left_out import own_documents
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.datasets.model.unranked import own_documents
 
 BEIR = "beir/"  # what the ids of its benchmarks begin with
 

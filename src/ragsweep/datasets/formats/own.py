@@ -1,79 +1,41 @@
-"""A dataset of any corpus and any questions."""
+"""A dataset of any corpus and any questions, of which `dataset=pdf` and `dataset=beir` are presets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from ragsweep.core.errors import ConfigError
+from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.datasets.formats.pdf_fonts import Font, NeedsFonts
-from ragsweep.datasets.model.collection import (
-    Collection,
-    Document,
-    FoundAgain,
-    Judgment,
-    Query,
-    Reference,
-    Unit,
-)
-from ragsweep.datasets.model.dataset_capabilities import (
-    KnowsPictures,
-    KnowsReading,
-    SkipsDocuments,
-)
-from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.left_out import LeftOut, Unranked
+from ragsweep.core.quoting import typed
+from ragsweep.datasets.formats.beir import BeirQuestions, file_of
+from ragsweep.datasets.formats.corpora.document_table import TableCorpus
+from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments
+from ragsweep.datasets.formats.pdf_parsers import Parser
+from ragsweep.datasets.formats.questions.question_table import TableQuestions
+from ragsweep.datasets.model.collection import Collection
+from ragsweep.datasets.model.dataset_format import Corpus, Questions
+from ragsweep.datasets.model.faults import OnError
+from ragsweep.datasets.model.left_out import LeaveOut
+from ragsweep.datasets.model.pages import Match, PageOrDocument, keys_of
 from ragsweep.datasets.model.selecting import Selecting
-from ragsweep.store.code import kind_of
+from ragsweep.store.component import expect_kind
+from ragsweep.store.stage_store import NO_STORE, Store
 
+OF_PDF = {
+    "corpus.path": "dataset.documents",
+    "corpus.page_numbers": "dataset.page_numbers",
+    "corpus.skip": "dataset.skip",
+    "corpus.parser": "dataset.parser",
+    "questions.path": "dataset.queries",
+    "questions.unit=page_number": "dataset.match=page_number",
+}
 
-class Corpus(Protocol):
-    """Reads documents. To add a format, write a class with this method."""
-
-    def read(self) -> tuple[Document, ...]:
-        """Read the documents, in a stable order. Raises `DatasetError` for bad input."""
-        ...
-
-
-class Asked(NamedTuple):
-    """Queries, and what is judged for them.
-
-    Attributes:
-        unit: What is judged.
-        documents: The documents of the corpus; their pages have the units that the judgments name.
-        queries: The queries.
-        judgments: Grades of units.
-        references: Spans of the documents that answer the queries; then the unit is the passage.
-        faults: Why each of the questions that are missing here cannot be used; None if such a question is an error.
-        unranked: The documents that are left out of the rankings of queries.
-        unjudged: Why there are no judgments; empty if there are some.
-        again: How references were found in the text of any parser; None if they hold for one text alone.
-        columns: Which columns of a table are read as what, which every run says; empty if there is no table.
-    """
-
-    unit: Unit
-    documents: tuple[Document, ...]
-    queries: tuple[Query, ...]
-    judgments: tuple[Judgment, ...] = ()
-    references: tuple[Reference, ...] = ()
-    faults: Faults | None = None
-    unranked: tuple[Unranked, ...] = ()
-    unjudged: str = ""
-    again: FoundAgain | None = None
-    columns: str = ""
-
-
-class Questions(Protocol):
-    """Reads queries and judgments. To add a format, write a class with this method."""
-
-    def read(self, documents: tuple[Document, ...]) -> Asked:
-        """Read the queries and what is judged in these documents. Raises `DatasetError` for bad input.
-
-        One question that cannot be used is left out and noted in `Asked.faults`; the dataset decides what it does.
-        """
-        ...
+# A setting of corpus or questions in a message, and no name of a file.
+PART = re.compile(r"(?<![\w/.])(?:corpus|questions)\.(?!(?:csv|jsonl?|parquet|tsv)\b)\w+(?:=page_number\b)?")
 
 
 @dataclass(frozen=True)
@@ -84,39 +46,137 @@ class OwnDataset(Selecting):
         name: Name of the dataset and of its experiment in MLflow.
         corpus: Reads the documents.
         questions: Reads queries and judgments.
+        preset: The settings of an option such as `dataset=pdf`, by those of corpus and questions that they stand for;
+            empty if these are set themselves.
+        spelt_out: The same dataset by settings of corpus and questions, as one types them.
     """
 
     name: Text
     corpus: Corpus
     questions: Questions
+    preset: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
+    spelt_out: str = field(default="", kw_only=True, repr=False)
 
-    def pictures(self, pages: Sequence[str]) -> list[str]:
-        """Those of the pages, each as `source#page_number`, that have a picture, if the corpus can tell."""
-        return self.corpus.pictures(pages) if isinstance(self.corpus, KnowsPictures) else []
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_kind(self.corpus, Corpus, "corpus")
+        expect_kind(self.questions, Questions, "questions")
 
-    def fonts(self) -> Mapping[str, Sequence[Font]]:
-        """The fonts that each document needs and does not contain, if the corpus can tell."""
-        return self.corpus.fonts() if isinstance(self.corpus, NeedsFonts) else {}
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """Those of the corpus, too, whose settings a preset has."""
+        return [*super().without_effect, *self.corpus.without_effect, "preset", "spelt_out"]
+
+    @property
+    def fingerprint(self) -> str | None:
+        """That of the corpus."""
+        return self.corpus.fingerprint
+
+    def documents_alone(self) -> Corpus:
+        """The corpus."""
+        return self.corpus
 
     def load(self) -> Collection:
         """Read the documents, and then the questions about them."""
-        asked = self.questions.read(self.corpus.read())
-        if asked.faults is None and self.on_error != "refuse":
-            found = f"{kind_of(self.questions)} cannot leave out questions"
-            raise ConfigError(f"dataset.on_error: {found}; set it to refuse")
-        skipped = self.corpus.skip if isinstance(self.corpus, SkipsDocuments) else ()
-        collection = Collection(
-            name=self.name,
-            unit=asked.unit,
-            documents=asked.documents,
-            queries=asked.queries,
-            judgments=asked.judgments,
-            skipped=tuple(sorted(set(skipped))),
-            references=asked.references,
-            left_out=LeftOut(documents=asked.unranked),
-            unjudged=asked.unjudged,
-            columns=asked.columns,
-        )
-        collection = self.selected(collection, asked.faults)
-        corpus = self.corpus
-        return collection.read_as(corpus.reading(), asked.again) if isinstance(corpus, KnowsReading) else collection
+        with as_typed(self.preset, self.spelt_out):
+            collection = self.questions.read(self.corpus.read())
+            named = replace(collection, name=self.name, skipped=tuple(sorted(set(self.corpus.left_out()))))
+            return self.selected(named).read_as(self.corpus.reading())
+
+
+@contextmanager
+def as_typed(preset: Mapping[str, str], spelt_out: str = "") -> Iterator[None]:
+    """Let errors name the settings of a preset, and say how others of corpus and questions can be set."""
+    try:
+        yield
+    except (ConfigError, DatasetError) as error:
+        text = PART.sub(lambda name: preset.get(name[0], name[0]), str(error))
+        if text == str(error) and not spelt_out:
+            raise
+        others = f"; such settings follow {spelt_out}" if spelt_out and PART.search(text) else ""
+        raise type(error)(f"{text}{others}") from error
+
+
+def pdf_dataset(
+    name: Text,
+    documents: Text,
+    queries: Text,
+    *,
+    page_numbers: PageNumbers = "physical",
+    match: Match = "qualified",
+    unit: PageOrDocument = "page",
+    store: Store = NO_STORE,
+    skip: Sequence[str] = (),
+    parser: Parser = "pdfium",
+    on_error: OnError = "refuse",
+    ids: Text | Sequence[Text] | None = None,
+    group: Text | None = None,
+    qrels: Text | None = None,
+) -> OwnDataset:
+    """PDF files and a table of questions about their pages: `dataset=pdf`.
+
+    Args:
+        name: Name of the dataset and of its experiment in MLflow.
+        documents: A PDF file, or a folder of PDF files, including subfolders.
+        queries: The questions, in the formats of `TableQuestions`.
+        page_numbers: How pages are counted; see `PdfDocuments`.
+        match: `qualified` distinguishes page 34 of one document from page 34 of another. `page_number` does not.
+        unit: What `relevant_docs` contains: a `page` ("34", "manual.pdf#34") or a `document` ("manual.pdf").
+        store: Caches the texts of the pages.
+        skip: Names of files in the folder to leave out.
+        parser: The library that reads the texts.
+        on_error: See `Selecting`, as of `ids`, `group` and `qrels`.
+        ids: Selects questions.
+        group: The field that names the group of a question.
+        qrels: A file of further judgments.
+    """
+    with as_typed(OF_PDF):
+        corpus = PdfDocuments(documents, page_numbers, skip, store, parser)
+    key = keys_of(unit, match)
+    others = {"page_numbers": page_numbers, "skip": corpus.skip, "parser": parser}
+    changed = [typed(f"corpus.{name}", value) for name, value in others.items() if value != getattr(PdfDocuments, name)]
+    changed += [] if key == "page" else [typed("questions.unit", key)]
+    places = [typed("corpus.path", documents), "questions=table", typed("questions.path", queries)]
+    return OwnDataset(
+        name,
+        corpus,
+        TableQuestions(queries, key),
+        on_error=on_error,
+        ids=ids,
+        group=group,
+        qrels=qrels,
+        preset=OF_PDF,
+        spelt_out=" ".join(["corpus=pdf", *places, *changed]),
+    )
+
+
+def beir_dataset(
+    name: Text,
+    path: Text,
+    *,
+    split: Text = "test",
+    type: Text | None = None,
+    leave_out: LeaveOut = "same_id",
+    on_error: OnError = "refuse",
+    ids: Text | Sequence[Text] | None = None,
+    group: Text | None = None,
+    qrels: Text | None = None,
+) -> OwnDataset:
+    """A folder in the layout of BEIR: `dataset=beir`. The unit of judgments is the document.
+
+    Args:
+        name: Name of the dataset and of its experiment in MLflow.
+        path: The folder.
+        split: Which qrels to use; see `BeirQuestions`.
+        type: The field of a query by which results are broken down.
+        leave_out: Which documents are left out of the ranking of a query.
+        on_error: See `Selecting`, as of `ids`, `group` and `qrels`.
+        ids: Selects queries.
+        group: The field that names the group of a query.
+        qrels: A file of further judgments.
+    """
+    preset = {"corpus.path": "dataset.path", "questions.path": "dataset.path"}
+    with as_typed(preset):
+        corpus = TableCorpus(str(file_of(Path(path), "corpus.jsonl")), id="_id", title="title")
+    questions = BeirQuestions(path, split, type, leave_out)
+    return OwnDataset(name, corpus, questions, on_error=on_error, ids=ids, group=group, qrels=qrels, preset=preset)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
@@ -23,19 +23,6 @@ LINE_END_HYPHEN = re.compile("\ufffe\n?")  # what pdfium writes for a hyphen bet
 WORD = re.compile(r"[^\W_]+")
 PAIR = re.compile(r"\b(?=([^\W_]+-[^\W_]+))")
 LONGEST_PART = 50  # characters of a word before or after its hyphen
-
-
-class ReadsPages(Protocol):
-    """Reads the text of each page of a PDF file, in the order of its library."""
-
-    @property
-    def libraries(self) -> Sequence[str]:
-        """The packages whose versions decide what is read."""
-        ...
-
-    def texts(self, path: Path) -> Iterator[str]:
-        """The texts of the pages. May raise anything for a file that the library cannot read."""
-        ...
 
 
 class Pdfium:
@@ -113,10 +100,8 @@ class PyPdf:
                 yield page.extract_text()
 
 
-PARSERS: Mapping[Parser, ReadsPages] = {
-    "pdfium": Pdfium(),
-    "pypdf": PyPdf(),
-}
+# Each reads the texts of the pages, and names the packages whose versions decide what is read.
+PARSERS: Mapping[Parser, Pdfium | PyPdf] = {"pdfium": Pdfium(), "pypdf": PyPdf()}
 
 
 def versions_of(parser: Parser) -> str:
@@ -143,6 +128,8 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
         path: The file.
         labelled: Whether the number is the label that is printed on the page. PDFium reads it, whatever the parser is.
     """
+    import pypdfium2
+
     by = "" if parser == "pdfium" else " by pdfium, which reads the labels of its pages"
     try:
         labels = _labels(path) if labelled else []
@@ -152,8 +139,9 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
             read += 1
             label = labels[index] if index < len(labels) else ""
             yield label or str(index + 1), text if parser == "pdfium" else _valid(with_unix_lines(text))
-        if parser != "pdfium" and read != (pages := _count(path) or read):  # else judgments are of another page
-            raise DatasetError(f"it finds {counted(read, 'page')}, PDFium {pages}")
+        with suppress(pypdfium2.PdfiumError):
+            if parser != "pdfium" and read != (pages := len(_labels(path))):  # judgments would be of another page
+                raise DatasetError(f"it finds {counted(read, 'page')}, PDFium {pages}")
     except Exception as error:  # libraries raise errors of many kinds for a damaged file
         raise DatasetError(f"{path}: cannot be read as a PDF{by} ({_reason(error, path)})") from error
 
@@ -169,19 +157,11 @@ def _valid(text: str) -> str:
 
 
 def _labels(path: Path) -> list[str]:
+    """The labels of the pages that PDFium finds; empty ones for pages without."""
     import pypdfium2
 
     with pypdfium2.PdfDocument(path) as pdf:
         return [pdf.get_page_label(index) for index in range(len(pdf))]
-
-
-def _count(path: Path) -> int:
-    """How many pages PDFium finds; 0 if it cannot read the file."""
-    import pypdfium2
-
-    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(path) as pdf:
-        return len(pdf)
-    return 0
 
 
 def _reason(error: Exception, path: Path) -> str:

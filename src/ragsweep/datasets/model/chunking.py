@@ -2,58 +2,53 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ragsweep.core.capability import Capability, offered_with
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.plugins import is_ours
 from ragsweep.datasets.model.collection import Document
 from ragsweep.store.code import kind_of
+from ragsweep.store.component import Component
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Arrays, Store
 from ragsweep.text.tokens import Span
 
 
-class Chunker(Protocol):
-    """Splits the text of a page into passages."""
+class Chunker(Component, ABC):
+    """Splits the text of a page into passages. To add one, write a subclass with `split`."""
 
+    @property
+    def across_pages(self) -> bool:
+        """Whether it gets the text of a whole document, with a form feed between pages."""
+        return False
+
+    @property
+    def longest(self) -> int | None:
+        """The size of the longest passage, in characters or, with `unit = "tokens"`, in tokens; None if any can be."""
+        return None
+
+    @abstractmethod
     def split(self, text: str) -> Sequence[Span]:
         """Spans `(start, end)` of the passages in `text`, in order. Empty for a blank text."""
-        ...
-
-
-@offered_with("split")
-@runtime_checkable
-class CutsDocuments(Capability, Protocol):
-    """A chunker that may cut across pages."""
-
-    across_pages: bool  # whether it gets the text of a whole document, with a form feed between pages
-
-
-@offered_with("split")
-@runtime_checkable
-class SplitsMany(Capability, Chunker, Protocol):
-    """A chunker that is asked once for all texts."""
 
     def split_all(self, texts: Sequence[str]) -> Iterable[Sequence[Span]]:
-        """The spans of each text, as `split` returns them."""
-        ...
+        """The spans of each text, as `split` returns them. All texts are given at once."""
+        return map(self.split, texts)
 
 
 def cut(documents: Sequence[Document], chunker: Chunker, store: Store) -> Iterator[list[Span]]:
     """The spans of the passages of each document, in its text."""
-    across_pages = isinstance(chunker, CutsDocuments) and chunker.across_pages
-    places = [_places(document, across_pages) for document in documents]
+    places = [_places(document, chunker.across_pages) for document in documents]
     texts = [document.text[start:end] for document, its in zip(documents, places, strict=True) for start, end in its]
 
     def build() -> Arrays:
-        split = chunker.split_all(texts) if isinstance(chunker, SplitsMany) else map(chunker.split, texts)
-        spans = [_checked_spans(each, text, chunker) for each, text in zip(split, texts, strict=True)]
+        split = zip(chunker.split_all(texts), texts, strict=True)
+        spans = [_checked_spans(of_text, text, chunker) for of_text, text in split]
         flat = np.array([span for text in spans for span in text], dtype=np.int64).reshape(-1, 2)
         return {"spans": flat, "ends": np.cumsum([len(text) for text in spans], dtype=np.int64)}
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from ragsweep.core.digest import digest, digest_texts
+from ragsweep.core.terminal import counted_of_all
 from ragsweep.datasets.model.cases import Case, digest_of_cases
-from ragsweep.datasets.model.left_out import LeftOut, Unranked
+from ragsweep.datasets.model.faults import Fault, Faults
 from ragsweep.text.normalisation import Spellings
 
 Unit = Literal["passage", "page", "document"]
@@ -60,7 +61,7 @@ class Document:
     """A source file: its whole text, and the offsets of its pages.
 
     Attributes:
-        headings: Those that are not marked in its text, as in a PDF; `KnowsHeadings` finds them where they are needed.
+        headings: Those that are not marked in its text, as in a PDF; see `Corpus.with_headings`.
     """
 
     source: str
@@ -166,18 +167,39 @@ class Reading(NamedTuple):
     texts: str = ""
 
 
-class FoundAgain(NamedTuple):
-    """References that were looked for in the text of a parser.
+class Unranked(NamedTuple):
+    """A document that is left out of the ranking of a query. It need not be in the corpus."""
+
+    query_id: str
+    source: str
+
+
+class LeftOut(NamedTuple):
+    """The questions of a dataset that are not measured, and the documents that are left out of rankings.
 
     Attributes:
-        written: Digest of the references as the questions have them.
-        numbers: How many there are for each query.
-        lost: Those that are not in the text. Their queries have no references.
+        faulty: Why each of the selected questions that cannot be used was left out.
+        unselected: The ids of the questions that were not selected; None for one whose id cannot be read.
+        documents: What a benchmark leaves out of the rankings of its queries.
     """
 
-    written: str
-    numbers: Mapping[str, int]
-    lost: tuple[Reference, ...]
+    faulty: tuple[Fault, ...] = ()
+    unselected: tuple[str | None, ...] = ()
+    documents: tuple[Unranked, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str | None, ...]:
+        """The ids of these questions; None for one whose id cannot be read."""
+        return (*(fault.name for fault in self.faulty), *self.unselected)
+
+    @property
+    def number(self) -> int:
+        """How many questions these are."""
+        return len(self.ids)
+
+    def of_all(self, asked: int, noun: str = "question") -> str:
+        """How many questions are asked, such as `4,162 of 4,183 questions`, or `133 questions` if these are all."""
+        return counted_of_all(asked, self.number, noun)
 
 
 @dataclass(frozen=True)
@@ -195,6 +217,9 @@ class Collection:
         unjudged: Why there are no judgments, for error messages; empty if there are some, or that is not known.
         reading: What the documents were read from, and by which parser; None if that is not known.
         columns: Which columns of a table of questions were read as what, for the terminal; empty if there is no table.
+        sought: The references as they are written, where they were looked for in the text of any parser.
+        lost: Those of them that are not in the text. Their queries have no references.
+        faults: Why each of the questions that are missing here cannot be used; None if all can.
     """
 
     name: str
@@ -209,11 +234,14 @@ class Collection:
     unjudged: str = ""
     reading: Reading | None = None
     columns: str = ""
+    sought: tuple[Reference, ...] = ()
+    lost: tuple[Reference, ...] = ()
+    faults: Faults | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Let judgments and references name queries and documents as these are spelled, in whatever normal form."""
-        named = [*self.judgments, *self.references, *self.left_out.documents]
-        if all(str(name).isascii() for each in named for name in each[:2]):
+        named = chain(self.judgments, self.references, self.left_out.documents)
+        if all(str(name).isascii() for names in named for name in names[:2]):
             return
         queries = Spellings(query.query_id for query in self.queries)
         of_pages = (page.unit for document in self.documents for page in document.pages)
@@ -231,31 +259,37 @@ class Collection:
         object.__setattr__(self, "references", references)
         object.__setattr__(self, "left_out", self.left_out._replace(documents=documents))
 
-    def read_as(self, reading: Reading, again: FoundAgain | None = None) -> Collection:
-        """The same, which knows what it was read from.
+    def asking(self, queries: Sequence[Query]) -> Collection:
+        """The collection with some of its queries, and what is judged for them. All documents stay."""
+        ids = {query.query_id for query in queries}
+        return replace(
+            self,
+            queries=tuple(queries),
+            judgments=tuple(judgment for judgment in self.judgments if judgment.query_id in ids),
+            references=tuple(reference for reference in self.references if reference.query_id in ids),
+            cases=tuple(case for case in self.cases if case.query_id in ids),
+            sought=tuple(reference for reference in self.sought if reference.query_id in ids),
+            lost=tuple(reference for reference in self.lost if reference.query_id in ids),
+            left_out=self.left_out._replace(
+                documents=tuple(unranked for unranked in self.left_out.documents if unranked.query_id in ids)
+            ),
+        )
 
-        Args:
-            reading: Of the documents.
-            again: How the references were found; None if there are none, or if they hold for this text alone.
-        """
-        if self.references and again is None:
+    def read_as(self, reading: Reading | None) -> Collection:
+        """The collection, which knows what its documents were read from, unless its references hold for one text."""
+        if reading is None or (self.references and not self.sought):
             return self
-        asked = [[each.query_id, each.text, each.query_type, each.fields, each.group] for each in self.queries]
+        asked = [[query.query_id, query.text, query.query_type, query.fields, query.group] for query in self.queries]
         judged = [[query_id, unit, int(grade)] for query_id, unit, grade in self.judgments]
-        source = digest([reading.source, self.unit, asked, judged, again.written if again else None])
-        reading = reading._replace(source=source, texts=digest_of_documents(self.documents))
-        if again is None:
-            return replace(self, reading=reading)
-        known = {query.query_id for query in self.queries}
-        number = sum(number for query_id, number in again.numbers.items() if query_id in known)
-        lost = tuple(each for each in again.lost if each.query_id in known)
-        return replace(self, reading=reading._replace(references=number, lost=lost))
+        source = digest([reading.source, self.unit, asked, judged, [list(reference) for reference in self.sought]])
+        texts = digest_of_documents(self.documents)
+        return replace(self, reading=Reading(source, reading.parser, len(self.sought), self.lost, texts))
 
     @property
     def digest(self) -> str:
         """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
 
-        It includes everything except `name`, `skipped`, `reading`, `columns` and the questions that are left out.
+        It includes all but `name`, `skipped`, `reading`, `columns`, `sought` and the questions that are left out.
         """
         return digest(
             [
@@ -272,11 +306,3 @@ class Collection:
                 *([["unranked", *self.left_out.documents]] if self.left_out.documents else []),
             ]
         )
-
-
-class DatasetFormat(Protocol):
-    """Reads a dataset. To add a format, write a class with this method."""
-
-    def load(self) -> Collection:
-        """Read everything. Raises `DatasetError` for bad input."""
-        ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,8 @@ from ragsweep.datasets.model.chunking import Chunker, cut
 from ragsweep.datasets.model.collection import (
     Collection,
     Document,
+    Judgment,
+    LeftOut,
     Page,
     Query,
     Reading,
@@ -27,7 +29,6 @@ from ragsweep.datasets.model.collection import (
     Unit,
 )
 from ragsweep.datasets.model.collection_checks import check
-from ragsweep.datasets.model.left_out import LeftOut
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.span_judgments import relevant_passages
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -68,6 +69,13 @@ class Qrels:
     unit: Indices
     grade: Indices
 
+    @classmethod
+    def of(cls, judgments: Iterable[Judgment], queries: Sequence[Query], units: Mapping[str, int]) -> Qrels:
+        """Judgments of these queries and units, which are given with their positions; the last of a pair counts."""
+        rows = {query.query_id: row for row, query in enumerate(queries)}
+        grades = {(rows[query_id], units[unit]): grade for query_id, unit, grade in judgments}
+        return cls(*np.array([(*pair, grade) for pair, grade in grades.items()], dtype=np.int64).reshape(-1, 3).T)
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -92,6 +100,7 @@ class Dataset:
         documents: The documents, where more than the passages may be returned; empty otherwise.
         digest_of_headings: Digest of the headings that decide what is indexed; empty if none do.
         indexed: Returns the texts that are indexed, where these are not those of the passages; computed once.
+        is_returned: Whether the passages are those that a system returned; what else could have come back is not known.
     """
 
     name: str
@@ -113,6 +122,7 @@ class Dataset:
     documents: tuple[Document, ...] = field(default=(), repr=False)
     digest_of_headings: str = ""
     indexed: Callable[[], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
+    is_returned: bool = False
 
     @classmethod
     def from_collection(
@@ -163,16 +173,13 @@ class Dataset:
         documents = {document.source: document for document in collection.documents}
         references = tuple(each.with_text(documents[each.source].text) for each in collection.references)
         judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
-        rows = {query.query_id: row for row, query in enumerate(collection.queries)}
-        grades = {(rows[each.query_id], positions[each.unit]): each.grade for each in judgments}
-        columns = ((row for row, _ in grades), (unit for _, unit in grades), grades.values())
         return cls(
             name=collection.name,
             digest=collection.digest,
             unit=collection.unit,
             passages=tuple(passages),
             queries=collection.queries,
-            qrels=Qrels(*map(_indices, columns)),
+            qrels=Qrels.of(judgments, collection.queries, positions),
             units=tuple(positions),
             passage_units=_indices(positions[key] for key in keys),
             empty_pages=tuple(empty),
@@ -193,8 +200,8 @@ class Dataset:
 
     @cached_property
     def found_units(self) -> Indices:
-        """Positions of the units that have a passage, and can therefore be retrieved, in ascending order."""
-        return np.unique(self.passages_with_units[:, 1])
+        """Positions of the units that can be retrieved, in ascending order: those with a passage; all, if returned."""
+        return np.arange(len(self.units)) if self.is_returned else np.unique(self.passages_with_units[:, 1])
 
     @cached_property
     def unranked_passages(self) -> Indices:
@@ -268,7 +275,12 @@ class Dataset:
         }
 
     def coverage(self, relevance_level: int = 1) -> float:
-        """Share of the units of at least this grade that can be retrieved for a query with such a judgment."""
+        """Share of the units of at least this grade that can be retrieved for a query with such a judgment.
+
+        NaN if the passages are those that a system returned.
+        """
+        if self.is_returned:
+            return float("nan")
         relevant = self.qrels.grade >= relevance_level
         units, found = np.unique(self.qrels.unit[relevant]), np.unique(self.qrels.unit[relevant & self.retrievable])
         return len(found) / len(units) if len(units) else 0.0

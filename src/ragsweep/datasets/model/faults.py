@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
@@ -12,18 +11,10 @@ from ragsweep.core.errors import DatasetError
 OnError = Literal["refuse", "skip"]
 
 FAULTS_SHOWN = 5
-VALUES = re.compile(r"'[^']*'|\([^)]*\)|\d+")  # in which faults of one kind differ
-FIRST_VALUE = re.compile(r"[^']*'[^']*'")
-REMARK = re.compile(r" \(.*\)$")  # what there is instead
 
 
 class Fault(NamedTuple):
-    """Why a question or an answer cannot be used.
-
-    Attributes:
-        text: What is wrong with it, in a sentence.
-        name: Its id; None if that cannot be read either.
-    """
+    """Why a question or an answer cannot be used: a sentence, and its id, or None if that cannot be read either."""
 
     text: str
     name: str | None
@@ -51,7 +42,7 @@ class Faults:
 
     def of(self, belongs: Callable[[Fault], bool]) -> Faults:
         """Those of the faults for which this is true."""
-        return replace(self, found=[each for each in self.found if belongs(each)])
+        return replace(self, found=[fault for fault in self.found if belongs(fault)])
 
     def left_out(self, on_error: OnError, usable: int) -> tuple[Fault, ...]:
         """The faults, if what has them is left out.
@@ -69,19 +60,10 @@ class Faults:
         return tuple(self.found)
 
     def refusal(self, usable: int, advice: str = "") -> DatasetError:
-        """An error that says what is wrong, each kind once, of how many, and what can be done about it."""
+        """An error with the first faults, of how many, and what can be done about it."""
         number = len(self.found)
-        shown: list[str] = []
-        said: set[str] = set()
-        for each in self.found[:FAULTS_SHOWN]:
-            text = each.text.removeprefix(f"{self.path}, ")
-            place, _, problem = text.partition(": ")
-            kind, value = VALUES.sub("", problem), FIRST_VALUE.match(problem)
-            remark = REMARK.search(problem, value.end() if value else 0)
-            instead = remark[0] if remark and remark[0] not in said else ""
-            again = f"{place}: {f'{value[0]}, too' if value else 'the same'}{instead}"
-            shown.append(again if kind in said else text if shown else each.text)
-            said |= {kind, instead}
+        first, *others = (fault.text for fault in self.found[:FAULTS_SHOWN])
+        shown = [first, *(text.removeprefix(f"{self.path}, ") for text in others)]
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
         found = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
         return DatasetError(f"{found}{'; '.join(shown + more)}{advice}")

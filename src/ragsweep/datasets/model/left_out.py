@@ -1,43 +1,64 @@
-"""What a dataset leaves out: questions that are not measured, and documents that rankings of queries lack."""
+"""Documents that a benchmark leaves out of the ranking of a query: the query's own one, and those that it names."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from ragsweep.core.terminal import counted_of_all
-from ragsweep.datasets.model.faults import Fault
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.terminal import say_once, verb
+from ragsweep.datasets.model.collection import Document, Judgment, Query, Unranked
+from ragsweep.datasets.readers.fields import Entry, listed, shown_value, whole
+from ragsweep.text.normalisation import composed
+
+LeaveOut = Literal["same_id"] | None
+
+EXCLUDED = "excluded_ids"  # the field of a query with the ids of documents, as in BRIGHT
+NO_ID = ("", "N/A")  # in that field
 
 
-class Unranked(NamedTuple):
-    """A document that is left out of the ranking of a query."""
+def own_documents(
+    queries: Iterable[Query], documents: Iterable[Document], judgments: Iterable[Judgment]
+) -> tuple[Unranked, ...]:
+    """The document with the id of the query, for each query that has one.
 
-    query_id: str
-    source: str
-
-
-class LeftOut(NamedTuple):
-    """The questions of a dataset that are not measured, and the documents that are left out of rankings.
-
-    Attributes:
-        faulty: Why each of the selected questions that cannot be used was left out.
-        unselected: The ids of the questions that were not selected; None for one whose id cannot be read.
-        documents: What a benchmark leaves out of the rankings of its queries. A document need not be in the corpus.
+    In ArguAna and Quora that document is the query itself. BEIR and MTEB leave it out in all benchmarks. Where most of
+    these documents are judged relevant to their queries, equal ids say which document answers which query, as in
+    PubMedQA, and nothing is left out.
     """
+    by_name = {composed(document.source): document for document in documents}
+    own = {name: by_name[name] for query in queries if (name := composed(query.query_id)) in by_name}
+    units = {(name, composed(page.unit)) for name, document in own.items() for page in document.pages}
+    relevant = {name for query, unit, grade in judgments if grade > 0 and (name := composed(query)) in own
+                and (name, composed(unit)) in units}  # fmt: skip
+    if 2 * len(relevant) > len(own):
+        found = (
+            f"{len(relevant)} of {len(own)} {verb(len(relevant), 'are')} judged relevant to it "
+            f"({listed(sorted(relevant))})"
+        )
+        say_once(f"the document with the id of the query is not left out of its ranking: {found}")
+        return ()
+    return tuple(Unranked(name, document.source) for name, document in own.items())
 
-    faulty: tuple[Fault, ...] = ()
-    unselected: tuple[str | None, ...] = ()
-    documents: tuple[Unranked, ...] = ()
 
-    @property
-    def ids(self) -> tuple[str | None, ...]:
-        """The ids of these questions; None for one whose id cannot be read."""
-        return (*(each.name for each in self.faulty), *self.unselected)
+def excluded_in(entry: Entry, query_id: str, where: str) -> list[Unranked]:
+    """The documents that an entry with a query excludes. Raises `DatasetError` if they are not ids."""
+    found = entry.get(EXCLUDED)
+    ids = found if isinstance(found, list) else [found]
+    names = ["" if each is None else each if isinstance(each, str) else whole(each) for each in ids]
+    if None in names:
+        raise DatasetError(f"{where}: the field {EXCLUDED!r} is {shown_value(found)}; expected a list of ids")
+    distinct = dict.fromkeys(str(each).strip() for each in names)
+    return [Unranked(query_id, name) for name in distinct if name not in NO_ID]
 
-    @property
-    def number(self) -> int:
-        """How many questions these are."""
-        return len(self.ids)
 
-    def of_all(self, asked: int, noun: str = "question") -> str:
-        """How many questions are asked, such as `4,162 of 4,183 questions`, or `133 questions` if these are all."""
-        return counted_of_all(asked, self.number, noun)
+def left_out_of_rankings(
+    leave_out: LeaveOut,
+    queries: Sequence[Query],
+    documents: Sequence[Document],
+    judgments: Sequence[Judgment],
+    excluded: Iterable[Unranked] = (),
+) -> tuple[Unranked, ...]:
+    """The documents that are left out by a setting, and those that queries exclude, each once."""
+    own = own_documents(queries, documents, judgments) if leave_out == "same_id" else ()
+    return tuple(dict.fromkeys([*own, *excluded]))

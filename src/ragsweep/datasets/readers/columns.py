@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.quoting import typed
-from ragsweep.datasets.model.pages import Settings
 from ragsweep.datasets.readers.fields import QUERY_TYPE, ROW_NUMBERS, Entry, listed, whole
 from ragsweep.datasets.readers.judgments import grades_in, key_in, keys_in, whole_grade
 
@@ -59,6 +58,12 @@ def likely_columns(names: Iterable[str], wanted: Mapping[str, str]) -> dict[str,
 def folded(name: str) -> str:
     """A name in small letters, with underscores between its words."""
     return SEPARATORS.sub("_", name.strip().strip(" .?:")).lower()
+
+
+def pasted(columns: Mapping[str, str | Sequence[str] | None]) -> str:
+    """Settings that name columns of the questions, as they are typed in a shell."""
+    return " ".join(typed(f"questions.{what}", name) if name else f"questions.{what}=null"
+                    for what, name in columns.items())  # fmt: skip
 
 
 def expect_columns(row: Iterable[str], columns: Mapping[str, str | None], where: str, group: str) -> None:
@@ -239,13 +244,12 @@ class QuestionColumns(Columns):
     type: Text | None = QUERY_TYPE
     group: Text | None = "group"
 
-    def unjudged(self, columns: Mapping[str, object], where: str, settings: Settings) -> str:
+    def unjudged(self, columns: Mapping[str, object], where: str) -> str:
         """Why a table has no judgments; empty if it has some.
 
         Args:
             columns: Its columns, each with its first value.
             where: Its first row, for error messages.
-            settings: Those that error messages name.
 
         Raises:
             DatasetError: A column is missing, or nobody can tell what one of them means.
@@ -255,19 +259,19 @@ class QuestionColumns(Columns):
         usual = {what: getattr(QuestionColumns, what) for what in self.OPTIONAL}
         missing = {what: name for what, name in self.named.items() if name not in columns and name != usual.get(what)}
         if is_judged and not missing:
-            self._expect_one_meaning(columns, where, settings)
+            self._expect_one_meaning(columns, where)
             return ""
         if not missing and self.relevant is self.references is None:
             return f"{where.rpartition(', ')[0]}: no judgments are read"
         judging = {"relevant": self.relevant} if self.relevant else {"references": str(self.references)}
         wanted = missing if is_judged else {**missing, **judging}
-        found, likely = without_columns(columns, wanted.values(), where), self._likely(columns, wanted, settings)
+        found, likely = without_columns(columns, wanted.values(), where), self._likely(columns, wanted)
         said = f"{found}; expected {SCHEMA}, or other names by settings, such as {likely}"
         if missing:
             raise DatasetError(said)
         return said
 
-    def _likely(self, row: Mapping[str, object], wanted: Mapping[str, str], settings: Settings) -> str:
+    def _likely(self, row: Mapping[str, object], wanted: Mapping[str, str]) -> str:
         """The settings that would name the likeliest columns; of grades by row, only the user knows the column."""
         left = [name for name in row if name not in self.named.values()]
         plain = {what: name for what, name in wanted.items() if what not in ("relevant", "references")}
@@ -276,35 +280,30 @@ class QuestionColumns(Columns):
         if len(plain) == len(wanted):
             if shown.get("document") == NONE_LIKELY and self.references in row:
                 shown["document"] = None
-            return settings.typed(shown)
-        left = [
-            name
-            for name in left
-            if name not in likely.values() and not (folded(name) == "pages" and whole(row[name]) is not None)
-        ]  # how many a document has
+            return pasted(shown)
+        numbers = [name for name in left if folded(name) == "pages" and whole(row[name]) is not None]  # of a document
+        left = [name for name in left if name not in (*likely.values(), *numbers)]
         kinds = {what: what for what in ("relevant", "references", "document", "page")}
         found = likely_columns(left, kinds | ({"relevant": self.relevant} if self.relevant else {}))
-        lists, judging = found.pop("relevant", NONE_LIKELY), found
+        lists = found.pop("relevant", NONE_LIKELY)
+        judging = {what: name for what, name in found.items() if what != "references"} or {"relevant": lists}
         if "page" in folded(lists) and "document" in found:
             judging = {"document": found["document"], "page": lists}
         elif lists != NONE_LIKELY and folded(lists) != "relevant":
             judging = {"relevant": lists}
         elif "references" in found and "page" not in found:
-            return settings.typed({**shown, **found})
-        judging = {what: name for what, name in judging.items() if what != "references"} or {"relevant": lists}
+            return pasted({**shown, **found})
         is_graded = "relevant" in judging or self.grade is not None or "relevant" not in wanted
-        return settings.typed({**shown, **judging}) + (
-            "" if is_graded else f", with {self._grade_of_rows(row, settings)}"
-        )
+        return pasted({**shown, **judging}) + ("" if is_graded else f", with {self._grade_of_rows(row)}")
 
-    def _grade_of_rows(self, columns: Iterable[str], settings: Settings) -> str:
+    def _grade_of_rows(self, columns: Iterable[str]) -> str:
         """Says how the grade of judgments by row is named."""
         left = [name for name in columns if name not in self.named.values()]
         likely = next((name for name in left if folded(name) in LIKELY["grade"]), NONE_LIKELY)
-        grade, none = settings.typed({"grade": likely}), settings.typed({"grade": ALL_RELEVANT})
+        grade, none = pasted({"grade": likely}), pasted({"grade": ALL_RELEVANT})
         return f"{grade} if that is the grade of the judgment in a row, or {none} if all of them are relevant"
 
-    def _expect_one_meaning(self, columns: Iterable[str], where: str, settings: Settings) -> None:
+    def _expect_one_meaning(self, columns: Iterable[str], where: str) -> None:
         """Raise `DatasetError` if columns of several kinds judge, or one that is not read could."""
         columns = [*columns]
         has_references = self.references in columns
@@ -315,10 +314,10 @@ class QuestionColumns(Columns):
                  and getattr(self, what) not in (self.document, self.page)]  # fmt: skip
         if kinds and len([*kinds, *by_row]) > 1:
             names = ", ".join(f"{what}={getattr(self, what)}" for what in (*kinds, *by_row))
-            first = settings.typed({kinds[0]: None})
+            first = pasted({kinds[0]: None})
             raise DatasetError(f"{where}: judgments are in {names}; expected one kind of them, as by {first}")
         if by_row and self.grade is None:
-            raise DatasetError(f"{where}: each row is a judgment; set {self._grade_of_rows(columns, settings)}")
+            raise DatasetError(f"{where}: each row is a judgment; set {self._grade_of_rows(columns)}")
         if has_references:
             return
         others = {name: folded(name) for name in columns if name not in {*self.named.values(), *self.fields}}
@@ -327,8 +326,8 @@ class QuestionColumns(Columns):
         further = [name for name, plain in others.items() if (mark := NUMBERED.fullmatch(plain)) and mark[1] in judging]
         if found := grades or further:
             is_free = grades and self.grade in (None, ALL_RELEVANT)
-            taken = f"{settings.typed({'grade': grades[0]})} takes it, " if is_free else ""
+            taken = f"{pasted({'grade': grades[0]})} takes it, " if is_free else ""
             taken = taken if grades else "expected each in a row of its own, or a list of them; "
             what = "a grade" if grades else "a further judgment"
-            none = settings.typed({"fields": [*self.fields, *found]})
+            none = pasted({"fields": [*self.fields, *found]})
             raise DatasetError(f"{where}: {listed(found)} could be {what}; {taken}{none} says that it is none")

@@ -18,7 +18,6 @@ GRADE = re.compile(r"[+-]?[0-9]{1,20}(\.0*)?")  # pandas writes whole numbers as
 NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and line ends
 # Names that pandas gives to the numbers of its rows, once they are written as a column and read again.
 ROW_NUMBERS = re.compile(r"Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")
-MISSING_VALUES = ("nan", "NaN", "None", "<NA>", "null", "NA", "N/A", "#N/A")  # as pandas, R and spreadsheets write one
 SHOWN_CHARACTERS = 80  # characters of a value in a message
 LISTED_NAMES = 5  # names in a message
 FALSE, TRUE = (False, "false", "no", "0"), (True, "true", "yes", "1")

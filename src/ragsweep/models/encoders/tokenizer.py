@@ -15,6 +15,7 @@ from ragsweep.core.digest import digest, version
 from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.core.limits import TokenizerName
 from ragsweep.core.parsing import from_json
+from ragsweep.datasets.chunkers.rulers import TokenOffsets
 from ragsweep.models.encoders.model_files import (
     MINILM,
     TOKENIZER,
@@ -39,7 +40,7 @@ NO_TOKEN = -1
 
 
 @dataclass(frozen=True)
-class ModelTokenizer:
+class ModelTokenizer(TokenOffsets):
     """The tokenizer of a model, without the special tokens that the model adds. It is loaded when it is needed.
 
     Attributes:

@@ -11,9 +11,8 @@ from typing import Any
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.plugins import is_ours
-from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage, Selecting
+from ragsweep.datasets import Chunker, Collection, Dataset, DatasetError, DatasetFormat, Document, Passage
 from ragsweep.datasets.model.collection import digest_of_documents
-from ragsweep.datasets.model.dataset_capabilities import HasCorpus, KnowsHeadings
 from ragsweep.store.code import kind_of
 from ragsweep.store.component import Component, expect_kind
 from ragsweep.store.identity import identity
@@ -52,11 +51,13 @@ def dataset_of(
         keep_documents: Whether the dataset has the documents.
         how: Further arguments of that.
     """
+    expect_kind(dataset, DatasetFormat, "dataset")
+    expect_kind(chunker, Chunker, "chunker")
     collection = dataset.load()
     if not isinstance(collection, Collection):
         found = type(collection).__name__
         raise DatasetError(f"dataset: {kind_of(dataset)}.load() returned {found}, expected a Collection")
-    if isinstance(dataset, Selecting) and not is_ours(type(dataset).__module__):
+    if not is_ours(type(dataset).__module__):
         dataset.expect_selected(collection)
     items = Dataset.from_collection(collection, chunker, store, **how)
     if keep_documents:
@@ -64,15 +65,11 @@ def dataset_of(
     if ingest is None:
         return items
     expect_kind(ingest, Ingest, "ingest")
-    titled = with_headings(collection.documents, dataset.corpus if isinstance(dataset, HasCorpus) else dataset)
+    corpus = dataset.documents_alone()
+    titled = corpus.with_headings(collection.documents) if corpus else collection.documents
     texts = cache(partial(indexed, ingest, titled, items.passages))
     headings = _digest_of_headings(titled) if any(each.headings for each in titled) else ""
     return replace(items, digest_of_headings=headings, indexed=texts)
-
-
-def with_headings(documents: Sequence[Document], corpus: object) -> tuple[Document, ...]:
-    """The documents with the headings that the corpus knows, besides those that their texts mark."""
-    return corpus.with_headings(documents) if isinstance(corpus, KnowsHeadings) else tuple(documents)
 
 
 def indexed(

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import regex
+
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
@@ -55,13 +57,13 @@ class Abbreviations(Rewriter):
     def _written_out(self, query: str) -> str:
         text = composed(query)
 
-        def expanded(found: re.Match[str]) -> str:
+        def expanded(found: regex.Match[str]) -> str:
             expansions = self._expansions[self._cased(self._spellings[(found.lastindex or 0) - 1])]
             if any(_whole(expansion, ignore_case=True).search(text) for expansion in expansions):
-                return found[0]
+                return str(found[0])
             return f"{found[0]} ({', '.join(expansions)})" if self.mode == "append" else ", ".join(expansions)
 
-        changed = self._pattern.sub(expanded, text)
+        changed: str = self._pattern.sub(expanded, text)
         return query if changed == text else changed
 
     @cached_property
@@ -94,7 +96,7 @@ class Abbreviations(Rewriter):
         return sorted({abbreviation for abbreviation, _ in self._rows}, key=lambda each: (-len(each), each))
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str]:
+    def _pattern(self) -> regex.Pattern[str]:
         """Its groups are those of `_spellings`."""
         return _whole(*self._spellings, ignore_case=not self.case_sensitive)
 
@@ -102,7 +104,7 @@ class Abbreviations(Rewriter):
         return text if self.case_sensitive else text.casefold()
 
 
-def _whole(*texts: str, ignore_case: bool) -> re.Pattern[str]:
+def _whole(*texts: str, ignore_case: bool) -> regex.Pattern[str]:
     """Finds texts that stand for themselves, not within a word; a group each."""
     groups = "|".join(rf"({WHITE_SPACE.join(map(re.escape, text.split()))})" for text in texts)
-    return re.compile(whole_word(groups), re.IGNORECASE if ignore_case else 0)
+    return whole_word(groups, ignore_case=ignore_case)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.terminal import counted, some_of
-from ragsweep.datasets.model.unranked import LeaveOut
+from ragsweep.datasets.model.left_out import LeaveOut
 from ragsweep.tasks.ranking.coverage import BUT_GRADED
 from ragsweep.tasks.ranking.incomplete_judgments import HEADING, section
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, repeat
-from math import isnan
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,21 +24,9 @@ from ragsweep.datasets.readers.qrels_files import HEADER, read_qrels
 from ragsweep.statistics.intervals import Array
 from ragsweep.text.normalisation import Spellings
 
-
-@runtime_checkable
-class TurnsIntoPandas(Protocol):
-    """A table of another library, such as polars, Arrow or datasets."""
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same table in pandas."""
-        ...
-
-
-Source = Mapping[Any, Any] | pd.DataFrame | TurnsIntoPandas | str | PathLike[str]
+Source = Mapping[Any, Any] | pd.DataFrame | str | PathLike[str]
 Row = tuple[object, object, object]  # query, document, number
 
-QUERY = ("query_id", "qid", "query-id", "q_id")  # column names of ragsweep, PyTerrier, BEIR and ranx
-DOCUMENT = ("doc_id", "docno", "corpus-id")
 OTHER_FORMATS = (".json", ".jsonl", ".csv")
 LARGEST_ID = 10**100
 
@@ -50,15 +37,13 @@ class InputKind:
 
     Attributes:
         name: Name of the argument.
-        number: What the number of each document is called: score or grade.
-        columns: Names that the DataFrame column with that number can have, preferred first.
+        number: What the number of each document is called, also as a column: score or grade.
         line: Columns of a TREC file.
         per_query: What a dict contains for each query, for error messages.
     """
 
     name: str
     number: str
-    columns: tuple[str, ...]
     line: tuple[str, ...]
     per_query: str
 
@@ -66,14 +51,12 @@ class InputKind:
 RANKINGS = InputKind(
     name="rankings",
     number="score",
-    columns=("score",),
     line=RUN_LINE,
     per_query="a list of document ids, best first, or a dict {document id: score}",
 )
 QRELS = InputKind(
     name="qrels",
     number="grade",
-    columns=("grade", "relevance", "label"),
     line=QRELS_LINE,
     per_query="a list of relevant document ids or a dict {document id: grade}",
 )
@@ -116,7 +99,6 @@ def read(source: Source, kind: InputKind, listed: float = 0) -> Entries:
         DatasetError: The form is not supported, a document has no id or number, or a number is invalid.
     """
     where, named, lines = kind.name, list[str](), list[int]()
-    source = source.to_pandas() if isinstance(source, TurnsIntoPandas) else source
     if isinstance(source, pd.DataFrame):
         rows = list(_frame(source, kind))
     elif isinstance(source, Mapping):
@@ -128,7 +110,7 @@ def read(source: Source, kind: InputKind, listed: float = 0) -> Entries:
         rows, lines = [row for _, row in numbered], [number for number, _ in numbered]
     else:
         found = type(source).__name__
-        raise DatasetError(f"{where}: found a {found}, expected a dict, a DataFrame or the path of a TREC file")
+        raise DatasetError(f"{where}: found a {found}, expected a dict, a pandas DataFrame or the path of a TREC file")
     queries = [_id(query, where) for query, *_ in rows]
     documents = [_id(document, f"{where}, query {query!r}") for query, document, *_ in rows]
     numbers = np.array([number_of(number) for *_, number in rows], dtype=np.float64)
@@ -166,27 +148,14 @@ def _mapping(source: Mapping[Any, Any], kind: InputKind, listed: float) -> Itera
 
 
 def _frame(frame: pd.DataFrame, kind: InputKind) -> Iterator[Row]:
-    names = []
-    numbers = (*kind.columns, HEADER[2]) if {HEADER[1], "q_id"} & {*frame.columns} else kind.columns
-    for known in (QUERY, DOCUMENT, numbers):
-        name = next((name for name in known if name in frame.columns), None)
-        if name is None:
-            found = ", ".join(map(str, frame.columns))
-            raise DatasetError(f"{kind.name}: found the columns {found}; expected one called {' or '.join(known)}")
-        if list(frame.columns).count(name) > 1:
-            raise DatasetError(f"{kind.name}: found several columns called {name}; expected one")
-        names.append(name)
-    others = frame.loc[:, frame.columns.isin(kind.columns) & (frame.columns != names[-1])]
-    if differing := [other for other, column in others.items() if _differ(frame[names[-1]], column)]:
-        found = f"{names[-1]} and {differing[0]} could be the {kind.number}, and differ"
-        raise DatasetError(f"{kind.name}: {found}; expected one of them")
-    return zip(*(frame[name].tolist() for name in names), strict=True)
-
-
-def _differ(some: Iterable[object], others: Iterable[object]) -> bool:
-    """Whether two columns have different numbers in a row. What is no number, such as a topic, is no grade."""
-    pairs = ((number_of(one), number_of(other)) for one, other in zip(some, others, strict=True))
-    return any(one != other for one, other in pairs if not isnan(one + other))
+    expected, columns = ("query_id", "doc_id", kind.number), list(map(str, frame.columns))
+    if missing := [name for name in expected if name not in columns]:
+        renamed = ", ".join(f"... : {name!r}" for name in missing)
+        found = f"found the columns {', '.join(columns)}, expected {', '.join(expected)}"
+        raise DatasetError(f"{kind.name}: {found}; name yours with .rename(columns={{{renamed}}})")
+    if several := [name for name in expected if columns.count(name) > 1]:
+        raise DatasetError(f"{kind.name}: found several columns called {several[0]}; expected one")
+    return zip(*(frame[name].tolist() for name in expected), strict=True)
 
 
 def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
@@ -17,9 +18,10 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import counted, one_line, say_once
-from ragsweep.datasets.formats.corpora.converters import all_as_markdown, body_as_markdown
+from ragsweep.datasets.formats.corpora.converters import page_as_markdown, word_as_markdown
 from ragsweep.datasets.formats.pdf_parsers import with_versions
 from ragsweep.datasets.model.collection import PAGE_BREAK, Document, Reading
+from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
 
@@ -27,13 +29,12 @@ LARGEST_DOCUMENT_MB = 100  # of a file, unzipped
 LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
 PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm", ".xhtml"), ".docx"
 KINDS = ", ".join((*PLAIN, *PAGES, WORD))
-UNREADABLE = "cannot be read as a Word document"
 OF_PAGES = ("markdownify", "beautifulsoup4")  # the libraries that read web pages
 OF_WORD = ("mammoth", *OF_PAGES)
 
 
 @dataclass(frozen=True)
-class TextCorpus:
+class TextCorpus(Corpus):
     """A text file, Markdown file, web page or Word document, or all of these in a folder and its subfolders.
 
     Text and Markdown are taken as they are, so that offsets of characters stay valid; a form feed begins a page, as in
@@ -62,35 +63,35 @@ class TextCorpus:
 
     def reading(self) -> Reading:
         """What is read, whatever reads it, and what reads it here."""
-        files = {
-            name: path for name, path in files_at(Path(self.path), "corpus.path", "files").items() if self._reads(path)
-        }
+        files, _ = self._files()
         kinds = {_kind(path) for path in files.values()}
-        used = (*(OF_PAGES if kinds & {*PAGES} else ()), *(OF_WORD if WORD in kinds else ()))
-        libraries = dict.fromkeys(used)
-        return Reading(digest([[name, digest_file(path)] for name, path in files.items()]), with_versions([*libraries]))
-
-    def _reads(self, path: Path) -> bool:
-        return _kind(path) in (*PLAIN, *PAGES, WORD, *self.plain)
+        libraries = OF_WORD if WORD in kinds else OF_PAGES if kinds & {*PAGES} else ()
+        return Reading(digest([[name, digest_file(path)] for name, path in files.items()]), with_versions(libraries))
 
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
-        root = Path(self.path)
-        files = files_at(root, "corpus.path", f"a folder, or a file of {KINDS}")
-        others = [name for name, path in files.items() if not self._reads(path)]
-        if len(others) == len(files):
-            raise DatasetError(f"corpus.path: {root} has no file of {KINDS}")
+        files, others = self._files()
+        if not files:
+            raise DatasetError(f"corpus.path: {self.path} has no file of {KINDS}")
         if others:
             found = f"{len(others)} ({one_line(', '.join(others[:3]))}, ...)"
             say_once(f"files of other kinds, left out: {found}; corpus.plain=[ENDING] reads them as text")
-        return tuple(self._document(name, path) for name, path in files.items() if name not in others)
+        return tuple(self._document(name, path) for name, path in files.items())
+
+    def _files(self) -> tuple[dict[str, Path], list[str]]:
+        """The files that are read, by their names, and the names of the others."""
+        files = files_at(Path(self.path), "corpus.path", f"a folder, or a file of {KINDS}")
+        kinds = (*PLAIN, *PAGES, WORD, *self.plain)
+        read = {name: path for name, path in files.items() if _kind(path) in kinds}
+        return read, [name for name in files if name not in read]
 
     def _document(self, name: str, path: Path) -> Document:
         if flaw := flaw_of_name(name):
             raise DatasetError(f"{path.parent}: the file name {name!r} {flaw}; rename the file")
         content, kind = _content(path), _kind(path)
         if kind == WORD:
-            text = _of_word(content, path)
+            with _converting(path, "mammoth", "Word document"):
+                text = _of_word(content, path)
         else:
             try:
                 text = content.decode("utf-8-sig")
@@ -98,7 +99,8 @@ class TextCorpus:
                 line = content.count(b"\n", 0, error.start) + 1
                 raise DatasetError(f"{path}, line {line}: not UTF-8; expected a text in UTF-8") from error
         if kind in PAGES:
-            text = _of_html(text, path)
+            with _converting(path, "markdownify", "web page"):
+                text = page_as_markdown(text)
         pages = text.split(PAGE_BREAK)
         return Document.from_pages(name, ((str(n), f"{name}#{n}", page) for n, page in enumerate(pages, start=1)))
 
@@ -123,33 +125,29 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _of_html(text: str, path: Path) -> str:
-    """A web page as Markdown."""
-    _expect("markdownify", path)
+@contextmanager
+def _converting(path: Path, package: str, kind: str) -> Iterator[None]:
+    """Raise what a library raises of a damaged file as `DatasetError`."""
+    if find_spec(package) is None:
+        raise DatasetError(f"{path}: needs {package}; run pip install 'ragsweep[documents]'")
     try:
-        return all_as_markdown(text)
-    except RecursionError as error:
-        raise DatasetError(f"{path}: elements are nested too deeply") from error
-    except Exception as error:  # for `<![x[`, for very many merged cells, and whatever another library raises
-        reason = one_line(str(error).rpartition("AssertionError: ")[2])[:80]  # of bs4's message, the end says why
-        raise DatasetError(f"{path}: cannot be read as a web page ({reason})") from error
-
-
-def _of_word(content: bytes, path: Path) -> str:
-    """A Word document as text, with what is left out said."""
-    _expect("mammoth", path)
-    try:
-        with zipfile.ZipFile(BytesIO(content)) as archive:
-            if sum(part.file_size for part in archive.infolist()) > LARGEST_DOCUMENT_MB * MB:
-                raise DatasetError(f"{path}: larger than {LARGEST_DOCUMENT_MB} MB when unzipped")
-            _check_xml(archive, path)
-        text, dropped = body_as_markdown(content)
+        yield
     except DatasetError:
         raise
     except RecursionError as error:
         raise DatasetError(f"{path}: elements are nested too deeply") from error
-    except Exception as error:  # libraries raise errors of many kinds for a damaged file
-        raise DatasetError(f"{path}: {UNREADABLE} ({one_line(str(error))[:80]})") from error
+    except Exception as error:
+        reason = one_line(str(error).rpartition("AssertionError: ")[2])[:80]  # of bs4's message, the end says why
+        raise DatasetError(f"{path}: cannot be read as a {kind} ({reason})") from error
+
+
+def _of_word(content: bytes, path: Path) -> str:
+    """A Word document as text, with what is left out said."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        if sum(part.file_size for part in archive.infolist()) > LARGEST_DOCUMENT_MB * MB:
+            raise DatasetError(f"{path}: larger than {LARGEST_DOCUMENT_MB} MB when unzipped")
+        _check_xml(archive, path)
+    text, dropped = word_as_markdown(content)
     if dropped:
         say_once(f"{path}: left out: {', '.join(counted(number, what) for what, number in dropped.items())}")
     return text
@@ -163,15 +161,11 @@ def _check_xml(archive: zipfile.ZipFile, path: Path) -> None:
         if not content.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").startswith(b"<"):  # XML, whatever its name is
             continue
         if b"<!DOCTYPE" in content.replace(b"\x00", b""):  # also in UTF-16
-            raise DatasetError(f"{path}: {UNREADABLE} ({one_line(part.filename)[:80]} has a DOCTYPE; expected none)")
+            found = f"{one_line(part.filename)[:80]} has a DOCTYPE; expected none"
+            raise DatasetError(f"{path}: cannot be read as a Word document ({found})")
         size += len(content)
         elements += content.count(b"<") - content.count(b"</")
     if size > LARGEST_XML_MB * MB or elements > MOST_ELEMENTS:
         found = f"{size / MB:.0f} MB of XML with {elements:,} elements"
         most = f"at most {LARGEST_XML_MB} MB and {MOST_ELEMENTS:,}"
         raise DatasetError(f"{path}: contains {found}, expected {most}; split the document")
-
-
-def _expect(package: str, path: Path) -> None:
-    if find_spec(package) is None:
-        raise DatasetError(f"{path}: needs {package}; run pip install 'ragsweep[documents]'")

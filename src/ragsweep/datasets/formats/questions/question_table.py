@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection as Names
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Between, Text
-from ragsweep.datasets.formats.own import Asked
 from ragsweep.datasets.formats.questions.spans import Spans
-from ragsweep.datasets.model.collection import Document, Judgment, Query, Unit
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Unit
+from ragsweep.datasets.model.dataset_format import Questions
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.pages import OF_OWN, AmbiguousPageError, Key, Pages, Settings, with_keys
-from ragsweep.datasets.readers.columns import ALL_RELEVANT, QuestionColumns, with_nested
+from ragsweep.datasets.model.pages import AmbiguousPageError, Key, Pages, with_keys
+from ragsweep.datasets.readers.columns import ALL_RELEVANT, QuestionColumns, pasted, with_nested
 from ragsweep.datasets.readers.fields import Entry, answerable_in, further_fields, id_of, text_of, type_in, value_of
 from ragsweep.datasets.readers.tables import is_csv, read_entries
 
@@ -34,7 +35,7 @@ class _Question:
 
 
 @dataclass(frozen=True)
-class TableQuestions(QuestionColumns):
+class TableQuestions(QuestionColumns, Questions):
     """A table of questions: JSON, CSV, TSV or Parquet, told by the ending of its name.
 
     A row is a question, with what answers it in the column `relevant` or `references`. Or it is a judgment, if `grade`
@@ -63,74 +64,74 @@ class TableQuestions(QuestionColumns):
         unset = [name for name in ("delimiter", "similarity") if getattr(self, name) is None]
         return [*super().without_effect, *unset]
 
-    def read(self, documents: tuple[Document, ...], settings: Settings = OF_OWN) -> Asked:
-        """Read the questions. The pages that they name must exist.
-
-        Args:
-            documents: The corpus.
-            settings: Those that error messages name.
-        """
+    def read(self, documents: tuple[Document, ...]) -> Collection:
+        """Read the questions. The pages that they name must exist."""
         delimiter = self.delimiter.replace(r"\t", "\t") if self.delimiter else None
-        separated = (f"{settings.before}questions.delimiter", delimiter)
-        entries = read_entries(Path(self.path), "queries", setting=settings.questions, delimiter=separated)
+        separated = ("questions.delimiter", delimiter)
+        entries = read_entries(Path(self.path), "queries", setting="questions.path", delimiter=separated)
         rows = [*with_nested(entries, self.named.values())]
         if not rows:
             raise DatasetError(f"{self.path}: contains no queries; expected at least one")
         columns: Entry = {}  # each with its first value
         for _, row in rows:
             columns |= {name: value for name, value in row.items() if name not in columns}
-        unjudged = self.unjudged(columns, rows[0][0], settings)
+        unjudged = self.unjudged(columns, rows[0][0])
         if unjudged and len({str(row.get(self.query)) for _, row in rows}) < len(rows):
             raise DatasetError(unjudged)  # each of the rows has a judgment in other columns
         faults = Faults(self.path)
-        asked = self._asked(rows, columns, documents, faults, settings)
+        read = self._with_spans if self.references in columns else self._with_units
+        collection = read(rows, columns, documents, faults)
         read_as = f"{Path(self.path).name} {self.read_as(columns)}"
-        return asked._replace(faults=faults, unjudged=unjudged, columns=read_as)
+        return replace(collection, faults=faults, unjudged=unjudged, columns=read_as)
 
-    def _asked(
-        self,
-        rows: Sequence[tuple[str, Entry]],
-        columns: Collection[str],
-        documents: tuple[Document, ...],
-        faults: Faults,
-        settings: Settings,
-    ) -> Asked:
-        spans = None
-        if self.references in columns:
-            in_text = is_csv(Path(self.path))
-            spans = Spans(documents, self.similarity, str(self.references), self.document, in_text=in_text)
-        else:
-            documents = with_keys(documents, self.unit)
-        unit: Unit = "passage" if spans else "document" if self.unit == "document" else "page"
-        pages, judgments, queries = Pages(documents, unit, settings), list[Judgment](), list[Query]()
-        sources = {document.source: PurePosixPath(document.source).suffix for document in documents}
-        for question in self._questions(
-            rows, columns, faults, settings, is_known=bool(documents), has_spans=bool(spans)
-        ):
+    def _with_units(
+        self, rows: Sequence[tuple[str, Entry]], columns: Names[str], documents: tuple[Document, ...], faults: Faults
+    ) -> Collection:
+        """The questions whose pages or documents are judged."""
+        documents = with_keys(documents, self.unit)
+        unit: Unit = "document" if self.unit == "document" else "page"
+        pages, judgments, queries = Pages(documents, unit), list[Judgment](), list[Query]()
+        endings = {document.source: PurePosixPath(document.source).suffix for document in documents}
+        for question in self._questions(rows, columns, faults, is_known=bool(documents)):
             try:
-                if spans:
-                    queries.append(spans.add(question.query, question.row, question.where))
-                else:
-                    judgments += self._judgments(question, pages, sources, settings)
-                    queries.append(question.query)
+                judgments += self._judgments(question, pages, endings)
+                queries.append(question.query)
             except DatasetError as error:
                 faults.add(error, question.query.query_id)
-        if spans and not spans.references and not faults.found:
+        return Collection("", unit, documents, tuple(queries), tuple(judgments))
+
+    def _with_spans(
+        self, rows: Sequence[tuple[str, Entry]], columns: Names[str], documents: tuple[Document, ...], faults: Faults
+    ) -> Collection:
+        """The questions whose references are judged, one a row."""
+        spans = Spans(documents, self.similarity, str(self.references), self.document, in_text=self._in_text)
+        earlier: dict[str, str] = {}
+        queries: list[Query] = []
+        for number, (where, row) in enumerate(rows, start=1):
+            name = None if self.id in columns else str(number)
+            try:
+                name = name or id_of(row, str(self.id), where)
+                query = self._query(row, name, where, columns)
+                key, what = (name, f"the id {name!r}") if self.id in columns else (query.text, "the question")
+                if (first := earlier.setdefault(key, where)) != where:
+                    raise DatasetError(f"{where}: {what} is that of {first}; put all references into one list")
+                queries.append(spans.add(query, row, where))
+            except DatasetError as error:
+                faults.add(error, name)
+        if not spans.references and not faults.found:
             raise DatasetError(f"{self.path}: {spans.nothing}")
-        asked = Asked(unit, documents, tuple(queries), tuple(judgments))
-        return asked._replace(references=tuple(spans.references), again=spans.again) if spans else asked
+        collection = Collection("", "passage", documents, tuple(queries), (), references=tuple(spans.references))
+        return replace(collection, sought=tuple(spans.sought), lost=tuple(spans.lost))
+
+    @property
+    def _in_text(self) -> bool:
+        """Whether a cell is a text, as in CSV, so that it can be a list."""
+        return is_csv(Path(self.path))
 
     def _questions(
-        self,
-        rows: Sequence[tuple[str, Entry]],
-        columns: Collection[str],
-        faults: Faults,
-        settings: Settings,
-        *,
-        is_known: bool,
-        has_spans: bool,
+        self, rows: Sequence[tuple[str, Entry]], columns: Names[str], faults: Faults, *, is_known: bool
     ) -> list[_Question]:
-        """The questions that can be used, by their first rows."""
+        """The questions that can be used, by their first rows; without documents, no key of pages is known."""
         has_id, is_merged = self.id in columns, self.grade is not None
         by_id, by_text = dict[str, _Question](), dict[str, _Question]()
         nameless = 0  # rows of which not even the question can be read
@@ -142,18 +143,13 @@ class TableQuestions(QuestionColumns):
                 name = name or id_of(row, str(self.id), where)
                 query = self._query(row, name, where, columns)
                 first = by_id.get(name) if has_id else by_text.get(query.text)
-                if not is_merged and not has_spans:
-                    first = first or by_text.get(query.text)
-                if first and has_spans:  # it has its references, so that only this row is faulty
-                    again = f"the id {name!r}" if has_id else "the question"
-                    raise DatasetError(f"{where}: {again} is that of {first.where}; put all references into one list")
+                first = first if is_merged else first or by_text.get(query.text)
                 question = first or _Question(query, where, row)
                 if first is None:
                     by_id[name] = by_text[query.text] = question
                 elif not is_merged:
-                    raise DatasetError(self._twice(query, first, where, settings, has_id=has_id))
-                if not has_spans:
-                    self._add(question, query, row, where, columns, is_known=is_known)
+                    raise DatasetError(self._twice(query, first, where, has_id=has_id))
+                self._add(question, query, row, where, columns, is_known=is_known)
             except DatasetError as error:
                 if question is None or not question.is_faulty:
                     faults.add(error, question.query.query_id if question else name)
@@ -177,22 +173,21 @@ class TableQuestions(QuestionColumns):
         return Query(name, text, query_type, further, group, answerable_in(row, self.answerable, where))
 
     def _add(
-        self, question: _Question, query: Query, row: Entry, where: str, columns: Collection[str], *, is_known: bool
+        self, question: _Question, query: Query, row: Entry, where: str, columns: Names[str], *, is_known: bool
     ) -> None:
-        """Add the judgments of a row to those of its question; without documents, no key of pages is known."""
+        """Add the judgments of a row to those of its question."""
         for what in ("text", "query_type", "group", "answerable"):
             value, other = getattr(query, what), getattr(question.query, what)
             if other != value:
                 raise DatasetError(f"{where}: the {what} is {value!r}, but {other!r} in {question.where}; expected one")
         if query.answerable and self.relevant in columns and not self.is_by_row:
             value_of(row, self.relevant, where)
-        in_text = is_csv(Path(self.path))
         is_blank = not query.answerable and not any(row.get(name) for name in self.judging)
-        grades = {} if is_blank else self.judged_in(row, where, in_text=in_text)
+        grades = {} if is_blank else self.judged_in(row, where, in_text=self._in_text)
         if not query.answerable and max(grades.values(), default=0) > 0:
             raise DatasetError(f"{where}: {self.answerable} is false, but there is something relevant")
-        written = "" if is_known or not in_text or self.is_by_row else str(row.get(str(self.relevant), "")).lstrip()
-        if JOINED.search(written) and not written.startswith(("[", "{")):
+        written = "" if is_known or self.is_by_row else str(row.get(str(self.relevant), "")).lstrip()
+        if self._in_text and JOINED.search(written) and not written.startswith(("[", "{")):
             expected = 'expected semicolons between ids, or a list like ["a, b"] of one with such a mark in it'
             raise DatasetError(f"{where}: the field {self.relevant!r} is {written[:80]!r}; {expected}")
         for key, grade in grades.items():
@@ -203,19 +198,17 @@ class TableQuestions(QuestionColumns):
         shared = tuple(field for field in question.query.fields if field in query.fields)
         question.query = replace(question.query, fields=shared)
 
-    def _twice(self, query: Query, first: _Question, where: str, settings: Settings, *, has_id: bool) -> str:
+    def _twice(self, query: Query, first: _Question, where: str, *, has_id: bool) -> str:
         """Says that two rows have one id, or one text, and what to do in either case that this can be."""
         is_id = query.query_id == first.query.query_id
         found = f"{where}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first.where}"
-        merged = settings.typed({"grade": ALL_RELEVANT})
+        merged = pasted({"grade": ALL_RELEVANT})
         if has_id and not is_id:
-            merged = f"{settings.typed({'id': None, 'grade': ALL_RELEVANT})}, or {merged} if ids tell questions apart,"
+            merged = f"{pasted({'id': None, 'grade': ALL_RELEVANT})}, or {merged} if ids tell questions apart,"
         return f"{found}; put all of its judgments into one list, or set {merged} if each row is one of them"
 
-    def _judgments(
-        self, question: _Question, pages: Pages, sources: Mapping[str, str], settings: Settings
-    ) -> list[Judgment]:
-        """The judgments of a question; `sources` are the names of documents, each with its ending.
+    def _judgments(self, question: _Question, pages: Pages, endings: Mapping[str, str]) -> list[Judgment]:
+        """The judgments of a question; `endings` are those of the names of documents.
 
         Raises:
             DatasetError: A page is unknown, or a field names another file than that of the only page with its number.
@@ -224,23 +217,23 @@ class TableQuestions(QuestionColumns):
         try:
             judgments = pages.judgments(question.query.query_id, question.grades, question.where)
         except AmbiguousPageError as error:
-            if not (named := [name for name, value in question.query.fields if value in sources]):
+            if not (named := [name for name, value in question.query.fields if value in endings]):
                 raise
-            raise DatasetError(f"{str(error).partition('; ')[0]}; {self._by_document(named[0], settings)}") from error
-        found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & sources.keys()
+            raise DatasetError(f"{str(error).partition('; ')[0]}; {self._by_document(named[0])}") from error
+        found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & endings.keys()
         if found and not any("#" in key for key in question.grades):
             for name, value in question.query.fields:
                 ending = PurePosixPath(value).suffix
-                if ending and value not in found and name not in self.fields and ending in sources.values():
-                    said = (
+                if ending and value not in found and name not in self.fields and ending in endings.values():
+                    page = (
                         f"page {next(iter(question.grades))!r} is that of {min(found)}, but {name!r} is {value[:80]!r}"
                     )
-                    none = f"{settings.typed({'fields': [*self.fields, name]})} says it is none"
-                    raise DatasetError(f"{question.where}: {said}; {self._by_document(name, settings)}, {none}")
+                    none = f"{pasted({'fields': [*self.fields, name]})} says it is none"
+                    raise DatasetError(f"{question.where}: {page}; {self._by_document(name)}, {none}")
         return judgments
 
-    def _by_document(self, name: str, settings: Settings) -> str:
+    def _by_document(self, name: str) -> str:
         """Says how a column becomes that of the document of a row's pages."""
         page = {} if self.page else {"page": self.relevant}
         grade = {} if self.grade else {"grade": ALL_RELEVANT}
-        return f"{settings.typed({'document': name, **page, **grade})} takes it from {name!r}"
+        return f"{pasted({'document': name, **page, **grade})} takes it from {name!r}"

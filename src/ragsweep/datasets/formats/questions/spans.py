@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import counted
-from ragsweep.datasets.formats.questions.reference_texts import Whereabouts
-from ragsweep.datasets.model.collection import Document, FoundAgain, Query, Reference
+from ragsweep.core.terminal import counted, some_of
+from ragsweep.datasets.model.collection import Document, Query, Reference
 from ragsweep.datasets.readers.fields import Entry, listed, shown_value, whole
 from ragsweep.datasets.readers.judgments import key_in, structured
 from ragsweep.text.normalisation import composed
-from ragsweep.text.quotes import places_of, span_of
-from ragsweep.text.similar_quotes import find_again
+from ragsweep.text.quotes import find_quote, letters_of, places_of, span_of
 from ragsweep.text.tokens import plain_words
 
 TEXT, START, END = ("text", "content"), ("start", "start_index"), ("end", "end_index")
 EXPECTED = "expected a list of texts, or of {document, start, end, text}"
-LONGEST_SPAN_SHOWN = 60  # characters of a text in a message
+LONGEST_TEXT_SHOWN = 60  # characters
+PIECE = 12  # letters; documents that share none with a text are not compared
+COMPARED = 3  # documents
 
 
 class _Written(NamedTuple):
@@ -45,11 +45,13 @@ class Spans:
     The document is named in the reference or in a column of the row, with or without the ending of its file name. Of a
     text without either, it is the only document that has the text.
 
-    With a similarity, references are found again in the text of any parser (see `find_again`), also those with offsets,
+    With a similarity, references are found again in the text of any parser (see `find_quote`), also those with offsets,
     which are of another text. A question with a reference that is nowhere is not measured, and the run says so.
 
     Attributes:
         references: Those of the questions so far, each question's in the order of the text.
+        sought: With a similarity, all of them as they are written, in the documents that they are of.
+        lost: Those that are nowhere.
     """
 
     def __init__(
@@ -63,14 +65,14 @@ class Spans:
     ) -> None:
         """Note the documents, and the columns of references and of their document; `in_text`: as texts, as in CSV."""
         self.references: list[Reference] = []
-        self._similarity, self._column, self._document, self._in_text = similarity, column, document, in_text
+        self.sought: list[Reference] = []
+        self.lost: list[Reference] = []
+        self._documents, self._similarity, self._in_text = documents, similarity, in_text
+        self._column, self._document = column, document
         self._by_name = {composed(document.source): document for document in documents}
         self._by_stem: dict[str, list[Document]] = defaultdict(list)
-        for name, each in self._by_name.items():
-            self._by_stem[name.removesuffix(PurePosixPath(name).suffix)].append(each)
-        self._whereabouts = Whereabouts(documents, similarity)
-        self._sought: list[tuple[str, str, int, int, str]] = []
-        self._lost: list[Reference] = []
+        for name, named in self._by_name.items():
+            self._by_stem[name.removesuffix(PurePosixPath(name).suffix)].append(named)
 
     def add(self, query: Query, row: Entry, where: str) -> Query:
         """Add the references of a question. Its type is its document if it has none and there are several.
@@ -78,15 +80,15 @@ class Spans:
         Raises:
             DatasetError: A reference cannot be read, or names no document.
         """
-        written = [*self._written(row, where, answerable=query.answerable)]
-        placed = [(self._document_of(each, where), each) for each in written]
+        placed = [(self._document_of(reference, where), reference)
+                  for reference in self._written(row, where, answerable=query.answerable)]  # fmt: skip
         if self._similarity is None:
-            spans = [(found.source, *_span(each, found, where)) for found, each in placed if found]
+            spans = [(document.source, *_span(written, document, where)) for document, written in placed if document]
         else:
             spans = self._found_again(query.query_id, placed, where, self._similarity)
         ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:3])  # without offsets, in the file's order
         self.references += [Reference(query.query_id, *span) for span in ordered]
-        names = {each.source or (found.source if found else "") for found, each in placed}
+        names = {written.source or (document.source if document else "") for document, written in placed}
         name = key_in(row.get(self._document), where) if self._document else ""
         name = composed(name) or (names.pop() if len(names) == 1 else "")
         return replace(query, query_type=query.query_type or (name if len(self._by_name) > 1 else None) or None)
@@ -94,16 +96,8 @@ class Spans:
     @property
     def nothing(self) -> str:
         """Says that no question has a reference."""
-        lost = f"of {counted(len(self._sought), 'reference')}, all questions lose some" if self._sought else ""
+        lost = f"of {counted(len(self.sought), 'reference')}, all questions lose some" if self.sought else ""
         return lost or "contains no references; expected at least one question with one"
-
-    @property
-    def again(self) -> FoundAgain | None:
-        """How the references were found in the text of any parser; None if they hold for one text alone."""
-        if self._similarity is None:
-            return None
-        numbers = Counter(query_id for query_id, *_ in self._sought)
-        return FoundAgain(digest([list(each) for each in self._sought]), numbers, tuple(self._lost))
 
     def _written(self, row: Entry, where: str, *, answerable: bool) -> Iterator[_Written]:
         if self._column not in row and answerable:
@@ -122,11 +116,21 @@ class Spans:
             yield _read(reference, of_row, where)
 
     def _document_of(self, reference: _Written, where: str) -> Document | None:
+        """The document of a reference; None if no document has it, where a similarity counts such references."""
+        shown = f"{where}: the reference {reference.text[:LONGEST_TEXT_SHOWN]!r}"
         if not reference.source:
             if reference.start is not None:
-                found = f"the reference {reference.text[:LONGEST_SPAN_SHOWN]!r} has offsets, but names no document"
-                raise DatasetError(f"{where}: {found}; expected its field document, or questions.document=COLUMN")
-            return self._whereabouts.document_of(reference.text, where)
+                expected = "expected its field document, or questions.document=COLUMN"
+                raise DatasetError(f"{shown} has offsets, but names no document; {expected}")
+            having = self._having(reference.text)
+            if len(having) > 1:
+                names = some_of([document.source for document in having])
+                found = f"is in {len(having)} documents ({names})"
+                raise DatasetError(f"{shown} {found}; questions.document=COLUMN names its own")
+            if not having and self._similarity is None:
+                found = "is in no document as it is written"
+                raise DatasetError(f"{shown} {found}; questions.similarity=0.9 allows for less")
+            return having[0] if having else None
         name = composed(reference.source)
         named = [self._by_name[name]] if name in self._by_name else self._by_stem.get(name, [])
         if len(named) != 1:
@@ -134,23 +138,41 @@ class Spans:
             raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
         return named[0]
 
+    def _having(self, text: str) -> list[Document]:
+        """The documents that have a text as it is written, else by the same letters, else alike enough."""
+        having = [document for document in self._documents if text in document.text]  # which is much faster
+        having = having or [document for document in self._documents if places_of(text, document.text, 1)]
+        if having or self._similarity is None:
+            return having
+        sought = letters_of(text).text
+        pieces = [sought[at : at + PIECE] for at in range(0, len(sought) - PIECE + 1, PIECE)] or [sought]
+        shared = [(sum(piece in letters for piece in pieces), document) for document, letters in self._letters]
+        likely = sorted((pair for pair in shared if pair[0]), key=lambda pair: -pair[0])
+        same = [document for document, letters in self._letters if sought and sought in letters]
+        compared = same or [document for _, document in likely[:COMPARED]]
+        return [document for document in compared if find_quote(text, document.text, None, self._similarity)]
+
+    @cached_property
+    def _letters(self) -> list[tuple[Document, str]]:
+        return [(document, letters_of(document.text).text) for document in self._documents]
+
     def _found_again(
         self, query_id: str, placed: Sequence[tuple[Document | None, _Written]], where: str, least: float
     ) -> list[tuple[str, int, int, str]]:
         """Where the references of a question are; none if one is nowhere. Of several places, the first counts."""
         spans: list[tuple[str, int, int, str]] = []
         lost: list[Reference] = []
-        for document, each in placed:
+        for document, written in placed:
             source, text = (document.source, document.text) if document else ("", "")
-            self._sought.append((query_id, source, each.start or 0, each.end or 0, each.text))
-            places = find_again(each.text, text, each.start, least) if document else []
+            self.sought.append(Reference(query_id, source, written.start or 0, written.end or 0, written.text))
+            places = find_quote(written.text, text, written.start, least) if document else []
             if len(places) > 1:
                 spans.append((source, *_by_words(text[slice(*places[0])], where)))
             elif places:
                 spans.append((source, *places[0], ""))
             else:
-                lost.append(Reference(query_id, source, 0, 0, each.text))
-        self._lost += lost
+                lost.append(Reference(query_id, source, 0, 0, written.text))
+        self.lost += lost
         return [] if lost else spans
 
 
@@ -181,7 +203,7 @@ def _only(reference: Mapping[str, Any], names: tuple[str, str], where: str) -> A
 def _by_words(text: str, where: str) -> tuple[int, int, str]:
     """A reference that is compared by its words."""
     if not plain_words(text):
-        raise DatasetError(f"{where}: found the reference {text[:LONGEST_SPAN_SHOWN]!r}; expected some words")
+        raise DatasetError(f"{where}: found the reference {text[:LONGEST_TEXT_SHOWN]!r}; expected some words")
     return 0, 0, text
 
 
@@ -196,6 +218,6 @@ def _span(reference: _Written, document: Document, where: str) -> tuple[int, int
     if not 0 <= start < end <= len(document.text):
         found = f"found characters {start} to {end} of {document.source}"
         raise DatasetError(f"{where}: {found}, expected them within 0 to {len(document.text)}")
-    found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST_SPAN_SHOWN]!r}"
+    found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST_TEXT_SHOWN]!r}"
     advice = "; questions.similarity=0.9 finds it in the text of another parser"
-    raise DatasetError(f"{where}: {found}, expected {text[:LONGEST_SPAN_SHOWN]!r}{advice}")
+    raise DatasetError(f"{where}: {found}, expected {text[:LONGEST_TEXT_SHOWN]!r}{advice}")

@@ -1,17 +1,49 @@
-"""Windows of a fixed size."""
+"""Passages that are whole pages, whole sentences, or windows of a fixed size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import starmap
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from ragsweep.core.limits import Between
-from ragsweep.datasets.chunkers.pieces import add
+from ragsweep.datasets.chunkers.pieces import add, joined, pieces
 from ragsweep.datasets.chunkers.rulers import Ruler
 from ragsweep.datasets.chunkers.sized import SizedChunker
+from ragsweep.datasets.model.chunking import Chunker
+from ragsweep.text.sentences import LIBRARIES, sentences_of
 from ragsweep.text.tokens import Span, stripped
+
+WITHIN = ("\n", " ", "")  # where a sentence breaks that is longer than a passage may be
+
+
+@dataclass(frozen=True)
+class PageChunker(Chunker):
+    """One passage per page."""
+
+    def split(self, text: str) -> list[Span]:
+        """The whole text without surrounding white space."""
+        return [span for span in [stripped(text, 0, len(text))] if span[0] < span[1]]
+
+
+@dataclass(frozen=True)
+class SentenceChunker(SizedChunker):
+    """As many whole sentences as `size` allows. A sentence that is longer breaks at lines, words or characters.
+
+    Attributes:
+        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`. Whole sentences overlap.
+    """
+
+    libraries: ClassVar[Sequence[str]] = LIBRARIES
+
+    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
+        """Spans of the passages of each text."""
+        return starmap(self._cut, self._measured(texts))
+
+    def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
+        parts = [part for each in sentences_of(text) for part in pieces(text, each, ruler, self.size, WITHIN)]
+        return joined(text, parts, ruler, self.size, self.overlap)
 
 
 @dataclass(frozen=True)
@@ -20,9 +52,6 @@ class FixedChunker(SizedChunker):
 
     As the fixed token windows of Chroma's evaluation of chunkers (https://research.trychroma.com/evaluating-chunking).
     A window can begin or end within a word, but not within a character: tokens that share one stay together.
-
-    Attributes:
-        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`.
     """
 
     size: Annotated[int, Between(1)] = 200
