@@ -10,7 +10,7 @@ from typing import Any
 from ragsweep.core.terminal import counted
 from ragsweep.report.claims import claims_of, headline, more_text
 from ragsweep.report.record import VERSION, as_record
-from ragsweep.report.report_page import Origin, when, write_pages
+from ragsweep.report.report_page import Origin, facts, write_pages
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.value_words import cutoffs_in_words
 from ragsweep.statistics import FEW_QUERIES
@@ -177,10 +177,9 @@ def _record(across: AcrossDatasets) -> dict[str, Any]:
 
 def write_across_page(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> None:
     """Write `report.html` and `report.md` of all datasets; each has its own report in one of `folders`, below."""
-    commit = f", commit {origin.commit}" if origin.commit else ""
     content = {
         "title": f"Which {_and([*across.shown.values()]) or 'configuration'} for {_and(across.names)}?",
-        "facts": f"{counted(len(across.outcomes), 'run')}, {when(origin.started)}{commit}",
+        "facts": facts(counted(len(across.outcomes), "run"), origin),
         "headline": across_in_words(across),
         "rows": across_table(across),
         "about": about_across_table(across),
