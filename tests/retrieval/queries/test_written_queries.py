@@ -28,7 +28,7 @@ from ragsweep.retrieval import (
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing import ExpanderContract
-from ragsweep.testing.retrieval import SEARCH
+from ragsweep.testing.component import SEARCH
 
 pytestmark = [pytest.mark.extra("openai"), pytest.mark.usefixtures("secret_key")]
 SPARSE = SparseRetriever(NO_STORE)
