@@ -214,7 +214,7 @@ def test_a_sample_of_queries_is_timed(model):
 
 
 def test_a_model_that_cannot_be_asked_is_refused():
-    with pytest.raises(ConfigError, match=r"^query\.model: .* has no method 'ask_each'"):
+    with pytest.raises(ConfigError, match=r"^query\.model: .* does not inherit from ragsweep.models.LanguageModel"):
         HypotheticalPassage("gpt")
 
 
