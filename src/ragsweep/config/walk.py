@@ -15,7 +15,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple, get_origin
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ragsweep.config.annotations import (
@@ -226,14 +226,9 @@ def _value(parent: Any, key: Any, path: str) -> Any:
     """A value with its references filled in."""
     try:
         return parent[key]
-    except MissingMandatoryValue as error:
-        missing = error.full_key or path
-        raise ConfigError(f"{missing}: no value; set it with {missing}=VALUE") from error
-    except OmegaConfBaseException as error:
-        if missing_at := re.search(r"[Mm]issing mandatory value: (\S+)", str(error)):
-            raise ConfigError(f"{missing_at[1]}: no value; set it with {missing_at[1]}=VALUE") from error
-        raise ConfigError(f"{path}: {first_line(error)}") from error
-    except Exception as error:  # of a resolver
+    except Exception as error:  # also of a resolver
+        if missing := re.search(r"[Mm]issing mandatory value: (\S+)", str(error)):
+            raise ConfigError(f"{missing[1]}: no value; set it with {missing[1]}=VALUE") from error
         raise ConfigError(f"{path}: {first_line(error)}") from error
 
 
