@@ -13,7 +13,7 @@ from ragsweep.datasets.model.collection import readable
 from ragsweep.models.language.language_model import Asking, LanguageModel, MaxTokens, most_tokens
 from ragsweep.models.language.writing import listed, prose, write_each
 from ragsweep.retrieval.ingest.ingest import Ingest
-from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep.store.component import expect_kind
 from ragsweep.store.stage_store import NO_STORE, Store
 
 QUESTIONS = """\
@@ -91,7 +91,7 @@ class SummaryIngest(Ingest):
 
 def most_written(model: LanguageModel, given: int | None, usual: int) -> int:
     """The most tokens of one text. Raises `ConfigError` for what is no model."""
-    expect_method(model, "ask_each", "ingest.language_model")
+    expect_kind(model, LanguageModel, "ingest.language_model")
     return most_tokens(model, given, usual, "ingest")
 
 

@@ -17,7 +17,6 @@ from ragsweep.models.language.language_model import Asking, Completion, Language
 from ragsweep.models.language.writing import listed, prose, write_each
 from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker
 from ragsweep.retrieval.ranking import Search
-from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.component import expect_kind
 
 PASSAGE = "Please write a passage to answer the question.\nQuestion: {}\nPassage:"  # that of HyDE
@@ -43,7 +42,7 @@ class WritingExpander(Expander):
     max_tokens: MaxTokens | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.model, "ask_each", "query.model")
+        expect_kind(self.model, LanguageModel, "query.model")
         object.__setattr__(self, "max_tokens", most_tokens(self.model, self.max_tokens, QUERY_TOKENS, "query"))
 
     @cached_property
