@@ -68,7 +68,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
 @pytest.mark.parametrize(
     ("sweep", "expected"),
     [
-        ("index=hnsw index.ef_search=3 k=3,10", "index.ef_search: found 3, expected at least k (10)"),
+        ("reranker=mmr reranker.candidates=3 k=3,10", "reranker.candidates: found 3, expected at least k (10)"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
         ("retriever=choice(sparse,'dense') reranker=null", " reranker=null: "),

@@ -12,7 +12,7 @@ from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
 from ragsweep.retrieval.hybrid import HybridRetriever
-from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
+from ragsweep.retrieval.indexes.index import ExactIndex, FaissIndex, Index, Nearest
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
@@ -69,15 +69,14 @@ __all__ = [
     "Expander",
     "Expansion",
     "ExternalRetriever",
+    "FaissIndex",
     "FusedRetriever",
     "Fusion",
     "GapCutoff",
-    "HnswIndex",
     "HybridRetriever",
     "HypotheticalPassage",
     "Index",
     "Ingest",
-    "IvfPqIndex",
     "LanguageModelReranker",
     "LogisticClassifier",
     "Matching",
