@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -16,19 +16,17 @@ from jmespath.exceptions import JMESPathError
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.limits import Address, Header, KeyName, Text
 from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
-from ragsweep.core.terminal import one_line, shortened, some_of
+from ragsweep.core.terminal import some_of
 from ragsweep.models.language.endpoint_access import (
     ABOUT_KEYS,
-    LONGEST_MESSAGE,
     Access,
     about_keys,
     access_of,
     check_access,
-    check_headers,
     hidden,
     words_of,
 )
-from ragsweep.models.language.likely_keys import likely_key, texts_in
+from ragsweep.models.language.likely_keys import texts_in
 from ragsweep_engines.asking import PassingError, RunningRetriever, passes
 from ragsweep_engines.reading import check_path, listing
 
@@ -75,29 +73,13 @@ class HttpRetriever(RunningRetriever):
         if not self.body:  # what is used is what is logged
             object.__setattr__(self, "body", BODY)
         fields = {"parameters": self.parameters, "body": self.body}
-        texts = {name: "\n".join(texts_in(value)) for name, value in fields.items()}
-        if not any(QUERY in text for text in texts.values()):
+        if not any(QUERY in text for text in texts_in(fields)):
             raise ConfigError(f"{GROUP}.body: no text in it has {QUERY}, so that all queries would ask the same")
-        for name, value in fields.items():
-            if secret := likely_key(value):
-                raise ConfigError(
-                    f"{GROUP}.{name}: {secret} may be a key, and every run records it; send keys as headers, by "
-                    "headers_env"
-                )
+        keys: Any = {"api_key_env": self.api_key_env, "headers": self.headers, "headers_env": self.headers_env}
+        check_access(GROUP, self.url, **keys, further=fields, setting="url")
         for name, value in self._in_address.items():
             if isinstance(value, Mapping):
                 raise ConfigError(f"{GROUP}.body: {name} has fields of its own, which no address has; use verb=POST")
-        if "?" in self.url:  # not repeated, as it may have a key
-            raise ConfigError(
-                f"{GROUP}.url: expected an address without ?; its parameters are +{GROUP}.parameters.NAME=VALUE, and a "
-                "key is sent as a header, by headers_env"
-            )
-        variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
-        variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
-        texts |= {f"headers.{name}": value for name, value in self.headers.items()}
-        check_access(self.url, variables, texts, GROUP, setting="url")
-        for name in ("headers", "headers_env"):
-            check_headers(getattr(self, name), f"{GROUP}.{name}", named=name == "headers_env")
 
     @property
     def _in_address(self) -> Mapping[str, Any]:
@@ -126,7 +108,7 @@ class HttpRetriever(RunningRetriever):
         try:
             answer = _without_keys(from_json(text, allow_nan=True), access)
         except MalformedError as error:
-            shown = _shown(text, access) or "it is empty"
+            shown = words_of(text, access) or "it is empty"
             raise RetrieverError(f"the response cannot be read: {error}: {shown}") from None
         said = _error_in(answer, access)
         try:
@@ -202,11 +184,10 @@ def _refused(reply: _Reply, access: Access) -> RetrieverError:
     if status < 400:
         return RetrieverError(f"status {status}, a redirect, which is not followed; set {GROUP}.url to its end")
     try:
-        text = _unzipped(reply).decode("utf-8-sig", errors="replace")
-        try:
-            shown = words_of(from_json(text), access)
-        except MalformedError:
-            shown = _shown(text, access)
+        text: Any = _unzipped(reply).decode("utf-8-sig", errors="replace")
+        with suppress(MalformedError):
+            text = from_json(text)
+        shown = words_of(text, access)
     except RetrieverError:  # too large, and so cut off, maybe within a key
         shown = ""
     reason = f"status {status}{f': {shown}' if shown else ''}"
@@ -230,12 +211,6 @@ def _error_in(answer: object, access: Access) -> str:
     error = answer.get("error") or answer.get("errors")
     failed = answer.get("success") is False or answer.get("status") == "error"
     return f": {words_of(error or answer, access)}" if error or failed else ""
-
-
-def _shown(text: str, access: Access) -> str:
-    """The first line of what a service says, without the keys that it may repeat."""
-    line = next(iter(hidden(text, *access.secrets).strip().splitlines()), "")
-    return shortened(one_line(line), LONGEST_MESSAGE)
 
 
 def _unzipped(reply: _Reply) -> bytes:

@@ -244,7 +244,10 @@ def test_an_override_of_the_language_model_reaches_the_rewriter_that_asks_it(tod
         asks = compose("config", ["query=hyde", "language_model=openai", "language_model.model=mine"])
     recorded = yaml.safe_dump(portable(as_recorded(asks)))
     assert (
-        trusted(recorded, today, {"language_model.model": "mine", "language_model.seed": 9}, ()).query.model.seed == 9
+        trusted(
+            recorded, today, {"language_model.model": "mine", "language_model.seed": 9}, ()
+        ).query.language_model.seed
+        == 9
     )
 
 

@@ -98,13 +98,11 @@ class Gate:
             yield from less_judged(self.sweep, one, [other])
         if found.p_equivalent <= LEVEL:
             yield Claim("gate_equivalent", {**names, "p": found.p_equivalent})
-        if found.least is None:
-            yield Claim("unbounded", {"metric": metric})
         if (groups.number if groups else number) < FEW_QUERIES:
             yield Claim("gate_few", {"queries": queries})
         if self.verdict is Verdict.UNCERTAIN and not self.vetoes:
-            least = found.least if found.least and number < found.least else None
-            needed = found.needed if found.needed and found.needed > (found.least or 0) else None
+            least = found.least if number < found.least else None
+            needed = found.needed if found.needed and found.needed > found.least else None
             yield Claim("gate_needed", {"least": least, "needed": needed})
 
     def sentences(self) -> list[str]:

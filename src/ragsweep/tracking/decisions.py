@@ -60,7 +60,7 @@ def answer_across(across: AcrossDatasets) -> Answer | None:
     """The decision over all datasets; None if there is none."""
     if across.problem:
         return None
-    largest, mean = across.regrets.measured[:, across.place].max(), across.means[:, across.place].mean()
+    largest, mean = across.regrets[:, across.place].max(), across.means[:, across.place].mean()
     number = len(across.names)
     numbers = {"datasets": number, "configurations": len(across.labels), "largest_regret": largest}
     chosen = across.runs[across.named][0]
