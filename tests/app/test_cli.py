@@ -28,7 +28,7 @@ EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*
 BAD_SETTINGS = {
     "k=0": "k: found 0, expected ",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
-    "query.phrasings=3": "query.phrasings: ",
+    "query.lines=3": "query.lines: ",
     "hydra.sweeper.shuffle=true": "hydra.sweeper.shuffle: no such setting",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "routed, run_file, sparse, three_way",
@@ -68,7 +68,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
 @pytest.mark.parametrize(
     ("sweep", "expected"),
     [
-        ("index=hnsw index.ef_search=3 k=3,10", "index.ef_search: found 3, expected at least k (10)"),
+        ("reranker=mmr reranker.candidates=3 k=3,10", "reranker.candidates: found 3, expected at least k (10)"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
         ("retriever=choice(sparse,'dense') reranker=null", " reranker=null: "),

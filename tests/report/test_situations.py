@@ -28,7 +28,7 @@ from ragsweep.report.value_words import cutoffs_in_words
 from ragsweep.tasks.facts import ReturnedFact
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep.tasks.unread_text import UnreadText
-from ragsweep.tracking.parent_answer import answer_of
+from ragsweep.tracking.decisions import answer_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 HEAD = "| what was measured | what is said |\n| --- | --- |\n"

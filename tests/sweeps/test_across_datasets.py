@@ -16,8 +16,8 @@ from ragsweep.report.across import about_across_table, across_as_record, across_
 from ragsweep.sweeps import AcrossDatasets, Sweep, decide
 from ragsweep.sweeps.across_datasets import in_one, least_regret
 from ragsweep.tasks.facts import DatasetFact
+from ragsweep.tracking.decisions import _verdicts
 from ragsweep.tracking.finishing import folder_names
-from ragsweep.tracking.verdicts import _verdicts
 
 NOISE = np.random.default_rng(1).normal(0, 0.1, (3, 100))
 NOISE -= NOISE.mean(axis=1, keepdims=True)

@@ -14,7 +14,7 @@ from ragsweep.report import Origin, write_sweep
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
-from ragsweep.tracking.parent_answer import answer_of
+from ragsweep.tracking.decisions import answer_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
