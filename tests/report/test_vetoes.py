@@ -294,14 +294,6 @@ def test_a_tie_of_which_no_cost_is_known_is_a_whole_sentence():
     assert re.search(r"any will do(, or judge about .*|: a difference .*)?\.$", sentence)
 
 
-def test_what_costs_far_more_than_another_one_is_named_where_nothing_is_chosen():
-    runs = over(noisy([0.5, 0.5, 0.5]), latency=(20.0, 310.0, 300.0)).sweep.outcomes
-    decision = decided(*runs, settings=replace(SETTINGS, prefer="context/tokens"))
-    said = " ".join([*headline(decision), *evidence(decision)])
-    assert veto_of(decision) == "tied"
-    assert f"The latency of {decision.sweep.label(decision.named)} is 3" in said
-
-
 def apart():
     """Three runs of which the first is the best."""
     return list(over(noisy([0.9, 0.5, 0.3])).sweep.outcomes)

@@ -7,16 +7,21 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from outcomes import QUERY_GROUP, SETTINGS, as_guesses, of_scores
 
 from ragsweep.report.across import about_across_table, across_as_record, across_in_words, across_table, claims_across
 from ragsweep.sweeps import AcrossDatasets, Sweep, decide
+from ragsweep.sweeps.across_datasets import in_one, least_regret
 from ragsweep.tasks.facts import DatasetFact
 from ragsweep.tracking.decisions import _verdicts
 from ragsweep.tracking.finishing import folder_names
 
 NOISE = np.random.default_rng(1).normal(0, 0.1, (3, 100))
 NOISE -= NOISE.mean(axis=1, keepdims=True)
+REGRET = arrays(float, st.tuples(st.integers(3, 6), st.integers(2, 5)), elements=st.integers(0, 5).map(float))
 TIED, APART = [0.5, 0.5, 0.5], [0.3, 0.6, 0.5]
 
 
@@ -346,3 +351,22 @@ def test_a_space_is_between_the_sentences_about_the_table():
     assert "decision.at=" in about
     assert "decision.prefer=" in about
     assert not re.search(r"[a-z0-9]\.[a-z]+\.", about)
+
+
+@given(REGRET)
+def test_the_least_regret_is_found_by_trying_all(regret):
+    _, _, expected = min((max(column), np.mean(column), place) for place, column in enumerate(regret.T))
+    assert least_regret(regret) == expected
+
+
+def test_what_a_dataset_cannot_tell_apart_does_not_outvote_another():
+    regret = np.array([[0.0, 0.05], [0.2, 0.0]])
+    assert least_regret(regret) == 1
+    assert least_regret(regret, np.array([True, False])) == 0
+    assert least_regret(regret, np.array([False, False])) == 1  # none may be the best on both
+
+
+def test_side_by_side_the_mean_over_queries_is_that_over_datasets():
+    rng = np.random.default_rng(5)
+    scores = [rng.random((2, queries)) for queries in (8, 133, 40)]
+    assert in_one(scores).mean(axis=1) == pytest.approx(np.mean([own.mean(axis=1) for own in scores], axis=0))

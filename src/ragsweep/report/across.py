@@ -12,7 +12,7 @@ from ragsweep.report.claims import claims_of, headline, more_text
 from ragsweep.report.record import VERSION, as_record
 from ragsweep.report.report_page import Origin, facts, write_pages
 from ragsweep.report.sentences import Claim, sentences
-from ragsweep.report.value_words import cutoffs_in_words
+from ragsweep.report.value_words import cutoffs_in_words, joined
 from ragsweep.statistics import FEW_QUERIES
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import AcrossDatasets, Decision
@@ -95,8 +95,8 @@ def _where(across: AcrossDatasets, chosen: Iterable[bool]) -> list[str]:
 
 def _and(names: Sequence[str]) -> str:
     """Some names: `a`, `a and b`, `a, b and c`; of many, the first ones and how many there are besides."""
-    shown = list(names) if len(names) <= NAMES_SHOWN + 1 else [*names[:NAMES_SHOWN], f"{len(names) - NAMES_SHOWN} more"]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    few = len(names) <= NAMES_SHOWN + 1
+    return joined(names if few else [*names[:NAMES_SHOWN], f"{len(names) - NAMES_SHOWN} more"])
 
 
 def across_in_words(across: AcrossDatasets) -> list[str]:

@@ -133,21 +133,13 @@ def unspent(decision: Decision) -> Iterator[Claim]:
 
 
 def unmeasured(decision: Decision) -> Iterator[Claim]:
-    """Which configurations lack a cutoff that others have, and what the curve of their ranking has there."""
+    """Which configurations lack a cutoff that others have."""
     sweep, levels = decision.sweep, {cutoff: decision.sweep.at(cutoff).outcomes for cutoff in decision.choices}
     for cutoff, runs in levels.items() if max(map(len, levels.values())) > 1 else ():
         here = [run.configuration for run in runs]
-        lacking = {
-            sweep.label(run): sweep.deepest(run).facts for run in sweep.outcomes if run.configuration not in here
-        }
-        cut = {
-            label: curve[cutoff - 1]
-            for label, facts in lacking.items()
-            if cutoff and not facts.cutoff_unit and len(curve := facts.at_k.get(sweep.decided_by, ())) >= cutoff
-        }
+        lacking = dict.fromkeys(sweep.label(run) for run in sweep.outcomes if run.configuration not in here)
         if lacking:
-            where = cutoffs_in_words(sweep, cutoff)
-            yield evident("unmeasured", at=where, labels=[*lacking], cut=cut, metric=sweep.metric_title)
+            yield evident("unmeasured", at=cutoffs_in_words(sweep, cutoff), labels=[*lacking])
 
 
 def other_lengths(decision: Decision) -> Iterator[Claim]:

@@ -20,7 +20,7 @@ from ragsweep.report.markup import code, markdown
 from ragsweep.report.report_charts import captions_of
 from ragsweep.report.report_tables import baseline_rows, cells, disputed, head_of_choice, number, pair_rows, type_rows
 from ragsweep.report.rows import rows_of
-from ragsweep.report.value_words import at, interval
+from ragsweep.report.value_words import at, interval, joined
 from ragsweep.statistics import affordable_resamples
 from ragsweep.sweeps import Decision, Sweep
 from ragsweep.tasks.systems.own_passages import RETURNED
@@ -163,9 +163,7 @@ def run_sections(decision: Decision) -> dict[str, Sequence[str]]:
 
 
 def _title(sweep: Sweep) -> str:
-    names = [sweep.short(name) for name in sweep.axes]
-    asked = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
-    return f"Which {asked or 'configuration'} for {sweep.dataset}?"
+    return f"Which {joined([*map(sweep.short, sweep.axes)]) or 'configuration'} for {sweep.dataset}?"
 
 
 def _others(sweep: Sweep) -> list[str]:

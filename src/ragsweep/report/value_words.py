@@ -104,6 +104,11 @@ def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
     return " or ".join(name for names in named for name in names)
 
 
+def joined(names: Sequence[str]) -> str:
+    """All names: `a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def in_sentence(title: str) -> str:
     """A title within a sentence: abbreviations such as NDCG and F1 stay as they are."""
     return title if not title[1:2].islower() else title[:1].lower() + title[1:]
@@ -113,5 +118,4 @@ def cutoffs_in_words(sweep: Sweep, *cutoffs: int | None) -> str:
     """Some cutoffs: `k 3`, `k 3 and 5`, `500, 1000 and 2000 tokens`."""
     unit = sweep.outcomes[0].facts.cutoff_unit
     texts = [f"{each:,}" if unit else str(each) for each in cutoffs]
-    numbers = " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
-    return f"{numbers} {unit}" if unit else f"{sweep.cutoff} {numbers}"
+    return f"{joined(texts)} {unit}" if unit else f"{sweep.cutoff} {joined(texts)}"

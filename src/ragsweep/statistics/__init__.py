@@ -25,7 +25,6 @@ from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.power import detectable_difference
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
-from ragsweep.statistics.several_datasets import in_one, least_regret, regrets
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [
@@ -53,16 +52,13 @@ __all__ = [
     "effective_queries",
     "flipped_p",
     "holm",
-    "in_one",
     "least_margin",
     "least_queries",
-    "least_regret",
     "mcnemar_of_pairs",
     "mcnemar_p",
     "not_worse_than_best",
     "paired_p",
     "randomisation_test",
-    "regrets",
     "select",
     "select_by_type",
     "shown_to_beat",

@@ -11,7 +11,7 @@ from itertools import combinations, count, product
 import numpy as np
 
 from ragsweep.core.arrays import Mask
-from ragsweep.statistics import compare_with_best, in_one, least_regret, regrets
+from ragsweep.statistics import compare_with_best
 from ragsweep.statistics.intervals import EQUAL, Array, first_best
 from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.configuration_names import as_text, short_names
@@ -187,8 +187,10 @@ class AcrossDatasets:
 
     @cached_property
     def regrets(self) -> Array:
-        """What each configuration loses against the best measured one of each dataset, of those that take part."""
-        return regrets(self._sign * self.means)
+        """What each configuration loses against the best measured one of each dataset (regret; Savage 1951)."""
+        gains = self._sign * self.means
+        lost: Array = gains.max(axis=1, keepdims=True) - gains
+        return lost
 
     @cached_property
     def tied(self) -> Mask:
@@ -245,3 +247,30 @@ class AcrossDatasets:
         compared = ["tied" if tied else "worse" for tied in self._on_all(self.tied)]
         chosen = {self.named: "chosen"} if self.told_apart else {self.named: "only one"} if len(compared) == 1 else {}
         return dict(zip(self.labels, compared, strict=True)) | chosen | left_out
+
+
+def least_regret(regret: Array, possible: Mask | None = None) -> int:
+    """The configuration whose largest regret is the smallest (minimax regret); of equal ones, that with the least mean.
+
+    Args:
+        regret: Shape [datasets, configurations].
+        possible: Which configurations may be chosen, shape [configurations]; all of them if none may.
+    """
+    possible = np.ones(regret.shape[1], dtype=bool) if possible is None or not possible.any() else possible
+    largest = np.where(possible, regret.max(axis=0), np.inf)
+    return int(np.where(largest <= largest.min() + EQUAL, regret.mean(axis=0), np.inf).argmin())
+
+
+def in_one(scores: Sequence[Array]) -> Array:
+    """The scores on all datasets side by side, scaled so that the mean over queries is the mean over datasets.
+
+    Every dataset counts the same, however many queries it has. Signs can be flipped and queries be drawn as usual.
+
+    Args:
+        scores: One metric of every configuration on each dataset, each of shape [configurations, queries].
+
+    Returns:
+        Shape [configurations, queries of all datasets].
+    """
+    queries = sum(own.shape[1] for own in scores)
+    return np.concatenate([own * (queries / (len(scores) * own.shape[1])) for own in scores], axis=1)
