@@ -71,12 +71,9 @@ def test_scores_may_have_exponents(tmp_path):
     assert found(tmp_path, "q1 Q0 a@b#1 1 1.5E-3 s", "q1 Q0 m#2 2 9e-4 s")[0] == [3, 2]
 
 
-WITH_TIES = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
-
-
-@pytest.mark.parametrize(("ties", "passages"), [("trec_eval", [2, 1, 3, 0]), ("file", [1, 3, 2, 0])])
-def test_the_score_decides_and_equal_scores_are_in_the_order_of_trec_eval_or_of_the_file(tmp_path, ties, passages):
-    assert found(tmp_path, *WITH_TIES, ties=ties)[0] == passages
+def test_the_score_decides_and_equal_scores_are_in_the_order_of_trec_eval(tmp_path):
+    lines = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
+    assert found(tmp_path, *lines)[0] == [2, 1, 3, 0]
 
 
 @given(
@@ -103,13 +100,6 @@ def test_between_tabs_an_id_has_spaces(tmp_path):
     search = Search(("one", "two", "three", "four"), ("first", "second"), names)
     lines = ["q 2\tQ0\tm#2\t1\t0.9\tmy system", "q 2\tQ0\tm 1\t2\t0.8\tmy system 2"]
     assert found(tmp_path, *lines, search=search)[1] == [2, 0]
-
-
-def test_ties_across_the_cutoff_are_counted(tmp_path):
-    search, path = SEARCH, tmp_path / "ties.trec"
-    path.write_text("\n".join(WITH_TIES))
-    retriever = RunFileRetriever(str(path))
-    assert [retriever.tied_at(search, k).sum() for k in range(1, 6)] == [1, 1, 0, 0, 0]
 
 
 def test_a_unit_that_is_listed_again_stands_for_its_next_passage(tmp_path):
