@@ -261,10 +261,11 @@ def test_a_name_that_the_library_lacks_is_an_attribute_error():
 
 # What objects that are not ours may lack, each in the file that asks: no contract of ours is an attribute by its name.
 OF_OTHERS = {
-    "__dict__": {"identity", "reading"},
+    "__abstractmethods__": {"component"},
+    "__dict__": {"component", "identity", "reading"},
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
-    "__module__": {"identity", "trusted_record"},
+    "__module__": {"trusted_record", "walk"},
     "__file__": {"code"},
     "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf

@@ -18,7 +18,7 @@ from ragsweep.core.limits import Between, mark_of
 from ragsweep.core.project import CONF, conf_folders, options_of, portable, register_resolvers
 from ragsweep.experiment import Experiment
 from ragsweep.models.encoders.model_files import MINILM
-from ragsweep.retrieval import Ranker, SparseRetriever
+from ragsweep.retrieval import Ranker
 from ragsweep.store.stage_store import Store
 
 NEEDS_MORE = ("encoder=openai", "evaluation=spans", "query=abbreviations", "reranker=cross_encoder")  # files, extras
@@ -128,21 +128,6 @@ def asking(composed, **settings):
     ranker = {"_target_": "ragsweep.retrieval.SparseRetriever", "store": "${store}"}
     task = {"_target_": f"{__name__}.Asking", "rankers": [ranker, {**ranker, "b": 0.5}], "store": "${store}"}
     return OmegaConf.merge({**composed(), "task": {}}, {"task": {**task, **settings}})
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    ("attribute", "value", "message"),
-    [
-        ("without_effect", "alpha", "without_effect: found a str, expected a tuple or list or set or frozenset"),
-        ("without_effect", property(lambda self: 1 / 0), r"without_effect: cannot be read \(division by zero\)"),
-        ("at_least", ["k"], "at_least: found a list, expected a dict"),
-    ],
-)
-def test_what_a_component_says_of_itself_is_checked(composed, monkeypatch, attribute, value, message):
-    monkeypatch.setattr(SparseRetriever, attribute, value, raising=False)
-    with pytest.raises(ConfigError, match=f"SparseRetriever.{message}"):
-        Experiment.of(composed("retriever=sparse"))
 
 
 @pytest.mark.usefixtures("long_work")

@@ -14,7 +14,7 @@ from typing import NoReturn
 from ragsweep.core import terminal
 from ragsweep.core.endings import answer_signals
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.plugins import DISABLED, Command, commands_of_plugins, plugins
+from ragsweep.core.plugins import DISABLED, Command, plugins
 from ragsweep.core.project import PROJECT, project
 from ragsweep.models.language.endpoint import say_spent
 from ragsweep.tracking.address import check_arguments
@@ -81,13 +81,13 @@ def _subcommand() -> str:
 
 
 def commands() -> dict[str, Command]:
-    """All subcommands by name. Raises `ConfigError` where a plugin brings one of the kernel, or of another plugin."""
-    of_kernel = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
-    of_plugins = commands_of_plugins()
+    """All subcommands by name. Raises `ConfigError` where a plugin brings one that is there already."""
+    found = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
     for name, plugin in plugins().items():
-        if taken := sorted(of_kernel.keys() & plugin.commands.keys()):
-            raise ConfigError(f"plugin {name}: its command {taken[0]!r} is one of ragsweep's own")
-    return of_kernel | of_plugins
+        if taken := sorted(found.keys() & plugin.commands.keys()):
+            raise ConfigError(f"plugin {name}: the command {taken[0]!r} is there already")
+        found |= plugin.commands
+    return found
 
 
 def usage() -> str:

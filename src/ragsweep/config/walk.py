@@ -33,7 +33,7 @@ from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
 from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import option_file, options_of, portable
-from ragsweep.store.code import code_of, digest_of_module, kind_of, name_of
+from ragsweep.store.code import code_of, digest_of_module, name_of
 from ragsweep.store.component import declared
 from ragsweep.store.identity import PLAIN, kept
 from ragsweep.store.stage_store import Store
@@ -43,7 +43,6 @@ HYDRA_KEYS = (TARGET, PARTIAL, "_convert_")
 STORE = "ragsweep.store.stage_store.Store"
 WHOLE = re.compile(r"\$\{(\w+)\}")  # a reference to a group, or to a setting that is in none
 MENTIONED = re.compile(r"\$\{(\w+)[.}]")
-REPEATABLE = (tuple, list, set, frozenset)
 
 
 class Node(NamedTuple):
@@ -279,7 +278,7 @@ def _used(node: Node, part: object, without: Collection[str]) -> Iterator[tuple[
     `without` has the names of settings that have no effect, and the paths of those of other components.
     """
     if _has_parts(node) and not isinstance(node.value, partial):
-        without = {*without, *_declared(part, "without_effect", REPEATABLE)}
+        without = {*without, *declared(part, "without_effect")}
     paths = {name for name in without if "." in name}
     for key, child in node.children.items():
         if key not in without and child.path not in paths and not isinstance(child.value, Store):
@@ -326,22 +325,10 @@ def _has_parts(node: Node) -> bool:
     return bool(node.target) or not isinstance(node.value, PLAIN)
 
 
-def _declared(part: object, name: str, kinds: tuple[type, ...]) -> Any:
-    """What a component says of itself; raises `ConfigError` if a user's class has got its type wrong."""
-    try:
-        value = declared(part, name)
-    except Exception as error:  # it may be a property, which can raise anything
-        raise ConfigError(f"{kind_of(part)}.{name}: cannot be read ({first_line(error)})") from error
-    if not isinstance(value, kinds):
-        words = " or ".join(kind.__name__ for kind in kinds)
-        raise ConfigError(f"{kind_of(part)}.{name}: found a {type(value).__name__}, expected a {words}")
-    return value
-
-
 def check_limits(settings: Mapping[str, Any], parts: Mapping[str, object]) -> None:
     """Raise `ConfigError` for a setting that is smaller than the one that limits it."""
     for path, part in parts.items():
-        for name, other in _declared(part, "at_least", (dict,)).items():
+        for name, other in declared(part, "at_least").items():
             value, least = settings.get(f"{path}.{name}"), settings.get(other)
             if isinstance(value, int) and isinstance(least, int) and value < least:
                 raise ConfigError(f"{path}.{name}: found {value}, expected at least {other} ({least})")

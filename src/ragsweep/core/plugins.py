@@ -71,20 +71,6 @@ def plugins() -> Mapping[str, Plugin]:
     return {each.name: _loaded(each) for each in found}
 
 
-def commands_of_plugins() -> dict[str, Command]:
-    """The subcommands that plugins bring, by name.
-
-    Raises:
-        ConfigError: As of `plugins`, or two plugins bring the same command.
-    """
-    found: dict[str, Command] = {}
-    for name, plugin in plugins().items():
-        if twice := sorted(found.keys() & plugin.commands.keys()):
-            raise ConfigError(f"plugin {name}: another plugin has the command {twice[0]!r}, too")
-        found |= plugin.commands
-    return found
-
-
 def check_groups() -> set[str]:
     """The groups that have the settings of checks of a run."""
     return {group for plugin in plugins().values() for group in plugin.checks}

@@ -23,6 +23,7 @@ from ragsweep.production.export_folder import INDEX, SETTINGS, STAGES, Check, re
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import RecordCheck, resolved_path
 from ragsweep.retrieval.ingest.ingest import indexed
+from ragsweep.retrieval.kinds import Retriever
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.store.serving_store import ServingStore
 from ragsweep.store.stage_store import Store
@@ -169,11 +170,10 @@ def refuse_if_not_alone(parts: object, where: object) -> None:
         where: Where it is named.
     """
     for part in components_within(parts):
-        if getattr(part, "brings_passages", False) or getattr(part, "finds_by_name", False):
-            why = "what it searches runs or lies elsewhere"
-        elif getattr(part, "learns", False):
-            why = "it learns from judgments, and was measured on folds of them"
-        else:
-            continue
         kind = part if isinstance(part, type) else type(part)
+        if not issubclass(kind, Retriever) or not (kind.brings_passages or kind.finds_by_name or kind.learns):
+            continue
+        why = "it learns from judgments, and was measured on folds of them"
+        if not kind.learns:
+            why = "what it searches runs or lies elsewhere"
         raise ConfigError(f"{where}: {kind.__module__}.{kind.__qualname__} cannot be exported: {why}")
