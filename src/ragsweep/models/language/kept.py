@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from ragsweep.core.digest import digest
@@ -69,19 +69,16 @@ class KeptResponses:
         Raises:
             ModelError: The file cannot be used, which is found before asking, or is of another schema.
         """
-        kept: Reply | None
-        response: Reply
         if not self.enabled:
-            response = self._response(_as_text(ask()))
-            return response
+            return cast("Reply", self._response(_as_text(ask())))
         name = digest(key)
         with _lock_of(str(self.path), name):
             with self._opened() as connection:
-                kept = self._read(connection, name)
+                kept: Reply | None = self._read(connection, name)
             if kept is not None:
                 return kept
             text = _as_text(ask())
-            response = self._response(text)
+            response: Reply = self._response(text)
             if not is_worth_keeping(response):
                 return response
             with self._opened() as connection:
@@ -90,7 +87,7 @@ class KeptResponses:
                 if kept is None:
                     row = (name, json.dumps(key), text, digest(text))
                     connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", row)
-            return response if kept is None else kept
+            return response if kept is None else cast("Reply", kept)
 
     def find(self, key: object) -> Any:
         """The kept response; None if `get` would ask for it. Raises `ModelError` as `get` does."""
