@@ -145,8 +145,8 @@ def _record(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> 
             "level": f"{record['level']:g}",
         },
         numbers={f"{NAME}/judgments": float(record["judgments"])},
-        runs=dict(zip(run_ids, verdicts(journal), strict=True)) if run_ids else {},
-        files=[journal.path],
+        runs=dict(zip(run_ids, verdicts(journal), strict=bool(run_ids))),
+        journal=journal.path,
     )
     if request.sweep_id:
         return tracking.add_decision(composed_today(request.overrides)[0].tracking, request.sweep_id, later)
