@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 
 from ragsweep.core.errors import RagsweepError, RetrieverError, UnansweredError, first_line
 from ragsweep.core.limits import Between, Text
@@ -34,16 +32,12 @@ AGAIN = (408, 425, 429)  # statuses after which asking again may help, and 500 o
 ANSWERS_WITHOUT_FIELD = 20  # that is set: after so many, the others are not asked for
 
 
-@dataclass(frozen=True)
-class _Kept:
+class KeptAnswer(NamedTuple):
     """An answer as it is kept: its results, where their fields were found, and how long it took, in milliseconds."""
 
     results: tuple[Result, ...]
     read: Mapping[str, Sequence[str]]
     ms: Annotated[float, Between(0, 1e9)]
-
-
-KEPT = TypeAdapter(_Kept)
 
 
 class PassingError(RetrieverError):
@@ -142,10 +136,10 @@ class RunningRetriever(ReadsResults):
 
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What came back for each query. Raises `UnansweredError` for one that fails for good."""
-        found: dict[str, _Kept] = {}
+        found: dict[str, KeptAnswer] = {}
         for query in dict.fromkeys(queries):
-            if (response := self._kept.find([*self._key, query])) is not None:
-                found[query] = KEPT.validate_python(response)
+            if (answer := self._kept.find([*self._key, query])) is not None:
+                found[query] = answer
         known, waiting = [*found], [query for query in dict.fromkeys(queries) if query not in found]
         again = [known[row] for row in sample(len(known))[: self.recheck].tolist()] if known else []
         if waiting or again:
@@ -159,7 +153,7 @@ class RunningRetriever(ReadsResults):
         """Whether the answers to all queries are kept, and none is asked again."""
         return not self.recheck and all(self._kept.find([*self._key, query]) for query in queries)
 
-    def _ask(self, waiting: Sequence[str], again: Sequence[str], found: dict[str, _Kept]) -> None:
+    def _ask(self, waiting: Sequence[str], again: Sequence[str], found: dict[str, KeptAnswer]) -> None:
         """Ask queries, each kept at once, and some that are kept again."""
         read: list[Read] = []
         try:
@@ -169,21 +163,21 @@ class RunningRetriever(ReadsResults):
                 ThreadPoolExecutor(self.at_once) as threads,
             ):
 
-                def asked(query: str) -> Mapping[str, Any]:
+                def asked(query: str) -> KeptAnswer:
                     answer, ms = self._asked(query, ask)
                     read.append(answer)
-                    return {"results": answer.results, "read": answer.fields, "ms": ms}
+                    return KeptAnswer(answer.results, answer.fields, ms)
 
-                def keep(query: str) -> Mapping[str, Any]:
+                def keep(query: str) -> KeptAnswer:
                     return self._kept.get([*self._key, query], lambda: asked(query))
 
-                for query, response in zip(waiting, threads.map(keep, waiting), strict=True):
-                    found[query] = KEPT.validate_python(response)
+                for query, answer in zip(waiting, threads.map(keep, waiting), strict=True):
+                    found[query] = answer
                     advance(1)
                     if len(found) == ANSWERS_WITHOUT_FIELD:
                         self._expect_fields(read)
                 self._expect_fields(read)
-                other = [query for query in again if asked(query)["results"] != found[query].results]
+                other = [query for query in again if asked(query).results != found[query].results]
         except UnansweredError as error:
             if not found or not self._kept.enabled:
                 raise
@@ -217,7 +211,7 @@ class RunningRetriever(ReadsResults):
     @property
     def _kept(self) -> KeptResponses:
         """The file in which answers are kept."""
-        return KeptResponses(Path(self.store.path) / FILE, self.store.enabled, valid=is_answer)
+        return KeptResponses.of(self.store, KeptAnswer, FILE)
 
     @property
     def _key(self) -> list[object]:
@@ -265,15 +259,6 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
 def passes(status: int) -> bool:
     """Whether asking again may help after a response of this status."""
     return status in AGAIN or status >= 500
-
-
-def is_answer(response: Mapping[str, Any]) -> bool:
-    """Whether what was read is an answer; the file may have been written by anyone."""
-    try:
-        KEPT.validate_python(response)
-    except ValidationError:
-        return False
-    return True
 
 
 def _may_pass(error: Exception) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError, first_line
 from ragsweep.core.limits import Code
-from ragsweep.models.language.likely_keys import likely_key
+from ragsweep.models.language.endpoint_access import likely_key
 from ragsweep.store.code import digest_of_module
 from ragsweep_engines.asking import RunningRetriever
 

@@ -24,9 +24,9 @@ from ragsweep.models.language.endpoint_access import (
     access_of,
     check_access,
     hidden,
+    texts_in,
     words_of,
 )
-from ragsweep.models.language.likely_keys import texts_in
 from ragsweep_engines.asking import PassingError, RunningRetriever, passes
 from ragsweep_engines.reading import check_path, listing
 

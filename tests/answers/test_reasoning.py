@@ -25,7 +25,7 @@ from ragsweep_answers.answering.reasoning import (
     TreeOfThoughts,
 )
 from ragsweep_answers.answering.reasoning.dialogue import described
-from ragsweep_answers.testing import QUESTIONS, ReasoningContract, ScoringModel, TellingModel
+from ragsweep_answers.testing import QUESTIONS, ReasoningContract, TellingModel
 
 QUESTION = QUESTIONS[0]
 METHODS = {
@@ -101,7 +101,7 @@ def test_medical_text_stays_as_it_is(text):
 
 @given(st.lists(st.floats(-50, 0), min_size=4, max_size=4))
 def test_direct_takes_the_most_likely_letter_the_first_of_equals(scores):
-    model = ScoringModel(str, score=lambda prompt, each: scores["ABCD".index(each.strip())])
+    model = TellingModel(str, score=lambda prompt, each: scores["ABCD".index(each.strip())])
     answer = DirectReasoning().answer(QUESTION, model)
     odds = [math.exp(each) for each in scores]
     assert answer.probabilities == pytest.approx([each / sum(odds) for each in odds])
@@ -110,7 +110,7 @@ def test_direct_takes_the_most_likely_letter_the_first_of_equals(scores):
 
 
 def test_direct_scores_the_letters_after_answer():
-    model = ScoringModel(str, score=lambda prompt, each: 0.0)
+    model = TellingModel(str, score=lambda prompt, each: 0.0)
     DirectReasoning().answer(QUESTION, model)
     [(prompt, _)] = model.calls
     assert prompt.endswith("Answer:")
@@ -284,7 +284,7 @@ def test_a_stated_confidence_counts_more_than_the_rating():
 
 def test_a_model_with_scores_rates_by_the_mean_digit():
     chances = {"0": 0.5, "9": 0.25, "3": 0.25}
-    model = ScoringModel(lambda prompt: "Answer: B", score=lambda prompt, each: math.log(chances.get(each, 1e-300)))
+    model = TellingModel(lambda prompt: "Answer: B", score=lambda prompt, each: math.log(chances.get(each, 1e-300)))
     expected = (0.25 * 9 + 0.25 * 3) / 9
     assert TreeOfThoughts().answer(QUESTION, model).confidence == pytest.approx(expected)
 

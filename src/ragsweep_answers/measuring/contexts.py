@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import Literal
@@ -181,25 +181,20 @@ def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: 
     Its passages are not known, only their units. So each unit is one passage here, with its whole text; if one of them
     is not in the dataset, the question has no evidence.
     """
-    if all(each.retrieved is None for each in answers):
-        return questions
-    known = {
-        dataset.units[unit]: Evidence(
-            dataset.units[unit], "\n".join(readable(dataset.texts[each]) for each in passages)
-        )
-        for unit, passages in _passages_of_units(dataset).items()
+    passages = _passages_of_units(dataset) if any(answer.retrieved is not None for answer in answers) else {}
+    texts = {
+        dataset.units[unit]: "\n".join(readable(dataset.texts[passage]) for passage in its)
+        for unit, its in passages.items()
     }
+
+    def evidence(units: Sequence[str]) -> tuple[Evidence, ...]:
+        is_known = all(unit in texts for unit in units)
+        return tuple(Evidence(unit, texts[unit]) for unit in dict.fromkeys(units)) if is_known else ()
+
     return [
-        question
-        if given.retrieved is None
-        else replace(question, evidence=_passages_of(dict.fromkeys(given.retrieved), known))
-        for question, given in zip(questions, answers, strict=True)
+        question if answer.retrieved is None else replace(question, evidence=evidence(answer.retrieved))
+        for question, answer in zip(questions, answers, strict=True)
     ]
-
-
-def _passages_of(units: Collection[str], known: Mapping[str, Evidence]) -> tuple[Evidence, ...]:
-    """One passage for each unit; none if one of them is not known."""
-    return tuple(known[unit] for unit in units) if all(unit in known for unit in units) else ()
 
 
 def relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[int]]:

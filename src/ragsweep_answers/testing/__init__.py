@@ -8,8 +8,7 @@ from ragsweep_answers.testing.answer_contracts import (  # noqa: E402
     QUESTIONS,
     AnswererContract,
     ReasoningContract,
-    ScoringModel,
     TellingModel,
 )
 
-__all__ = ["QUESTIONS", "AnswererContract", "ReasoningContract", "ScoringModel", "TellingModel"]
+__all__ = ["QUESTIONS", "AnswererContract", "ReasoningContract", "TellingModel"]

@@ -36,12 +36,13 @@ QUESTIONS = (
 
 @dataclass
 class TellingModel:
-    """A language model that returns what a function makes of the prompt, and notes each call.
+    """A conversation in which a function makes the replies; notes each call.
 
     Attributes:
         tell: Returns the text for a prompt.
         structured: Whether it returns JSON when it is asked to.
         counts_tokens: Whether it says how many tokens there were.
+        score: Returns the log-likelihood of a continuation of a prompt; None if it does not tell.
     """
 
     asked_again: ClassVar[Sequence[Exchange]] = ()
@@ -50,6 +51,7 @@ class TellingModel:
     tell: Callable[[str], str]
     structured: bool = False
     counts_tokens: bool = True
+    score: Callable[[str, str], float] | None = None
     calls: list[tuple[str, str]] = field(default_factory=list)
 
     def complete(self, messages: Sequence[Message], *, as_json: bool = False) -> Completion:
@@ -58,29 +60,17 @@ class TellingModel:
         prompt = "\n\n".join(message.content for message in messages)
         text = self.tell(prompt)
         self.calls.append((prompt, text))
-        tokens_in, tokens_out = (len(each.split()) if self.counts_tokens else None for each in (prompt, text))
+        tokens_in, tokens_out = (len(part.split()) if self.counts_tokens else None for part in (prompt, text))
         return Completion(text, tokens_in, tokens_out, time_ms=2.0)
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
-        """None: it does not tell."""
-        return None
-
-
-@dataclass
-class ScoringModel(TellingModel):
-    """One that also tells how likely a text is.
-
-    Attributes:
-        score: Returns the log-likelihood of a continuation of a prompt.
-    """
-
-    score: Callable[[str, str], float] = lambda prompt, continuation: float(len(continuation))
-
-    def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
         """What `score` returns."""
+        if self.score is None:
+            return None
         prompt = "\n\n".join(message.content for message in messages)
         self.calls.append((prompt, ""))
-        return OptionScores(tuple(self.score(prompt, each) for each in continuations), len(prompt.split()), 2.0)
+        scores = tuple(self.score(prompt, continuation) for continuation in continuations)
+        return OptionScores(scores, len(prompt.split()), 2.0)
 
 
 SURE = json.dumps({"answer": "B", "confidence": 0.8, "steps": ["She is anaemic [1]."], "cited": [1, 3, 99]})
@@ -120,8 +110,8 @@ class ReasoningContract(ComponentContract):
 
     def test_every_prompt_and_response_is_in_the_answer_with_what_they_cost(self, made: Any) -> None:
         """So a reader can see what the model was asked; a score counts as a response. Tokens may not be known."""
-        for kind in (TellingModel, ScoringModel):
-            model = kind(lambda prompt: f"{len(prompt)} letters.\nAnswer: A")
+        for score in (None, lambda prompt, continuation: float(len(continuation))):
+            model = TellingModel(lambda prompt: f"{len(prompt)} letters.\nAnswer: A", score=score)
             given = self.asked(made, QUESTIONS[0], model)
             assert [each.prompt for each in given.exchanges] == [prompt for prompt, _ in model.calls]
             pairs = zip(given.exchanges, model.calls, strict=True)
@@ -145,7 +135,7 @@ class ReasoningContract(ComponentContract):
         """The last one, too."""
         options = tuple(Option(letter, f"{each} tablets") for each, letter in enumerate(LETTERS[:number], 1))
         last = options[-1].letter
-        model = ScoringModel(lambda prompt: f"Answer: {last}", score=lambda prompt, each: float(each.strip() == last))
+        model = TellingModel(lambda prompt: f"Answer: {last}", score=lambda prompt, each: float(each.strip() == last))
         assert self.asked(made, replace(QUESTIONS[0], options=options), model).letter == last
 
     def test_the_same_question_has_the_same_answer(self, made: Any) -> None:

@@ -98,20 +98,21 @@ def _finding(dataset: Dataset, ranks: UnitRanks, shift: _Shift) -> Finding:
     pointing = pointing[np.argsort(-shift.gains[pointing], kind="stable")]
     queries = [dataset.queries[row] for row in ranks.queries[shift.rows[pointing]]]
     now, then = shift.hits
+    step = "the printed offset" if shift.offset is None else f"{shift.offset:+d}"
+    advice = f"Compare a few of them with the documents, and add {step} to the page numbers where that is true."
     if shift.offset is None:
-        what, step = "judged pages look like printed page numbers instead of physical ones", "the printed offset"
+        what = "look like printed page numbers instead of physical ones"
         advice = "Compare a few of them with the documents, and see dataset.page_numbers."
+    elif shift.offset == FROM_0 and then > now:
+        what = "look counted from 0"
     else:
-        what, step = f"judged pages look {abs(shift.offset)} too {_size(shift.offset)}", f"{shift.offset:+d}"
-        what = "judged pages look counted from 0" if shift.offset == 1 and then > now else what
-        advice = f"Compare a few of them with the documents, and add {step} to the page numbers where that is true."
+        what = f"look {abs(shift.offset)} too {'small' if shift.offset > 0 else 'large'}"
     effect = f"{step} raises the hit rate@{HITS_AT} of BM25 from {now:.2f} to {then:.2f}"
     if then <= now:
-        effect = (
-            f"{step} ranks far better for {len(pointing)} of {len(shift.rows)} queries, and the opposite for {against}"
-        )
+        queries_for = f"{len(pointing)} of {len(shift.rows)} queries"
+        effect = f"{step} ranks far better for {queries_for}, and the opposite for {against}"
     where = f"in {shift.source}, " if shift.source else ""
-    problem = f"{where}{what}: {effect}{named([quoted(query.text) for query in queries])}."
+    problem = f"{where}judged pages {what}: {effect}{named([quoted(query.text) for query in queries])}."
     return Finding(
         kind="shifted_pages",
         problem=problem[0].upper() + problem[1:],
@@ -122,10 +123,6 @@ def _finding(dataset: Dataset, ranks: UnitRanks, shift: _Shift) -> Finding:
         examples=tuple(query.query_id for query in queries),
         details={"offset": shift.offset, "source": shift.source, "p": shift.p, "hit_rate": [now, then]},
     )
-
-
-def _size(offset: int) -> str:
-    return "small" if offset > 0 else "large"
 
 
 @dataclass(frozen=True)

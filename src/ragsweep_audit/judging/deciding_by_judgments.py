@@ -1,4 +1,4 @@
-"""Asks a judge until a race is decided, and writes the judgments where a sweep finds them."""
+"""Asks a judge until a race is decided, and keeps the decision and the judgments: in files, and in MLflow."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ragsweep import tracking
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.app.commands import composed
+from ragsweep.app.sweep import jobs_of
+from ragsweep.core.errors import ConfigError, DatasetError, RagsweepError, first_line
+from ragsweep.core.project import command, sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.datasets.readers.qrels_files import HEADER, read_qrels
 from ragsweep.replay.trusted_record import composed_today
+from ragsweep.report.record import VERSION, write_record
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
@@ -24,12 +29,13 @@ from ragsweep_audit.judging.journal import LARGEST_HEAD_MB, Journal, JournalHead
 from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.judging_table import hand_out, take_back
-from ragsweep_audit.judging.keeping_decisions import JOURNAL, Keeping
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
 from ragsweep_audit.judging.race import RACE
-from ragsweep_audit.judging.state import decision, is_decided, state_line
+from ragsweep_audit.judging.state import as_record, decision, is_decided, state_line, verdicts
 
+NAME = "judged"  # of the decision's tags and artifacts, and of its part of a sweep's decision.json
+JOURNAL = f"{NAME}/{NAME}.jsonl"  # among the artifacts
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
 CHOSEN_PAIRS = (
     "It has what was asked to choose, not all that is relevant: a sweep on it measures too low; decide by the above."
@@ -62,7 +68,6 @@ def _judged_until_decided(
     """Ask with this journal, which is open."""
     pool, unit = journal.pool, ranked[0].items.unit
     run_ids = [configuration.run_id for configuration in ranked if configuration.run_id]
-    keeping = Keeping(journal, request.sweep_id, request.overrides, run_ids, request.source is not None)
     if unit != "passage" and len({configuration.items.digest_of_passages for configuration in ranked}) > 1:
         print(CHUNKS_BY_PAGES.format(unit), SAME_K.format(k))
     left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
@@ -81,20 +86,86 @@ def _judged_until_decided(
         _ask(journal, judge, request.budget if request.asks else 0)
     except KeyboardInterrupt:
         journal = replace(journal, only_read=True)  # read anew, as a line may be half taken in
-        keeping = replace(keeping, journal=journal)
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
-        print(*decision(journal), *([keeping.keep()] if request.strategy == RACE else []), sep="\n", flush=True)
+        print(
+            *decision(journal),
+            *([_kept(journal, request, run_ids)] if request.strategy == RACE else []),
+            sep="\n",
+            flush=True,
+        )
         raise
     sentences = [*decision(journal), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n", flush=True)
     judge.end(sentences)
     if request.strategy == RACE and not request.verify:
-        print(keeping.keep())
+        print(_kept(journal, request, run_ids))
     if request.out is not None:
         _write(_judgments(journal), request.out)
         written = f"Written: {request.out}; use it by dataset.qrels={request.out}"
         print(written, *([CHOSEN_PAIRS] if request.strategy == RACE else []), sep="\n")
     return is_decided(journal)
+
+
+def _kept(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> str:
+    """Write the decision, record it unless a file stood for the judge, and say where it is.
+
+    A store that refuses loses nothing.
+    """
+    file = journal.path.with_suffix(".decision.json")
+    try:
+        write_record(file, {"version": VERSION, "sweep": request.sweep_id, NAME: as_record(journal)})
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be written ({error.strerror})") from error
+    if request.source is not None:
+        return f"Decision: {file}; a simulation is not recorded in MLflow"
+    if not journal.grades and not is_decided(journal):
+        return f"Decision: {file}; in MLflow once something is judged"
+    try:
+        address = _record(journal, request, run_ids)
+    except RagsweepError as error:
+        why = f"not recorded in MLflow ({first_line(error)})"
+        return f"Decision: {file}; {why}: the same command records it once that works"
+    beside = ", beside what the sweep itself decided" if request.sweep_id else ""
+    return f"Decision: {file}, and in MLflow{beside}: {address}"
+
+
+def _record(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> str:
+    """Record the decision in MLflow, and return its address there."""
+    record = as_record(journal)
+    decided, said = is_decided(journal), record["headline"]
+    later = tracking.LaterDecision(
+        name=NAME,
+        sentences=said,
+        is_decided=decided,
+        record=record,
+        tags={
+            "decided": str(decided).lower(),
+            "configuration": record["choice"] or "",
+            "by": f"{record['metric']}@{record['at']}",
+            "level": f"{record['level']:g}",
+        },
+        numbers={f"{NAME}/judgments": float(record["judgments"])},
+        runs=dict(zip(run_ids, verdicts(journal), strict=bool(run_ids))),
+        journal=journal.path,
+    )
+    if request.sweep_id:
+        return tracking.add_decision(composed_today(request.overrides)[0].tracking, request.sweep_id, later)
+    parsed = OverridesParser.create().parse_overrides(list(request.overrides))
+    swept = [override.key_or_group.rpartition(".")[2] for override in parsed if override.is_sweep_override()]
+    name = f"{NAME} {' x '.join(swept)}" + (f": {record['choice']}" if decided else "")
+    store = composed(jobs_of(parsed)[0]).tracking
+    with tempfile.TemporaryDirectory() as folder:
+        job = tracking.Job(
+            name=name,
+            folder=Path(folder),
+            overrides=request.overrides,
+            command=command("judge", *request.overrides, *tracking.store_overrides(store, request.overrides)),
+            swept={},
+            sweep_id=sweep_id(),
+            parent_run_id=None,
+            tracking=store,
+        )
+        return tracking.record_decision(job, later, journal.key)
 
 
 def _guessed(pool: Pool, request: JudgeRequest) -> Pool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragsweep.models.language.likely_keys import is_like_key, is_named_like_key, likely_key
+from ragsweep.models.language.endpoint_access import is_like_key, is_named_like_key, likely_key
 
 KEYS = """
     Authorization Proxy-Authorization X-Authentication Cookie api-key apikey X-Api-Key X-Api-Keys x-goog-api-key

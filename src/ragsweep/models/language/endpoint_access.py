@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep.models.language.likely_keys import likely_key, texts_in
 
 ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
 LONGEST_MESSAGE = 300  # characters of what a server says
@@ -19,6 +18,23 @@ LEAST_PART = 4  # characters of a part of a key
 LEAST_SECRET = 8  # characters; shorter ones, such as EMPTY, are no secret and may be words of an answer
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 OWN_HEADERS = ("host", "content-type", "content-length", "accept-encoding", "transfer-encoding", "connection")
+KEY = re.compile(  # a name in lower case, with _ between its words
+    r"authori[sz]|authenti|cookie|secret|passw|passphrase|credential|signature|connection_?str|auth(?![a-z])|"
+    r"(?<![a-z])(?:bearers?|jwts?|pwd)(?![a-z])|(?<![a-z])sessions?$|"
+    r"(?:api|access|auth|bearer|hf|private|refresh|session|subscription)_?(?:key|token)s?(?![a-z])|"
+    r"(?<![a-z])(?:key|token)_?\d*$"
+)
+NO_KEY = re.compile(  # of caches and of vocabularies
+    r"(?:^|_)(?:cache_key|(?:bos|cls|end|eos|mask|pad|per|sep|special|start|stop|unk)_token)$"
+)
+VALUE_OF_KEY = re.compile(  # as it is sent, in an address, as a signed token, or with the prefix of a service
+    r"(?:^|[:=])\s*bearer\s+\S|^\s*(?:basic\s+[a-z0-9+/]{8,}={0,2}|(?:token|apikey|api-key|digest)\s+\S+)\s*$|"
+    r"[a-z][a-z0-9+.-]*://[^\s/?#@]*:[^\s/?#@]+@|"
+    r"(?<![\w-])(?:(?-i:eyJ)[\w-]{8,}\.[\w-]+\.[\w-]+|"
+    r"(?:(?:sk|xai|nvapi)-|(?:gsk|hf|gh[pousr]|github_pat)_)(?=[\w-]*\d)[\w-]{16,}|"
+    r"(?-i:AKIA[0-9A-Z]{16}|AIza[\w-]{35}))",
+    re.IGNORECASE,
+)
 
 
 class Access(NamedTuple):
@@ -176,3 +192,45 @@ def hidden(text: str, *keys: str) -> str:
         if len(key) >= LEAST_SECRET:
             text = re.sub(r"[^\s!-~]*".join(map(re.escape, key)), "***", text)
     return text
+
+
+def is_named_like_key(name: str) -> bool:
+    """Whether a header or a field of this name probably holds a key."""
+    words = re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).lower()
+    return bool(KEY.search(words)) and not NO_KEY.search(words)
+
+
+def is_like_key(value: str) -> bool:
+    """Whether a text holds a key as it is sent (`Bearer ...`) or issued (`sk-...`), or an address with a password."""
+    return bool(VALUE_OF_KEY.search(value))
+
+
+def likely_key(fields: Any) -> str | None:
+    """The name of the first field that is probably a key, at any depth; None if there is none."""
+    return next((name for name, value in _named(fields, "") if _is_likely(name, value)), None)
+
+
+def texts_in(fields: Any) -> Iterator[str]:
+    """All names and values of fields, at any depth, as texts."""
+    for name, value in _named(fields, ""):
+        yield name
+        if not isinstance(value, Mapping | list | tuple):
+            yield str(value)
+
+
+def _is_likely(name: str, value: object) -> bool:
+    if isinstance(value, Mapping) and name.lower() == "authentication":  # of Azure's data sources; its fields tell
+        return False
+    return is_named_like_key(name) or (isinstance(value, str) and is_like_key(value))
+
+
+def _named(fields: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Each field with its name, those in it too; what is in a list has the name of the list."""
+    if isinstance(fields, Mapping):
+        for key, value in fields.items():
+            yield str(key), value
+            yield from _named(value, str(key))
+    elif isinstance(fields, list | tuple):
+        for value in fields:
+            yield name, value
+            yield from _named(value, name)

@@ -43,43 +43,43 @@ class KeptResponses:
     """Requests and their responses in an SQLite file, which threads and processes may share.
 
     Attributes:
-        path: The file.
+        path: The file. Anyone may have written it.
         enabled: False asks for everything again and writes nothing.
-        valid: Whether what was read is a response. The file may have been written by anyone.
+        kind: The class of a response: a named tuple, or `dict` for any JSON object.
     """
 
     path: str | Path
     enabled: bool = True
-    valid: Callable[[Mapping[str, Any]], bool] = lambda response: True
+    kind: Any = dict
 
     @classmethod
-    def of(cls, store: Store, valid: Callable[[Mapping[str, Any]], bool] = lambda response: True) -> KeptResponses:
+    def of(cls, store: Store, kind: Any = dict, file: str = FILE) -> KeptResponses:
         """The file in the folder of a store, which `Store.clear` leaves alone."""
-        return cls(Path(store.path) / FILE, store.enabled, valid)
+        return cls(Path(store.path) / file, store.enabled, kind)
 
-    def get(self, key: object, ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    def get(self, key: object, ask: Callable[[], Reply]) -> Reply:
         """The kept response, or else the one that `ask` returns, which is on the disk before it is returned.
 
-        A response that is not `valid` is not kept. Threads that need the same response ask for it once.
+        A response that is not worth keeping is not kept. Threads that need the same response ask for it once.
 
         Args:
             key: JSON-like value with everything that determines the response.
-            ask: Returns the response as a JSON-like mapping.
+            ask: Returns the response.
 
         Raises:
             ModelError: The file cannot be used, which is found before asking, or is of another schema.
         """
         if not self.enabled:
-            return _as_read(json.dumps(ask(), allow_nan=False))
+            return cast("Reply", self._response(_as_text(ask())))
         name = digest(key)
         with _lock_of(str(self.path), name):
             with self._opened() as connection:
-                kept = self._read(connection, name)
+                kept: Reply | None = self._read(connection, name)
             if kept is not None:
                 return kept
-            text = json.dumps(ask(), allow_nan=False)
-            response = _as_read(text)
-            if not self.valid(response):
+            text = _as_text(ask())
+            response: Reply = self._response(text)
+            if not is_worth_keeping(response):
                 return response
             with self._opened() as connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -87,9 +87,9 @@ class KeptResponses:
                 if kept is None:
                     row = (name, json.dumps(key), text, digest(text))
                     connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", row)
-            return response if kept is None else kept
+            return response if kept is None else cast("Reply", kept)
 
-    def find(self, key: object) -> Mapping[str, Any] | None:
+    def find(self, key: object) -> Any:
         """The kept response; None if `get` would ask for it. Raises `ModelError` as `get` does."""
         if not self.enabled or not Path(self.path).exists():
             return None
@@ -106,7 +106,7 @@ class KeptResponses:
             query = f"SELECT 1 FROM responses WHERE {condition} LIMIT 1"
             return connection.execute(query, parts).fetchone() is not None
 
-    def _read(self, connection: sqlite3.Connection, name: str) -> Mapping[str, Any] | None:
+    def _read(self, connection: sqlite3.Connection, name: str) -> Any:
         """The response in a row; None if there is none or it is damaged."""
         query = "SELECT substr(response, 1, ?), checksum FROM responses WHERE key = ?"
         row = connection.execute(query, (LONGEST_RESPONSE, name)).fetchone()
@@ -116,13 +116,19 @@ class KeptResponses:
         try:
             if not isinstance(text, str) or digest(text) != checksum:
                 raise MalformedError("not what was written")
-            response = from_json(text)
-            if not isinstance(response, dict) or not self.valid(response):
+            from_json(text)
+            response = self._response(text)
+            if not is_worth_keeping(response):
                 raise MalformedError("no response")
-        except MalformedError as error:
-            warnings.warn(f"{self.path}: a kept response is damaged ({error}): asking again", stacklevel=2)
+        except ValueError as error:
+            flaw = error if isinstance(error, MalformedError) else "no response"
+            warnings.warn(f"{self.path}: a kept response is damaged ({flaw}): asking again", stacklevel=2)
             return None
         return response
+
+    def _response(self, text: str) -> Any:
+        """A response as the next process will read it. Raises `ValueError` if the text is none."""
+        return _adapter(self.kind).validate_json(text, strict=True)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -157,31 +163,9 @@ class KeptResponses:
             raise ModelError(f"{self.path}: found schema {schema} of kept responses, expected {SCHEMA}; move it away")
 
 
-def kept_reply(kind: type[Reply], store: Store, key: object, compute: Callable[[], Reply]) -> Reply:
-    """A named tuple from the store, or else the one that is computed and then kept, if it `is_worth_keeping`.
-
-    Args:
-        kind: Its class.
-        store: Keeps it.
-        key: JSON-like value with everything that determines it.
-        compute: Returns it.
-
-    Raises:
-        ModelError: It cannot be kept.
-    """
-    adapter = _adapter(cast("Any", kind))
-
-    def read(found: Mapping[str, Any]) -> Reply:
-        reply: Reply = adapter.validate_json(json.dumps(found), strict=True)
-        return reply
-
-    def valid(found: Mapping[str, Any]) -> bool:
-        try:
-            return getattr(read(found), "is_worth_keeping", True)
-        except ValueError:
-            return False
-
-    return read(KeptResponses.of(store, valid).get(key, lambda: compute()._asdict()))
+def is_worth_keeping(response: object) -> bool:
+    """Whether asking again for a response would be a waste."""
+    return bool(getattr(response, "is_worth_keeping", True))
 
 
 @cache
@@ -191,10 +175,8 @@ def _adapter(kind: Any) -> Any:
     return TypeAdapter(kind)
 
 
-def _as_read(text: str) -> Mapping[str, Any]:
-    """A response as the next process will read it, with lists for tuples."""
-    response: Mapping[str, Any] = json.loads(text)
-    return response
+def _as_text(response: Any) -> str:
+    return json.dumps(response if isinstance(response, dict) else response._asdict(), allow_nan=False)
 
 
 def _lock_of(path: str, name: str) -> Any:

@@ -14,7 +14,7 @@ from ragsweep.core.limits import Between
 from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.endpoint import Endpoint, tokens_or_none
 from ragsweep.models.language.endpoint_access import hidden
-from ragsweep.models.language.kept import KeptResponses, kept_reply
+from ragsweep.models.language.kept import KeptResponses
 from ragsweep.models.language.language_model import Completion, Form, LanguageModel, Message
 from ragsweep.models.language.response import Cause, read_choice
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -99,7 +99,7 @@ class OpenAIModel(Endpoint, LanguageModel):
         request = {name: value for name, value in request.items() if value is not None}
         repeat = {"repeat": self.repeat} if self.repeat else {}
         key = {**self.asked, "request": {**self.extra_body, **request}, **repeat}
-        return kept_reply(Completion, self.store, key, lambda: self._asked(request, max_tokens))
+        return KeptResponses.of(self.store, Completion).get(key, lambda: self._asked(request, max_tokens))
 
     def _asked(self, request: dict[str, Any], max_tokens: int) -> Completion:
         started = time.perf_counter()

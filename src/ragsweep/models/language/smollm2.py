@@ -18,7 +18,7 @@ import numpy as np
 from ragsweep.core.digest import digest_file, version
 from ragsweep.core.errors import ModelError, first_line
 from ragsweep.core.hardware import cores, cpu_abilities, machine
-from ragsweep.models.language.kept import kept_reply
+from ragsweep.models.language.kept import KeptResponses
 from ragsweep.models.language.language_model import (
     Completion,
     Form,
@@ -75,12 +75,12 @@ class SmolLM2Model(LanguageModel):
     def complete(self, messages: Sequence[Message], max_tokens: int, form: Form | None = None) -> Completion:
         """Continue a chat by the most likely tokens, until the model ends or has written `max_tokens`."""
         key = self._key("complete", messages, max_tokens)
-        return kept_reply(Completion, self.store, key, lambda: self._complete(messages, max_tokens))
+        return KeptResponses.of(self.store, Completion).get(key, lambda: self._complete(messages, max_tokens))
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores:
         """The log-likelihood of each continuation; a last message of the assistant is what it continues."""
         key = self._key("scores", messages, [*continuations])
-        return kept_reply(OptionScores, self.store, key, lambda: self._scores(messages, continuations))
+        return KeptResponses.of(self.store, OptionScores).get(key, lambda: self._scores(messages, continuations))
 
     def _key(self, what: str, messages: Sequence[Message], setting: object) -> list[object]:
         versions = {name: version(name) for name in LIBRARIES}
