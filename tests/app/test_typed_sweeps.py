@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from application import in_this_process
+from application import PROJECT, in_this_process
 
 HEADER = "# @package _global_\n"
 OWN = HEADER + "hydra:\n  sweeper:\n    params:\n      {}\n"
@@ -12,6 +12,7 @@ DATA = {
     "encoder": "encoder=wordllama",
     "tracking.experiment": "tracking.experiment=typed",
 }
+FUSIONS = sorted({file.stem for file in (PROJECT / "conf/fusion").glob("*.yaml")} - {"rrf"})
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def folder(tmp_path_factory):
     swept = {
         "first": "retriever.k1: 0.5,1.0,1.5",
         "second": "retriever.k1: 1.0,1.1,1.2,1.3",
-        "globbed": "fusion: glob(*,exclude=r*)",
+        "globbed": "fusion: glob(*,exclude=rr*)",
         "misspelt": "retriever.k7: 1,2",
         "zipped": "retriever.b: 0.1,0.9\n      k: 1,2\n    zip: [retriever.b, k]",
     }
@@ -95,7 +96,7 @@ TYPED = {
     ),
     "a file that zips": ("experiment=zipped retriever=sparse", ["b=0.1 k=1", "b=0.9 k=2"]),
     "options by a pattern": ("retriever=glob(s*) k=1,2", ["k=1", "k=2"]),
-    "a file with a pattern": ("experiment=globbed", ["fusion=minmax", "fusion=sum", "fusion=zscore"]),
+    "a file with a pattern": ("experiment=globbed", [f"fusion={name}" for name in FUSIONS]),
     "a file with a name of its own": ("experiment=own_names retriever=sparse seed=1,2", ["seed=1", "seed=2"]),
     "a value that is listed twice": ("retriever.alpha=0.5,0.50,0.5", ["alpha=0.5"]),
     "a value that is written in two ways": ("retriever=sparse k=3,3", ["k=3"]),

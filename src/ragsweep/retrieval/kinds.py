@@ -258,7 +258,10 @@ class Fusion(Component, ABC):
 
     @abstractmethod
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """A ranking of the passages that are in any of the rankings, which have the same queries."""
+        """A ranking of the passages that are in any of the rankings, which have the same queries.
+
+        It has at most as many places as they have together.
+        """
 
     def formula(self, names: Sequence[str]) -> str:
         """How the score is made of rankings of these names; empty if it does not say."""

@@ -140,10 +140,11 @@ class FusionContract(StageContract):
         return [variants[each % 3].rank(SEARCH, 3 + each) for each in range(self.rankings)]
 
     def test_it_returns_a_ranking_of_what_was_ranked(self, made: Any, given: list[Ranking]) -> None:
-        """Each passage comes from one of the rankings."""
-        fused = fuse(made, given, SEARCH, 100)
-        for query, row in enumerate(_rows(fused)):
-            assert {passage for passage, _ in row} <= {each for ranking in given for each, _ in _rows(ranking)[query]}
+        """Each passage comes from one of the rankings, and there are no more places than they have together."""
+        for depth in (1, 100):
+            cut = [Ranking(ranking.passages[:, :depth], ranking.scores[:, :depth]) for ranking in given]
+            for query, row in enumerate(_rows(fuse(made, cut, SEARCH, 100))):
+                assert {passage for passage, _ in row} <= {hit for ranking in cut for hit, _ in _rows(ranking)[query]}
 
     def test_a_query_is_fused_the_same_beside_any_others(self, made: Any, given: list[Ranking]) -> None:
         """A fused ranking depends on nothing but the rankings of its query."""

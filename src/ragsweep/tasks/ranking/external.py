@@ -50,7 +50,7 @@ def evaluate(
         >>> result.means["mrr"]
         0.5
 
-    The metrics are `precision`, `recall`, `f1`, `mrr`, `hit_rate`, `ndcg` and `map`, each at k, averaged over queries.
+    The metrics are those of `evaluation=default`, such as `recall` and `ndcg`, each at k, averaged over queries.
     They equal P_k, recall_k, success_k, ndcg_cut_k and map_cut_k of trec_eval, and recip_rank of the list cut at k.
 
     - Ids are strings or whole numbers. 34, "34" and " 34" are the same id; 340 is a different one. Ids in TREC files
@@ -71,8 +71,7 @@ def evaluate(
             grade `relevance_level`; or a DataFrame with the columns query_id, doc_id and grade; or the path of a TREC
             qrels file, or of BEIR's with the columns query-id, corpus-id and score. Grades are whole numbers.
         k: Cutoff, from 1 to 1000.
-        metrics: Names of metrics, or functions `(judged, k)` by name like those in `ragsweep.evaluation`. None for all
-            seven metrics.
+        metrics: Names of metrics, or functions `(judged, k)` by name like those in `ragsweep.evaluation`; None for all.
         collapse: `after_cutoff` counts repeated ids towards the cutoff. `before_cutoff` drops them first, so that the
             cutoff counts distinct ids.
         relevance_level: Lowest grade that counts as relevant, at least 1. NDCG counts every grade above 0.
