@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.terminal import counted_of_all
@@ -248,7 +248,10 @@ class Collection:
         units = Spellings(chain(of_pages, (judgment.unit for judgment in self.judgments)))
         sources = Spellings(document.source for document in self.documents)
         judgments = (Judgment(queries.of(name), units.of(unit), grade) for name, unit, grade in self.judgments)
-        references = (Reference(queries.of(name), sources.of(source), *rest) for name, source, *rest in self.references)
+        references = (
+            reference._replace(query_id=queries.of(reference.query_id), source=sources.of(reference.source))
+            for reference in self.references
+        )
         unranked = (Unranked(queries.of(name), sources.of(source)) for name, source in self.left_out.documents)
         object.__setattr__(self, "judgments", tuple(judgments))
         object.__setattr__(self, "references", tuple(references))
@@ -258,7 +261,9 @@ class Collection:
         """The collection with some of its queries, and what is judged for them. All documents stay."""
         ids = {query.query_id for query in queries}
         names = ("judgments", "references", "cases", "sought", "lost")
-        kept = {name: tuple(item for item in getattr(self, name) if item.query_id in ids) for name in names}
+        kept: dict[str, Any] = {
+            name: tuple(item for item in getattr(self, name) if item.query_id in ids) for name in names
+        }
         unranked = tuple(document for document in self.left_out.documents if document.query_id in ids)
         left_out = self.left_out._replace(documents=unranked)
         return replace(self, queries=tuple(queries), left_out=left_out, **kept)
