@@ -37,23 +37,8 @@ def beir(tmp_path):
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({"qrels/test.tsv": b"q1\td1\t0\n"}, "small: nothing is relevant: found no grade above 0, expected some of at"),
-        (
-            {"qrels/test.tsv": b"q1\td1\t1\nq1\td1\t2\n"},
-            "line 2: 'd1' has the grade 2 for query 'q1', but 1 in",
-        ),
-        ({"qrels/test.tsv": b"q1\td1\t1" + b"0" * 30}, 'test.tsv, line 1: the grade is "1000'),
-        ({"corpus.jsonl": b'{"_id": "", "text": "Fever."}'}, "corpus.jsonl, line 1: the field '_id' is blank"),
-        ({"corpus.jsonl": CORPUS + b"[" * 10**5}, "corpus.jsonl, line 4: nested more than 50 deep"),
-        ({"queries.jsonl": b"\xff"}, "queries.jsonl: not UTF-8 (line 1)"),
-    ],
-    ids=range(6),
-)
-def test_a_benchmark_that_cannot_be_measured_is_refused(beir, changed, expected):
-    refused(beir(**changed), expected)
+def test_a_benchmark_in_which_nothing_is_relevant_is_refused(beir):
+    refused(beir(**{"qrels/test.tsv": b"q1\td1\t0\n"}), "small: nothing is relevant: found no grade above 0, expected")
 
 
 @pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
@@ -102,12 +87,6 @@ def test_the_error_for_an_unreadable_file_says_how_to_skip_it(folder, applicatio
     assert "documents left out by dataset.skip: 1 (b c.pdf)" in process.stderr
     [run] = application.runs()
     assert "b c.pdf" in run.data.params["dataset.skip"]
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("skip", ["a.pdf", "[1]", "null"])
-def test_skip_is_a_list_of_names(folder, skip):
-    refused(overrides(folder, skip=skip), "dataset.skip")
 
 
 @pytest.mark.usefixtures("long_work")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import Annotated, ClassVar
 
 from ragsweep.core.limits import Between
@@ -29,7 +29,6 @@ class MarkdownChunker(SizedChunker):
     that begins with # is none. Fields in YAML before the text are a section.
 
     Attributes:
-        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`.
         level: Lowest heading that begins a passage: 2 cuts at # and ##.
     """
 
@@ -37,10 +36,6 @@ class MarkdownChunker(SizedChunker):
 
     size: Annotated[int, Between(1)] = 1000
     level: Annotated[int, Between(1, 6)] = 6
-
-    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
-        """Spans of the passages of each text."""
-        return starmap(self._cut, self._measured(texts))
 
     def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
         spans: list[Span] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import starmap
 from typing import Annotated
 
 from ragsweep.core.limits import Between
@@ -25,7 +24,6 @@ class RecursiveChunker(SizedChunker):
 
     Attributes:
         size: Longest passage. None is 500, and no passage has more tokens than the model of the tokenizer reads.
-        overlap, unit, across_pages, tokenizer: See `SizedChunker`.
     """
 
     size: Annotated[int, Between(1)] | None = None  # type: ignore[assignment]
@@ -36,9 +34,7 @@ class RecursiveChunker(SizedChunker):
         if self.size is None and self.tokenizer is not None:
             object.__setattr__(self, "_window", self.tokenizer.window)
         if self.size is None and (self._window is None or self.unit == "characters"):  # what is used is what is logged
-            object.__setattr__(
-                self, "size", DEFAULT_SIZE
-            )  # in tokens, 500 would be other passages by the same settings
+            object.__setattr__(self, "size", DEFAULT_SIZE)
         super().__post_init__()
 
     @property
@@ -54,7 +50,7 @@ class RecursiveChunker(SizedChunker):
     def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
         """Spans of the passages of each text."""
         if self._window is None:
-            yield from starmap(self._cut, self._measured(texts))
+            yield from super().split_all(texts)
             return
         for (text, ruler), (_, tokens) in zip(self._measured(texts), self._measured(texts, "tokens"), strict=True):
             yield self._limited(text, ruler, tokens)

@@ -40,15 +40,12 @@ class Ruler(Protocol):
 
     def length(self, start: int, end: int) -> int:
         """The length of the text between two places."""
-        ...
 
     def end_of(self, start: int, size: int) -> int:
         """The last place at which something from `start` of at most `size` can end. It is always after `start`."""
-        ...
 
     def start_of(self, end: int, size: int) -> int:
         """The first place at which something until `end` of at most `size` can start."""
-        ...
 
 
 @dataclass(frozen=True)

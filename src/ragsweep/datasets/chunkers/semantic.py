@@ -32,11 +32,9 @@ class SentenceEncoder(Protocol):
     @property
     def fingerprint(self) -> str:
         """Changes whenever the embeddings would."""
-        ...
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> npt.NDArray[np.float32]:
         """Embeddings, shape [texts, dimensions]."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,6 @@ class SemanticChunker(SizedChunker):
     (https://research.trychroma.com/evaluating-chunking). As in the latter, passages have a maximum size.
 
     Attributes:
-        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`. Only passages that `size` separates overlap.
         encoder: Embeds the sentences.
         threshold: `percentile` of the distances of the text (a page, or a document if `across_pages`), or their mean
             plus so many times their `standard_deviation`.
@@ -78,9 +75,9 @@ class SemanticChunker(SizedChunker):
         for text, ruler in self._measured(texts):
             sentences = sentences_of(text)
             its, distances = distances[: max(len(sentences) - 1, 0)], distances[max(len(sentences) - 1, 0) :]
-            yield self._cut(text, sentences, its, ruler)
+            yield self._cut_at(text, sentences, its, ruler)
 
-    def _cut(self, text: str, sentences: Sequence[Span], distances: Distances, ruler: Ruler) -> list[Span]:
+    def _cut_at(self, text: str, sentences: Sequence[Span], distances: Distances, ruler: Ruler) -> list[Span]:
         cuts = (np.flatnonzero(distances > self._limit(distances)) + 1).tolist() if len(distances) else []
         spans: list[Span] = []
         for first, last in zip([0, *cuts], [*cuts, len(sentences)], strict=True):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import starmap
 from typing import Annotated, ClassVar, Literal
 
 from ragsweep.core.limits import Between
@@ -29,17 +28,9 @@ class PageChunker(Chunker):
 
 @dataclass(frozen=True)
 class SentenceChunker(SizedChunker):
-    """As many whole sentences as `size` allows. A sentence that is longer breaks at lines, words or characters.
-
-    Attributes:
-        size, overlap, unit, across_pages, tokenizer: See `SizedChunker`. Whole sentences overlap.
-    """
+    """As many whole sentences as `size` allows. A sentence that is longer breaks at lines, words or characters."""
 
     libraries: ClassVar[Sequence[str]] = LIBRARIES
-
-    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
-        """Spans of the passages of each text."""
-        return starmap(self._cut, self._measured(texts))
 
     def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
         parts = [part for each in sentences_of(text) for part in pieces(text, each, ruler, self.size, WITHIN)]
@@ -56,10 +47,6 @@ class FixedChunker(SizedChunker):
 
     size: Annotated[int, Between(1)] = 200
     unit: Literal["characters", "tokens"] = "tokens"
-
-    def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
-        """Spans of the passages of each text."""
-        return starmap(self._cut, self._measured(texts))
 
     def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
         spans: list[Span] = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Annotated, Literal
 
 from ragsweep.core.errors import ConfigError
@@ -19,7 +19,7 @@ TEXTS_AT_ONCE = 256  # texts that are tokenized at once
 
 @dataclass(frozen=True)
 class SizedChunker(Chunker):
-    """Cuts a text into passages of at most `size`; a subclass says where, in `split_all`.
+    """Cuts a text into passages of at most `size`; a subclass says where, in `_cut`.
 
     Attributes:
         size: Longest passage.
@@ -59,9 +59,13 @@ class SizedChunker(Chunker):
         """Spans of the passages of a text, in order."""
         return next(iter(self.split_all([text])))
 
-    @abstractmethod
     def split_all(self, texts: Sequence[str]) -> Iterator[Sequence[Span]]:
         """Spans of the passages of each text."""
+        return starmap(self._cut, self._measured(texts))
+
+    def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
+        """Spans of the passages of a text, which the ruler measures."""
+        raise NotImplementedError
 
     def _measured(self, texts: Sequence[str], unit: str | None = None) -> Iterator[tuple[str, Ruler]]:
         """Each text as `_in_lines`, and what measures it, in `unit` or that of the settings."""

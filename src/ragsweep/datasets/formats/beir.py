@@ -11,7 +11,7 @@ from ragsweep.core.limits import Text
 from ragsweep.datasets.model.collection import Collection, Document, LeftOut, Query, Unranked
 from ragsweep.datasets.model.dataset_format import Questions
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.left_out import EXCLUDED, LeaveOut, excluded_in, left_out_of_rankings
+from ragsweep.datasets.model.left_out import EXCLUDED, LeaveOut, excluded_in, own_documents
 from ragsweep.datasets.model.pages import with_keys
 from ragsweep.datasets.readers.fields import Entry, further_fields, id_of, listed, text_of, type_in
 from ragsweep.datasets.readers.files import what_is
@@ -63,13 +63,12 @@ class BeirQuestions(Questions):
         judged = {composed(judgment.query_id) for judgment in judgments}
         queries = tuple(self._queries(file_of(root, "queries.jsonl"), judged, faults, excluded))
         documents = with_keys(documents, "document")
-        collection = Collection("", "document", documents, queries, judgments)
-        if faults.found:
-            ids = {composed(query.query_id) for query in queries}
-            kept = tuple(judgment for judgment in judgments if composed(judgment.query_id) in ids)
-            collection = replace(collection, judgments=kept)
-        unranked = left_out_of_rankings(self.leave_out, queries, documents, collection.judgments, excluded)
-        return replace(collection, faults=faults, left_out=LeftOut(documents=unranked), unjudged=unjudged)
+        ids = {composed(query.query_id) for query in queries}
+        kept = tuple(judgment for judgment in judgments if not faults.found or composed(judgment.query_id) in ids)
+        collection = Collection("", "document", documents, queries, kept)
+        own = own_documents(queries, documents, collection.judgments) if self.leave_out else ()
+        unranked = LeftOut(documents=tuple(dict.fromkeys([*own, *excluded])))
+        return replace(collection, faults=faults, left_out=unranked, unjudged=unjudged)
 
     def _queries(self, path: Path, judged: Set[str], faults: Faults, excluded: list[Unranked]) -> Iterator[Query]:
         """The judged queries that can be used; in `faults` why others cannot, and in `excluded` what they exclude.

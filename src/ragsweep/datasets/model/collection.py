@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.terminal import counted_of_all
@@ -247,33 +247,26 @@ class Collection:
         of_pages = (page.unit for document in self.documents for page in document.pages)
         units = Spellings(chain(of_pages, (judgment.unit for judgment in self.judgments)))
         sources = Spellings(document.source for document in self.documents)
-        judgments = tuple(
-            each._replace(query_id=queries.of(each.query_id), unit=units.of(each.unit)) for each in self.judgments
+        judgments = (Judgment(queries.of(name), units.of(unit), grade) for name, unit, grade in self.judgments)
+        references = (
+            reference._replace(query_id=queries.of(reference.query_id), source=sources.of(reference.source))
+            for reference in self.references
         )
-        references = tuple(
-            each._replace(query_id=queries.of(each.query_id), source=sources.of(each.source))
-            for each in self.references
-        )
-        object.__setattr__(self, "judgments", judgments)
-        documents = tuple(Unranked(queries.of(name), sources.of(source)) for name, source in self.left_out.documents)
-        object.__setattr__(self, "references", references)
-        object.__setattr__(self, "left_out", self.left_out._replace(documents=documents))
+        unranked = (Unranked(queries.of(name), sources.of(source)) for name, source in self.left_out.documents)
+        object.__setattr__(self, "judgments", tuple(judgments))
+        object.__setattr__(self, "references", tuple(references))
+        object.__setattr__(self, "left_out", self.left_out._replace(documents=tuple(unranked)))
 
     def asking(self, queries: Sequence[Query]) -> Collection:
         """The collection with some of its queries, and what is judged for them. All documents stay."""
         ids = {query.query_id for query in queries}
-        return replace(
-            self,
-            queries=tuple(queries),
-            judgments=tuple(judgment for judgment in self.judgments if judgment.query_id in ids),
-            references=tuple(reference for reference in self.references if reference.query_id in ids),
-            cases=tuple(case for case in self.cases if case.query_id in ids),
-            sought=tuple(reference for reference in self.sought if reference.query_id in ids),
-            lost=tuple(reference for reference in self.lost if reference.query_id in ids),
-            left_out=self.left_out._replace(
-                documents=tuple(unranked for unranked in self.left_out.documents if unranked.query_id in ids)
-            ),
-        )
+        names = ("judgments", "references", "cases", "sought", "lost")
+        kept: dict[str, Any] = {
+            name: tuple(item for item in getattr(self, name) if item.query_id in ids) for name in names
+        }
+        unranked = tuple(document for document in self.left_out.documents if document.query_id in ids)
+        left_out = self.left_out._replace(documents=unranked)
+        return replace(self, queries=tuple(queries), left_out=left_out, **kept)
 
     def read_as(self, reading: Reading | None) -> Collection:
         """The collection, which knows what its documents were read from, unless its references hold for one text."""

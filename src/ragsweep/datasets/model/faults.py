@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
@@ -40,10 +39,6 @@ class Faults:
         """Note that one cannot be used; `name` is its id."""
         self.found.append(Fault(str(error), name))
 
-    def of(self, belongs: Callable[[Fault], bool]) -> Faults:
-        """Those of the faults for which this is true."""
-        return replace(self, found=[fault for fault in self.found if belongs(fault)])
-
     def left_out(self, on_error: OnError, usable: int) -> tuple[Fault, ...]:
         """The faults, if what has them is left out.
 
@@ -55,15 +50,15 @@ class Faults:
             DatasetError: Some are faulty, and are not to be left out, or all of them are.
         """
         if self.found and (on_error == "refuse" or not usable):
-            them = "them" if len(self.found) > 1 else "it"
-            raise self.refusal(usable, f" ({self.group}.on_error=skip leaves {them} out)" if usable else "")
+            raise self._refusal(usable)
         return tuple(self.found)
 
-    def refusal(self, usable: int, advice: str = "") -> DatasetError:
+    def _refusal(self, usable: int) -> DatasetError:
         """An error with the first faults, of how many, and what can be done about it."""
         number = len(self.found)
         first, *others = (fault.text for fault in self.found[:FAULTS_SHOWN])
         shown = [first, *(text.removeprefix(f"{self.path}, ") for text in others)]
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
         found = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
-        return DatasetError(f"{found}{'; '.join(shown + more)}{advice}")
+        skip = f" ({self.group}.on_error=skip leaves {'them' if number > 1 else 'it'} out)" if usable else ""
+        return DatasetError(f"{found}{'; '.join(shown + more)}{skip}")

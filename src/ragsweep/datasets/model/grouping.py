@@ -30,7 +30,11 @@ def grouped(collection: Collection, field: str | None) -> Collection:
     """
     names = [query.group for query in collection.queries]  # of the table itself
     if field or not any(names):
-        names = _copied(collection.queries) if field == AUTO else _named(collection, field or GENERATED_FROM)
+        names = (
+            _copied(collection.queries)
+            if field == AUTO
+            else [_fields(collection, row).get(field or GENERATED_FROM) for row in range(len(names))]
+        )
     times = Counter(filter(None, names))
     if field and not times:
         known = dict.fromkeys(name for row in range(len(names)) for name in _fields(collection, row))
@@ -42,10 +46,6 @@ def grouped(collection: Collection, field: str | None) -> Collection:
         say_once(f"{SETTING}: {field} puts no two questions of {collection.name} into one group")
     queries = tuple(replace(query, group=name) for query, name in zip(collection.queries, several, strict=True))
     return replace(collection, queries=queries) if queries != collection.queries else collection
-
-
-def _named(collection: Collection, field: str) -> list[str | None]:
-    return [_fields(collection, row).get(field) for row in range(len(collection.queries))]
 
 
 def _fields(collection: Collection, row: int) -> dict[str, str]:

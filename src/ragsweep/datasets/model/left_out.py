@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from ragsweep.core.errors import DatasetError
@@ -50,15 +50,3 @@ def excluded_in(entry: Entry, query_id: str, where: str) -> list[Unranked]:
         raise DatasetError(f"{where}: the field {EXCLUDED!r} is {shown_value(found)}; expected a list of ids")
     distinct = dict.fromkeys(str(each).strip() for each in names)
     return [Unranked(query_id, name) for name in distinct if name not in NO_ID]
-
-
-def left_out_of_rankings(
-    leave_out: LeaveOut,
-    queries: Sequence[Query],
-    documents: Sequence[Document],
-    judgments: Sequence[Judgment],
-    excluded: Iterable[Unranked] = (),
-) -> tuple[Unranked, ...]:
-    """The documents that are left out by a setting, and those that queries exclude, each once."""
-    own = own_documents(queries, documents, judgments) if leave_out == "same_id" else ()
-    return tuple(dict.fromkeys([*own, *excluded]))

@@ -19,17 +19,14 @@ class Located(Protocol):
     @property
     def source(self) -> str:
         """The document."""
-        ...
 
     @property
     def start(self) -> int:
         """Offset of its first character."""
-        ...
 
     @property
     def end(self) -> int:
         """Offset after its last character."""
-        ...
 
 
 def on_one_line(*groups: Sequence[Located]) -> list[Indices]:

@@ -123,9 +123,9 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
         raise DatasetError(f"{SETTING}: {found}: {listed(unknown)}; it has {there_is}")
     if unknown:
         say_once(f"{SETTING}: {counted(len(unknown), 'id')} of no question that can be used: {listed(unknown)}")
-    faulty = faults.of(
-        lambda fault: fault in nameless if fault.name is None else composed(fault.name) in wanted
-    ).left_out(on_error, len(kept))
+    of_wanted = [fault for fault in faults.found
+                 if (fault in nameless if fault.name is None else composed(fault.name) in wanted)]  # fmt: skip
+    faulty = replace(faults, found=of_wanted).left_out(on_error, len(kept))
     if not kept:
         raise DatasetError(f"{SETTING}: selects no question of {collection.name}")
     others = [query.query_id for query in collection.queries if composed(query.query_id) not in wanted]

@@ -18,12 +18,10 @@ class JudgedPassage(Located, Protocol):
     @property
     def text(self) -> str:
         """Its text."""
-        ...
 
     @property
     def chunk_id(self) -> str:
         """Its id, which is the unit of its judgments."""
-        ...
 
 
 def relevant_passages(

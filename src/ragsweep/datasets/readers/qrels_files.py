@@ -56,26 +56,19 @@ def _of_table(path: Path, setting: str) -> Iterator[Row]:
 
 
 def _of_lines(path: Path, setting: str) -> Iterator[Row]:
-    width = 0
-    is_named = False
-    second, graded = set[str](), set[str]()  # what is in the second column, and in that of the grades
-    for number, line in lines_of(path, setting, "judgments"):
-        if not line.strip():
-            continue
-        cells = [cell.strip() for cell in (line.split("\t") if line.count("\t") > 1 else line.split())]
-        where = f"{path}, line {number}"
-        if not width:
-            width, is_named = len(cells), cells == HEADER
-            if width not in (3, 4):
-                raise DatasetError(f"{where}: found {width} columns, expected {EXPECTED}")
-            if is_named:
-                continue
-        if len(cells) != width:
-            raise DatasetError(f"{where}: found {len(cells)} columns, expected {width} as in the first line")
-        if len(second) < 2 or len(graded) < 2:
-            second.add(cells[1])
-            graded.add(cells[-1])
-        yield number, where, cells[0], cells[-2], cells[-1]
+    rows = [
+        (number, [cell.strip() for cell in (line.split("\t") if line.count("\t") > 1 else line.split())])
+        for number, line in lines_of(path, setting, "judgments")
+        if line.strip()
+    ]
+    is_named, width = rows[:1] and rows[0][1] == HEADER, len(rows[0][1]) if rows else 0
+    rows = rows[1:] if is_named else rows
+    for number, cells in rows:
+        if len(cells) != width or width not in (3, 4):
+            expected = f"{width} as in the first line" if width in (3, 4) else EXPECTED
+            raise DatasetError(f"{path}, line {number}: found {len(cells)} columns, expected {expected}")
+        yield number, f"{path}, line {number}", cells[0], cells[-2], cells[-1]
+    second, graded = ({cells[place] for _, cells in rows} for place in (1, -1))
     if not is_named and second and second <= {"Q0", "0"} and width == 3:
         raise DatasetError(f"{path}: the second of three columns is {min(second)!r} in all lines; expected {EXPECTED}")
     if graded == {"0"} and len(second) > 1 and width == 4:  # ir_datasets exports the iteration at the end

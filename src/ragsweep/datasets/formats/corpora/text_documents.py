@@ -24,6 +24,7 @@ from ragsweep.datasets.model.collection import PAGE_BREAK, Document, Reading
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
+from ragsweep.datasets.readers.tables import ending_of
 
 LARGEST_DOCUMENT_MB = 100  # of a file, unzipped
 LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
@@ -64,7 +65,7 @@ class TextCorpus(Corpus):
     def reading(self) -> Reading:
         """What is read, whatever reads it, and what reads it here."""
         files, _ = self._files()
-        kinds = {_kind(path) for path in files.values()}
+        kinds = {ending_of(path) for path in files.values()}
         libraries = OF_WORD if WORD in kinds else OF_PAGES if kinds & {*PAGES} else ()
         return Reading(digest([[name, digest_file(path)] for name, path in files.items()]), with_versions(libraries))
 
@@ -82,13 +83,13 @@ class TextCorpus(Corpus):
         """The files that are read, by their names, and the names of the others."""
         files = files_at(Path(self.path), "corpus.path", f"a folder, or a file of {KINDS}")
         kinds = (*PLAIN, *PAGES, WORD, *self.plain)
-        read = {name: path for name, path in files.items() if _kind(path) in kinds}
+        read = {name: path for name, path in files.items() if ending_of(path) in kinds}
         return read, [name for name in files if name not in read]
 
     def _document(self, name: str, path: Path) -> Document:
         if flaw := flaw_of_name(name):
             raise DatasetError(f"{path.parent}: the file name {name!r} {flaw}; rename the file")
-        content, kind = _content(path), _kind(path)
+        content, kind = _content(path), ending_of(path)
         if kind == WORD:
             with _converting(path, "mammoth", "Word document"):
                 text = _of_word(content, path)
@@ -103,10 +104,6 @@ class TextCorpus(Corpus):
                 text = page_as_markdown(text)
         pages = text.split(PAGE_BREAK)
         return Document.from_pages(name, ((str(n), f"{name}#{n}", page) for n, page in enumerate(pages, start=1)))
-
-
-def _kind(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
 def _content(path: Path) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted, some_of
 from ragsweep.datasets.model.collection import Document, Query, Reference
-from ragsweep.datasets.readers.fields import Entry, listed, shown_value, whole
+from ragsweep.datasets.readers.fields import Entry, listed, shown_value, value_of, whole
 from ragsweep.datasets.readers.judgments import key_in, structured
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import find_quote, letters_of, places_of, span_of
@@ -80,17 +80,21 @@ class Spans:
         Raises:
             DatasetError: A reference cannot be read, or names no document.
         """
-        placed = [(self._document_of(reference, where), reference)
-                  for reference in self._written(row, where, answerable=query.answerable)]  # fmt: skip
+        of_row = key_in(row.get(self._document), f"{where}: the field {self._document!r}") if self._document else ""
+        written = [
+            _read(reference, of_row, where) for reference in self._listed(row, where, is_answerable=query.answerable)
+        ]
+        placed = [(self._document_of(reference, where), reference) for reference in written]
         if self._similarity is None:
-            spans = [(document.source, *_span(written, document, where)) for document, written in placed if document]
+            spans = [
+                (document.source, *_span(reference, document, where)) for document, reference in placed if document
+            ]
         else:
             spans = self._found_again(query.query_id, placed, where, self._similarity)
         ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:3])  # without offsets, in the file's order
         self.references += [Reference(query.query_id, *span) for span in ordered]
-        names = {written.source or (document.source if document else "") for document, written in placed}
-        name = key_in(row.get(self._document), where) if self._document else ""
-        name = composed(name) or (names.pop() if len(names) == 1 else "")
+        names = {reference.source or (document.source if document else "") for document, reference in placed}
+        name = composed(of_row) or (names.pop() if len(names) == 1 else "")
         return replace(query, query_type=query.query_type or (name if len(self._by_name) > 1 else None) or None)
 
     @property
@@ -99,44 +103,40 @@ class Spans:
         lost = f"of {counted(len(self.sought), 'reference')}, all questions lose some" if self.sought else ""
         return lost or "contains no references; expected at least one question with one"
 
-    def _written(self, row: Entry, where: str, *, answerable: bool) -> Iterator[_Written]:
-        if self._column not in row and answerable:
-            raise DatasetError(f"{where}: the field {self._column!r} is missing; found {listed(row)}")
+    def _listed(self, row: Entry, where: str, *, is_answerable: bool) -> list[object]:
+        """The references of a row, as they are written."""
+        value = value_of(row, self._column, where) if is_answerable else row.get(self._column)
         place = f"{where}: the field {self._column!r}"
-        found = row.get(self._column)
-        if isinstance(found, str) and self._in_text:
-            found = structured(found.strip(), place, EXPECTED) if found.strip() else []
-        found = [] if found is None and not answerable else found
-        if not isinstance(found, list) or bool(found) != answerable:
-            also = ", or answerable: false" if found == [] else ""
-            expected = f"{EXPECTED}{also}" if answerable else "expected an empty list, as answerable is false"
-            raise DatasetError(f"{place} is {shown_value(found)}; {expected}")
-        of_row = key_in(row.get(self._document), f"{where}: the field {self._document!r}") if self._document else ""
-        for reference in found:
-            yield _read(reference, of_row, where)
+        if isinstance(value, str) and self._in_text:
+            value = structured(value.strip(), place, EXPECTED) if value.strip() else []
+        value = [] if value is None and not is_answerable else value
+        if not isinstance(value, list) or bool(value) != is_answerable:
+            also = ", or answerable: false" if value == [] else ""
+            expected = f"{EXPECTED}{also}" if is_answerable else "expected an empty list, as answerable is false"
+            raise DatasetError(f"{place} is {shown_value(value)}; {expected}")
+        return value
 
     def _document_of(self, reference: _Written, where: str) -> Document | None:
         """The document of a reference; None if no document has it, where a similarity counts such references."""
+        if reference.source:
+            name = composed(reference.source)
+            named = [self._by_name[name]] if name in self._by_name else self._by_stem.get(name, [])
+            if len(named) != 1:
+                known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(self._by_name)}"
+                raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
+            return named[0]
         shown = f"{where}: the reference {reference.text[:LONGEST_TEXT_SHOWN]!r}"
-        if not reference.source:
-            if reference.start is not None:
-                expected = "expected its field document, or questions.document=COLUMN"
-                raise DatasetError(f"{shown} has offsets, but names no document; {expected}")
-            having = self._having(reference.text)
-            if len(having) > 1:
-                names = some_of([document.source for document in having])
-                found = f"is in {len(having)} documents ({names})"
-                raise DatasetError(f"{shown} {found}; questions.document=COLUMN names its own")
-            if not having and self._similarity is None:
-                found = "is in no document as it is written"
-                raise DatasetError(f"{shown} {found}; questions.similarity=0.9 allows for less")
-            return having[0] if having else None
-        name = composed(reference.source)
-        named = [self._by_name[name]] if name in self._by_name else self._by_stem.get(name, [])
-        if len(named) != 1:
-            known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(self._by_name)}"
-            raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
-        return named[0]
+        if reference.start is not None:
+            expected = "expected its field document, or questions.document=COLUMN"
+            raise DatasetError(f"{shown} has offsets, but names no document; {expected}")
+        having = self._having(reference.text)
+        if len(having) > 1:
+            found = f"is in {len(having)} documents ({some_of([document.source for document in having])})"
+            raise DatasetError(f"{shown} {found}; questions.document=COLUMN names its own")
+        if not having and self._similarity is None:
+            found = "is in no document as it is written"
+            raise DatasetError(f"{shown} {found}; questions.similarity=0.9 allows for less")
+        return having[0] if having else None
 
     def _having(self, text: str) -> list[Document]:
         """The documents that have a text as it is written, else by the same letters, else alike enough."""
