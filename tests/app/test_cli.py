@@ -95,7 +95,7 @@ def test_overrides_may_stand_before_and_after_an_option(application, tmp_path):
         (lambda data: (data / "pdfs/notes.pdf").write_text("no PDF"), "notes.pdf: cannot be read as a PDF"),
         (
             lambda data: write_queries(data / "questions.json", [("Where?", ["2"], "factual")]),
-            "page '2' is in 2 documents (anaemia.pdf#2, fever.pdf#2)",
+            "page '2' is in 2 documents ('anaemia.pdf#2', 'fever.pdf#2')",
         ),
     ],
 )

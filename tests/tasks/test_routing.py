@@ -30,7 +30,8 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.routing import best_routes, classifier_of, interval_of_gain, kinds_of, routes_of
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import RankerContract
-from ragsweep.testing.retrieval import SEARCH, StageContract
+from ragsweep.testing.component import SEARCH
+from ragsweep.testing.retrieval import StageContract
 
 DENSE, SPARSE = DenseRetriever(LetterEncoder(), NO_STORE), SparseRetriever(NO_STORE)
 ROUTES = {"dense": DENSE, "sparse": SPARSE, "both": FusedRetriever({"dense": DENSE, "sparse": SPARSE})}

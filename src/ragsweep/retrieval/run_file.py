@@ -87,7 +87,7 @@ class RunFileRetriever(Thresholded):
     def _tag(self) -> str:
         """The run tag of the first line; empty if the name was set, the file has none, or ragsweep wrote the file."""
         try:
-            _, (*_, tag) = next(trec_lines(Path(self.path), RUN, "score", SETTING))
+            _, (*_, tag) = next(trec_lines(Path(self.path), RUN, SETTING))
         except (DatasetError, StopIteration):  # said by `check`
             return ""
         return tag if self.name == Path(self.path).name and tag != TAG else ""
@@ -224,7 +224,7 @@ def _read(path: str, fingerprint: str, names: Names) -> _Found:
     documents: list[str] = []
     cells, scores = array("q"), array("d")  # a line is its query, unit, passage (or `NOTHING`), and number
     ranked: set[int] = set()
-    for number, (query_id, _, document, _, written, tag) in trec_lines(Path(path), RUN, "score", SETTING):
+    for number, (query_id, _, document, _, written, tag) in trec_lines(Path(path), RUN, SETTING):
         where, ours, score = f"{path}, line {number}", tag == TAG, number_of(written)
         if not abs(score) <= LARGEST_SCORE:  # also for NaN
             found = f"found the score {written[:LONGEST_NAME_SHOWN]!r}"

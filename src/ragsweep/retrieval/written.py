@@ -22,7 +22,6 @@ from ragsweep.retrieval.ingest.contextual import heading_paths
 from ragsweep.retrieval.ingest.ingest import Ingest
 from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker
 from ragsweep.retrieval.ranking import Search
-from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.store.component import Component, expect_kind
 from ragsweep.store.stage_store import NO_STORE, Store
 
@@ -51,7 +50,7 @@ class Written(Component):
     max_tokens: MaxTokens | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.language_model, "ask_each", f"{self.group}.language_model")
+        expect_kind(self.language_model, LanguageModel, f"{self.group}.language_model")
         if self.item not in NAME.findall(self.prompt):
             raise ConfigError(f"{self.group}.prompt: found {quoted(self.prompt)}, expected a text with {{{self.item}}}")
         most = most_tokens(self.language_model, self.max_tokens, USUAL_TOKENS, self.group)

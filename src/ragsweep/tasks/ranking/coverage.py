@@ -27,10 +27,10 @@ def without_relevant(dataset: Dataset, level: int) -> list[int]:
     """Positions of the judged queries without a unit of at least this grade.
 
     Raises:
-        DatasetError: No query has such a unit.
+        DatasetError: No query has such a unit, and not because no returned text holds a reference, which scores 0.
     """
     found, _ = relevant(dataset, level)
-    if not len(found):
+    if not len(found) and not (dataset.is_returned and dataset.references):
         raise DatasetError(
             f"{dataset.name}: nothing is relevant: found no grade above {dataset.qrels.grade.max()}, "
             f"expected some of at least {level} (evaluation.relevance_level)"

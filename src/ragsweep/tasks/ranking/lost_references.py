@@ -30,10 +30,10 @@ def in_words(dataset: Dataset) -> Iterator[str]:
 
 
 def facts(dataset: Dataset) -> dict[str, Any]:
-    """What the documents were read from, for a comparison of parsers; empty if that is not known."""
+    """Which parser read the documents, and the references that its text lacks; empty if that is not known."""
     reading = dataset.reading
     if reading is None:
         return {}
     lost = [{"query": each.query_id, "source": each.source, "text": each.text} for each in reading.lost]
     of_references = {"references": reading.references, "lost_references": lost} if reading.references else {}
-    return {"source": reading.source, "parser": reading.parser, "texts": reading.texts, **of_references}
+    return {"parser": reading.parser, **of_references}

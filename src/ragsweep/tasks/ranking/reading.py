@@ -166,7 +166,7 @@ def _file(path: Path, kind: InputKind) -> Iterator[tuple[int, Row]]:
         return
     hint = f", or BEIR's {' '.join(HEADER)!r} in line 1" if kind is QRELS else ""
     hint += "; read other formats into a dict or a DataFrame" if path.suffix.lower() in OTHER_FORMATS else ""
-    for number, cells in trec_lines(path, kind.line, kind.number, kind.name, hint):
+    for number, cells in trec_lines(path, kind.line, kind.name, hint):
         query, document, value = (cells[place] for place in places)
         yield number, (query, document, value)
 
