@@ -39,8 +39,7 @@ from ragsweep.retrieval.rerankers.cutoffs import ConfidenceCutoff, GapCutoff
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.llm import LanguageModelReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
-from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result
-from ragsweep.retrieval.returned import ReturnedRetriever
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result, ReturnedRetriever
 from ragsweep.retrieval.returned_units.units import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, WindowUnit
 from ragsweep.retrieval.routed import LogisticClassifier, RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever

@@ -110,7 +110,7 @@ class FaissIndex(Index):
 
         with _refused("factory"):
             index = faiss.index_factory(dimensions, self.factory, faiss.METRIC_INNER_PRODUCT)
-        lists = faiss.try_extract_index_ivf(index)
+        lists: Any = faiss.try_extract_index_ivf(index)
         for part in (index, lists and faiss.downcast_index(lists)):
             if hasattr(part, "do_polysemous_training"):
                 part.do_polysemous_training = False  # takes minutes, for a search mode that is not used here
