@@ -14,7 +14,7 @@ import strangers
 from application import PROJECT
 
 from ragsweep.retrieval import SentenceTransformerEncoder
-from ragsweep.retrieval.returned import ReturnedRetriever
+from ragsweep.retrieval.results import ReturnedRetriever
 from ragsweep_engines.callable_retriever import CallableRetriever
 
 pytestmark = [pytest.mark.extra("recipes"), pytest.mark.filterwarnings("ignore")]

@@ -8,7 +8,7 @@ import pytest
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.retrieval import Answers, Result, ReturnedRetriever
-from ragsweep.retrieval.returned import lines_of
+from ragsweep.retrieval.results import lines_of
 from ragsweep.testing import SystemContract
 
 RESULTS = ((Result(("a", "b"), "m.pdf", "3", "text\nof é", 0.5), Result(("c",), score=0.25)), ())
@@ -83,4 +83,4 @@ def test_a_file_that_is_not_there_or_lacks_a_query_is_named(tmp_path):
 
 
 def test_what_matching_says_is_set(tmp_path):
-    assert ReturnedRetriever("x", first_page=0, fuzzy_threshold=0.5).matching[:2] == (0, 0.5)
+    assert ReturnedRetriever("x", first_page=0, fuzzy_threshold=0.5).matching == (0, 0.5, None)

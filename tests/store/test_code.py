@@ -211,7 +211,7 @@ for store in map(Store, sys.argv[1:]):
 
 
 EDITS = {
-    "retrieval/bm25_variants.py": ("tf * (k1 + 1)", "tf * (k1 + 4)"),
+    "retrieval/bm25.py": ("tf * (k1 + 1)", "tf * (k1 + 4)"),
     "datasets/chunkers/pieces.py": ("ruler.length(parts[first][0], parts[last + 1][1]) <= size:", "False:"),
 }
 

@@ -16,7 +16,7 @@ from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.project import project
 from ragsweep.experiment import Experiment
 from ragsweep.replay.trusted_record import composed_today, settings_in, trusted
-from ragsweep.retrieval.returned import FILE, LARGEST_MB
+from ragsweep.retrieval.results import FILE, LARGEST_MB
 from ragsweep.tasks.task import Record
 
 RETRIEVER = "ragsweep.retrieval.ReturnedRetriever"

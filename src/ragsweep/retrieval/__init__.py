@@ -34,18 +34,13 @@ from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.ranking import Names, Ranking, Search, ranked
-from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
+from ragsweep.retrieval.rerankers.cutoffs import ConfidenceCutoff, GapCutoff
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
-from ragsweep.retrieval.rerankers.gap import GapCutoff
 from ragsweep.retrieval.rerankers.llm import LanguageModelReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
-from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result
-from ragsweep.retrieval.returned import ReturnedRetriever
-from ragsweep.retrieval.returned_units.parent_unit import ParentUnit
-from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
-from ragsweep.retrieval.returned_units.whole_units import DocumentUnit, PageUnit
-from ragsweep.retrieval.returned_units.window_unit import WindowUnit
+from ragsweep.retrieval.results import Answers, ExternalRetriever, Matching, Result, ReturnedRetriever
+from ragsweep.retrieval.returned_units.units import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, WindowUnit
 from ragsweep.retrieval.routed import LogisticClassifier, RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever

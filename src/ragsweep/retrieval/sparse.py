@@ -15,8 +15,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
-from ragsweep.retrieval.bm25 import Bm25Index
-from ragsweep.retrieval.bm25_variants import lucene_weighting, rank_bm25_weighting
+from ragsweep.retrieval.bm25 import Bm25Index, lucene_weighting, rank_bm25_weighting
 from ragsweep.retrieval.kinds import Method, Silence, Thresholded, Trace, Words
 from ragsweep.retrieval.ranking import Ranking, Search, searching
 from ragsweep.retrieval.term_counts import TermCounts

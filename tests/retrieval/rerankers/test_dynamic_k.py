@@ -119,7 +119,7 @@ def by_mass(scores, mass, temperature, least, most):
 )
 def test_a_ranking_ends_when_its_passages_have_the_mass(queries, bounds, mass, temperature):
     given = ranking(queries)
-    found = lengths(ConfidenceCutoff(mass, temperature, *bounds), given)
+    found = lengths(ConfidenceCutoff(*bounds, mass, temperature), given)
     for scores, length in zip(retrieved(given), found, strict=True):
         if not scores:
             assert length == 0
@@ -133,14 +133,14 @@ def test_a_ranking_ends_when_its_passages_have_the_mass(queries, bounds, mass, t
 @given(queries=SCORES, bounds=BOUNDS, low=st.floats(0, 1), high=st.floats(0, 1))
 def test_more_mass_keeps_more_passages(queries, bounds, low, high):
     low, high = sorted((low, high))
-    fewer, more = (lengths(ConfidenceCutoff(mass, 1.0, *bounds), ranking(queries)) for mass in (low, high))
+    fewer, more = (lengths(ConfidenceCutoff(*bounds, mass, 1.0), ranking(queries)) for mass in (low, high))
     assert all(one <= other for one, other in zip(fewer, more, strict=True))
 
 
 @given(queries=SCORES, bounds=BOUNDS, depth=st.integers(1, 9))
 def test_a_query_keeps_the_least_as_far_as_it_has_them_and_no_more_than_the_depth(queries, bounds, depth):
     given = ranking(queries)
-    for cutoff in (GapCutoff(*bounds), ConfidenceCutoff(0.5, 1.0, *bounds)):
+    for cutoff in (GapCutoff(*bounds), ConfidenceCutoff(*bounds, 0.5, 1.0)):
         for scores, length in zip(retrieved(given), lengths(cutoff, given, depth), strict=True):
             assert min(bounds[0], len(scores), depth) <= length <= depth
 
@@ -148,12 +148,12 @@ def test_a_query_keeps_the_least_as_far_as_it_has_them_and_no_more_than_the_dept
 @pytest.mark.parametrize(
     ("cutoff", "length"),
     [
-        (ConfidenceCutoff(0.6, 1.0), 1),
-        (ConfidenceCutoff(0.7, 1.0), 2),
-        (ConfidenceCutoff(0.6, 2.0), 2),
-        (ConfidenceCutoff(0.6, 1.0, least=3), 3),
-        (ConfidenceCutoff(1.0, 1.0), 4),
-        (ConfidenceCutoff(1.0, 1.0, most=2), 2),
+        (ConfidenceCutoff(mass=0.6, temperature=1.0), 1),
+        (ConfidenceCutoff(mass=0.7, temperature=1.0), 2),
+        (ConfidenceCutoff(mass=0.6, temperature=2.0), 2),
+        (ConfidenceCutoff(mass=0.6, temperature=1.0, least=3), 3),
+        (ConfidenceCutoff(mass=1.0, temperature=1.0), 4),
+        (ConfidenceCutoff(mass=1.0, temperature=1.0, most=2), 2),
     ],
     ids=str,
 )
@@ -162,7 +162,7 @@ def test_the_settings_of_the_confidence_move_it(cutoff, length):
 
 
 def test_scores_of_any_size_have_probabilities():
-    assert lengths(ConfidenceCutoff(0.9, 1e-6), ranking([[1e30, 1e29], [-1e29, -1e30]])) == [1, 1]
+    assert lengths(ConfidenceCutoff(mass=0.9, temperature=1e-6), ranking([[1e30, 1e29], [-1e29, -1e30]])) == [1, 1]
 
 
 @pytest.mark.parametrize("cutoff", [GapCutoff, ConfidenceCutoff])

@@ -110,9 +110,8 @@ class FaissIndex(Index):
 
         with _refused("factory"):
             index = faiss.index_factory(dimensions, self.factory, faiss.METRIC_INNER_PRODUCT)
-        lists = faiss.try_extract_index_ivf(index)
-        parts: list[Any] = [index, lists and faiss.downcast_index(lists)]
-        for part in parts:
+        lists: Any = faiss.try_extract_index_ivf(index)
+        for part in (index, lists and faiss.downcast_index(lists)):
             if part is not None and hasattr(part, "do_polysemous_training"):
                 part.do_polysemous_training = False  # takes minutes, for a search mode that is not used here
         _set(index, self.build, "build")

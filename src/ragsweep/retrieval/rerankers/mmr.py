@@ -19,7 +19,7 @@ from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.ranking import Ranking, Search
 from ragsweep.retrieval.ranking_checks import expect_encoder
-from ragsweep.retrieval.rerankers.candidates import embed_candidates
+from ragsweep.retrieval.rerankers.encoder_reranker import embed_candidates
 from ragsweep.store.stage_store import Store
 
 LOWEST = -1.0  # of a cosine: the redundancy of the first passage

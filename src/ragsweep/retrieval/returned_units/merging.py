@@ -11,7 +11,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Document
 from ragsweep.datasets.model.collection import Page
 from ragsweep.datasets.model.dataset import Passage
-from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
+from ragsweep.retrieval.returned_units.units import ReturnedUnit
 from ragsweep.store.code import name_of
 from ragsweep.text.tokens import Span
 

@@ -22,7 +22,7 @@ from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.kinds import Retriever
 from ragsweep.retrieval.returned_units.merging import Enlarging, Part
-from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
+from ragsweep.retrieval.returned_units.units import ReturnedUnit
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking import ranking_costs as costs

@@ -16,7 +16,7 @@ from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import ExternalRetriever, Ingest, Ranker, Ranking, Reranker, Rewriter, RoutedRetriever, rank
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.kinds import Expander, Method, Retriever
-from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
+from ragsweep.retrieval.returned_units.units import ReturnedUnit
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks import false_find_chart, false_finds
 from ragsweep.tasks.metric import Metric, metric_of

@@ -21,8 +21,7 @@ from ragsweep.datasets.model.other_passages import only_asked, with_passages
 from ragsweep.retrieval import Ranker, Ranking, Rewriter, Search
 from ragsweep.retrieval.kinds import Expander, Method, Silence, Trace
 from ragsweep.retrieval.ranking_checks import checked_answers
-from ragsweep.retrieval.results import Answers, ExternalRetriever, Result
-from ragsweep.retrieval.returned import FILE, lines_of
+from ragsweep.retrieval.results import FILE, Answers, ExternalRetriever, Result, lines_of
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import measured_queries
