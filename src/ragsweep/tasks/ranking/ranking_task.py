@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.kinds import Expander, Method, Retriever
 from ragsweep.retrieval.returned_units.returned_unit import ReturnedUnit
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks import false_find_chart, false_finds
+from ragsweep.tasks.false_finds import HEADING, FalseFinds, draw
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
 from ragsweep.tasks.ranking import index_recall, nothing_found
@@ -40,7 +40,7 @@ from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, needs_nothing, returned
-from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Score, Task
 
 
 @dataclass(frozen=True)
@@ -193,15 +193,17 @@ class RankingTask(Task):
             return measuring.passages(items, ranking)
         return enlarged(items, ranking, self.returns, measuring)
 
-    def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds | None:
+    def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> FalseFinds | None:
         """What is found for questions without an answer, and by which scores before a threshold."""
         if not len(rows := finds.asked_unanswerable(self.retriever, items)[0]):
             return None
-        given = free = finds.JudgedRanking(ranking, evaluation.judged)
+        free, judged = ranking, evaluation.judged
         if self.reranker is None and self.retriever.score_threshold is not None:
-            found = replace(self, retriever=self.retriever.without_threshold()).rank(items)
-            free = given._replace(ranking=found, judged=judged_ranking(items, found, self.evaluation, self.k))
-        return finds.false_finds_of(items, rows, given, free, self.k)
+            free = replace(self, retriever=self.retriever.without_threshold()).rank(items)
+            judged = judged_ranking(items, free, self.evaluation, self.k)
+        return finds.false_finds_of(
+            items, rows, self.k, given=ranking, judged=evaluation.judged, free=free, free_judged=judged
+        )
 
     def _returned(self, items: Dataset, retriever: ExternalRetriever) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
@@ -253,12 +255,12 @@ class RankingTask(Task):
         evaluation = shown.evaluation
         false_finds, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
         of_false_finds = false_finds.scores(self.evaluation.resamples, self.seed) if false_finds else []
-        of_threshold = (false_find_chart.draw, false_finds) if false_finds else ()
+        of_threshold = (draw, false_finds) if false_finds else ()
         texts = self.ranker.details(search_of(items))
         circumstances = self._circumstances(items, ranking, shown)
         results = together(
             tables.on_answerable(evaluation, items),
-            finds.found_nothing(false_finds, of_false_finds, unknown),
+            _found_nothing(false_finds, of_false_finds, unknown),
             incomplete.recorded(evaluation, items),
         )
         said = together(circumstances, results)
@@ -316,3 +318,11 @@ class RankingTask(Task):
         method = own if self.ranker is self.retriever else Method(stands_for=own.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
+
+
+def _found_nothing(found: FalseFinds | None, scores: Sequence[Score], unknown: Mapping[str, str]) -> Aspect:
+    """What is said of questions without an answer: what is found for them, or why that is not measured."""
+    if found is not None:
+        return Aspect(sections={HEADING: [*found.sentences(scores)]}, facts={"false_finds": found.facts})
+    said = [f"{finds.PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(unknown.values())]
+    return Aspect(sections={HEADING: said} if said else {})
