@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from warm import Process
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 PROJECT = Path(__file__).resolve().parents[1]
+METRICS = tuple(yaml.safe_load((PROJECT / "conf/evaluation/default.yaml").read_text())["metrics"])  # all of ranking
 COMMAND = Path(sys.executable).with_name("ragsweep")
 PYTEST = Path(sys.executable).with_name("pytest")
 OF_CLONE = {"RAGSWEEP_PROJECT": str(PROJECT)}

@@ -124,7 +124,7 @@ def test_no_files_import_each_other_in_a_circle():
 
 OF_MODULES = {"Stemmer": "pystemmer", "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "faiss": "faiss-cpu"}
 OF_MODULES |= {"markdown_it": "markdown-it-py", "sklearn": "scikit-learn", "yaml": "pyyaml", "hydra": "hydra-core"}
-OF_MODULES |= {"qdrant_edge": "qdrant-edge-py", "submitit": "hydra-submitit-launcher"}
+OF_MODULES |= {"submitit": "hydra-submitit-launcher"}
 OF_TESTS = {"pytest"}  # imported by the suites in `ragsweep.testing`, whose users have it
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -16,10 +16,9 @@ from jmespath.exceptions import JMESPathError
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.limits import Address, Header, KeyName, Text
 from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
-from ragsweep.core.terminal import one_line, shortened, some_of
+from ragsweep.core.terminal import some_of
 from ragsweep.models.language.endpoint_access import (
     ABOUT_KEYS,
-    LONGEST_MESSAGE,
     Access,
     about_keys,
     access_of,
@@ -126,7 +125,7 @@ class HttpRetriever(RunningRetriever):
         try:
             answer = _without_keys(from_json(text, allow_nan=True), access)
         except MalformedError as error:
-            shown = _shown(text, access) or "it is empty"
+            shown = words_of(text, access) or "it is empty"
             raise RetrieverError(f"the response cannot be read: {error}: {shown}") from None
         said = _error_in(answer, access)
         try:
@@ -202,11 +201,10 @@ def _refused(reply: _Reply, access: Access) -> RetrieverError:
     if status < 400:
         return RetrieverError(f"status {status}, a redirect, which is not followed; set {GROUP}.url to its end")
     try:
-        text = _unzipped(reply).decode("utf-8-sig", errors="replace")
-        try:
-            shown = words_of(from_json(text), access)
-        except MalformedError:
-            shown = _shown(text, access)
+        text: Any = _unzipped(reply).decode("utf-8-sig", errors="replace")
+        with suppress(MalformedError):
+            text = from_json(text)
+        shown = words_of(text, access)
     except RetrieverError:  # too large, and so cut off, maybe within a key
         shown = ""
     reason = f"status {status}{f': {shown}' if shown else ''}"
@@ -230,12 +228,6 @@ def _error_in(answer: object, access: Access) -> str:
     error = answer.get("error") or answer.get("errors")
     failed = answer.get("success") is False or answer.get("status") == "error"
     return f": {words_of(error or answer, access)}" if error or failed else ""
-
-
-def _shown(text: str, access: Access) -> str:
-    """The first line of what a service says, without the keys that it may repeat."""
-    line = next(iter(hidden(text, *access.secrets).strip().splitlines()), "")
-    return shortened(one_line(line), LONGEST_MESSAGE)
 
 
 def _unzipped(reply: _Reply) -> bytes:

@@ -18,7 +18,7 @@ from ragsweep.core.limits import Between
 from ragsweep.core.progress import progress
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
-from ragsweep.retrieval.indexes.index import Keep, Nearest
+from ragsweep.retrieval.indexes.index import Index, Keep, Nearest
 from ragsweep.retrieval.ranking import Ranking, ranked
 from ragsweep_engines.databases import expect_package
 from ragsweep_engines.postgres_access import Connection, connect, explained
@@ -39,7 +39,7 @@ BY_GRAPH = "SELECT row FROM {table} ORDER BY embedding <#> %(query)s::vector LIM
 
 
 @dataclass(frozen=True)
-class PgvectorIndex:
+class PgvectorIndex(Index):
     """Keeps passages in a table of PostgreSQL, in the schema `ragsweep`, and searches that.
 
     The address of the database is in the variable PGVECTOR_URL, with user and password. No run records it. A table has

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from ragsweep.datasets import PageChunker
 from ragsweep.experiment import Experiment
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.task import Task
 from ragsweep_answers.answering import Answer, Answerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring import answer_charts as charts
@@ -111,7 +111,17 @@ def test_calibration_needs_a_tenth_of_the_answers_and_a_scale_that_most_use(stat
 
 def test_a_sweep_is_not_decided_by_what_could_not_be_measured(measured):
     found = measured([Answer(letter, 0.9 if row < 5 else None) for row, letter in enumerate(CORRECT)])
-    task = SimpleNamespace(measure=lambda items: found)
+
+    class Measured(Task):
+        metrics, loads = (), ()
+
+        def load(self):
+            return None
+
+        def measure(self, items):
+            return found
+
+    task = Measured()
     for metric, is_measured in (("accuracy", True), ("brier", False)):
         experiment = Experiment(OmegaConf.create({"decision": {"metric": metric}}), task, {})
         vars(experiment)["items"] = None

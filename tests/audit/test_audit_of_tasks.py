@@ -219,7 +219,7 @@ def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(
     items = replace(
         with_a_long_page, queries=(*with_a_long_page.queries, Query("unjudged", "What does this passage recommend?"))
     )
-    kinds = [{each.kind for each in check.of(task, items).findings} for task in (measuring, answering)]
+    kinds = [{each.kind for each in check.of(task.retrieval, items).findings} for task in (measuring, answering)]
     assert kinds[0] - kinds[1] == {"queries_without_judgments"}
     assert kinds[1]
     said = check.examine(answering, items)
@@ -233,9 +233,9 @@ def test_documents_without_a_judged_page_are_audited_too(with_a_long_page):
     nothing = Qrels(*np.empty((3, 0), dtype=np.int64))
     unjudged = replace(with_a_long_page, qrels=nothing, empty_pages=("a#4", "a#5"))
     answering = Answering(Retrieval(pdf_dataset("", "", ""), SPARSE, SPARSE, 1, NO_STORE, is_measured=False))
-    [finding] = DatasetAudit().of(answering, unjudged).findings
+    [finding] = DatasetAudit().of(answering.retrieval, unjudged).findings
     assert (finding.kind, finding.count, finding.out_of) == ("pages_without_text", 2, 5)
-    without_documents = DatasetAudit().of(answering, replace(unjudged, passages=(), empty_pages=()))
+    without_documents = DatasetAudit().of(answering.retrieval, replace(unjudged, passages=(), empty_pages=()))
     assert (len(without_documents.findings), len(without_documents.not_checked)) == (0, 1)
 
 

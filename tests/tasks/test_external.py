@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import pytrec_eval
 import yaml
-from application import PROJECT
+from application import METRICS, PROJECT
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.statistics import confidence_intervals
 
 MEASURES = {"precision": "P", "recall": "recall", "hit_rate": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
-ZERO = dict.fromkeys([*MEASURES, "mrr", "f1"], 0.0)
+ZERO = dict.fromkeys(METRICS, 0.0)
 
 DOCUMENTS = st.sampled_from(["2", "9", "10", "100", "d1", "d2", "D3", "\u00e9"])
 TIED = st.sampled_from([0.0, -0.0, 0.7123, 0.7123 + 1e-12, 0.7124, 1])  # mostly equal, one only in single precision

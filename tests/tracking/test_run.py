@@ -6,11 +6,10 @@ import re
 import pandas as pd
 import pytest
 import yaml
-from application import said
+from application import METRICS, said
 
 import ragsweep
 
-SEVEN = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map")
 RESULTS = {
     "audit.json",
     "by_query_type.csv",
@@ -65,7 +64,7 @@ def test_the_curve_passes_through_the_metric_at_k(finished, shared_application):
 def test_every_metric_lies_within_its_interval(finished):
     _, run, _ = finished
     metrics = run.data.metrics
-    for name in SEVEN:
+    for name in METRICS:
         assert metrics[f"ci/{name}_low"] < metrics[name] < metrics[f"ci/{name}_high"]
 
 
@@ -99,7 +98,7 @@ def test_the_per_query_table_averages_to_the_metrics(finished):
     _, run, artifacts = finished
     table = pd.read_csv(artifacts / "results/per_query.csv")
     assert len(table) == 133
-    for name in SEVEN:
+    for name in METRICS:
         assert table[name].mean() == pytest.approx(run.data.metrics[name], abs=1e-12)
 
 
@@ -108,7 +107,7 @@ def test_the_trec_files_give_the_metrics_and_their_interval(finished):
     again = ragsweep.evaluate(artifacts / "results/ranking.trec", artifacts / "results/qrels.trec", k=25)
     assert again.means == {name: run.data.metrics[name] for name in again.means}
     table = pd.read_csv(artifacts / "results/summary_statistics.csv", index_col="metric")
-    for name in SEVEN:
+    for name in METRICS:
         logged = [run.data.metrics[f"ci/{name}_{bound}"] for bound in ("low", "high")]
         assert again.summary.loc[name, ["ci_low", "ci_high"]].tolist() == logged
         assert table.loc[name, ["ci_low", "ci_high"]].tolist() == pytest.approx(logged, abs=1e-15)
@@ -117,8 +116,8 @@ def test_the_trec_files_give_the_metrics_and_their_interval(finished):
 def test_the_summary_has_the_spread_of_every_metric_and_the_costs(finished):
     _, run, artifacts = finished
     table = pd.read_csv(artifacts / "results/summary_statistics.csv", index_col="metric")
-    described = pd.read_csv(artifacts / "results/per_query.csv")[[*SEVEN]].describe().T.drop(columns="count")
-    pd.testing.assert_frame_equal(table.loc[[*SEVEN], described.columns], described, check_names=False)
+    described = pd.read_csv(artifacts / "results/per_query.csv")[[*METRICS]].describe().T.drop(columns="count")
+    pd.testing.assert_frame_equal(table.loc[[*METRICS], described.columns], described, check_names=False)
     costs = ["context/tokens", "context/tokens_p95", "latency/mean_ms", "latency/p95_ms", "index/bytes"]
     assert table.loc[costs, "mean"].to_dict() == pytest.approx({name: run.data.metrics[name] for name in costs})
     assert table.loc["latency/mean_ms", ["std", "min", "50%", "max"]].notna().all()

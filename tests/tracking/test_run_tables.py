@@ -4,6 +4,7 @@ import csv
 
 import pandas as pd
 import pytest
+from application import METRICS
 from small import QUERIES
 
 import ragsweep
@@ -136,7 +137,7 @@ def test_the_long_table_has_every_query_of_every_run_to_the_last_bit(store, tabl
             expected += [{"run_id": run_id, "name": run.info.run_name, **row} for row in csv.DictReader(file)]
     assert len(found) == 2 * len(QUERIES)
     assert list(found[0]) == list(expected[0])
-    numbers = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map", "context/tokens")
+    numbers = (*METRICS, "context/tokens")
     assert found == [row | {name: float(row[name]) for name in numbers} for row in expected]
 
 

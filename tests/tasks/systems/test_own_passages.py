@@ -281,32 +281,6 @@ def test_pages_from_0_are_said_and_right_ones_are_not():
     assert found(System(lambda at: [page(at - 1)], first_page=0))[0].ranker.sentences == ()
 
 
-def test_texts_that_stand_on_other_pages_are_said():
-    def shifted(at):
-        return page(at - (at < 9), text=TEXTS[at - 1])
-
-    [said] = found(System(lambda at: [shifted(at)]))[0].ranker.sentences[-1:]
-    assert said.startswith("The texts of 8 of 10 distinct results stand on other pages than they name, 8 of them")
-    assert "retriever.first_page=0" in said
-    [said] = found(System(lambda at: [page(at, text=TEXTS[(at * 7) % 30])]))[0].ranker.sentences
-    assert said.endswith("check retriever.source and retriever.page.")
-    assert found(System(lambda at: [page(at, text=TEXTS[at - 1][:30])]))[0].ranker.sentences == ()
-
-
-def test_texts_of_a_document_in_a_folder_that_is_called_as_another_one_are_said():
-    """Each result has the name of its file without the folder, and there is a file of this name beside the folder."""
-    texts = [f"{text} Of the folder." for text in TEXTS]
-    folder = Document.from_pages(
-        "a/m.pdf", [(str(at), f"a/m.pdf#{at}", text) for at, text in enumerate(texts, start=1)]
-    )
-    judged = tuple(Judgment(query.query_id, f"a/m.pdf#{query.query_id}", 1) for query in QUERIES)
-    two = Dataset.from_collection(Collection("two", "page", (DOCUMENT, folder), QUERIES, judged), PageChunker())
-    [said] = found(System(lambda at: [page(at, text=texts[at - 1])]), two)[0].ranker.sentences
-    assert said.startswith("The texts of 10 of 10 distinct results stand on other pages than they name")
-    right = System(lambda at: [Result(source="/x/a/m.pdf", page=str(at), text=texts[at - 1])])
-    assert found(right, two)[0].ranker.sentences == ()
-
-
 @pytest.mark.parametrize(("first_page", "right"), [(1, 0), (0, 1)])
 def test_pages_counted_from_another_number_are_refused_where_nearly_all_texts_show_it(first_page, right):
     def of(at):

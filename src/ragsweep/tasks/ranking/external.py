@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
+from pkgutil import resolve_name
 from typing import Any, get_args
 
 import numpy as np
+import yaml
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.project import CONF
 from ragsweep.core.terminal import some_of
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
@@ -19,7 +22,7 @@ from ragsweep.datasets.readers.fields import LARGEST_GRADE
 from ragsweep.tasks.ranking.external_result import RankingEvaluation
 from ragsweep.tasks.ranking.incomplete_judgments import facts_of
 from ragsweep.tasks.ranking.judging import Collapse, judge
-from ragsweep.tasks.ranking.metrics import Gain, average_precision, f1, hit_rate, mrr, ndcg, precision, recall
+from ragsweep.tasks.ranking.metrics import Gain
 from ragsweep.tasks.ranking.ranking_evaluation import RankingMetric
 from ragsweep.tasks.ranking.ranking_evaluation import evaluate as measure
 from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read, spelled_alike
@@ -181,15 +184,11 @@ def _check_common_queries(found: Entries, judgments: Entries) -> None:
 
 
 def _metrics(wanted: Sequence[str] | Mapping[str, RankingMetric] | None, gain: Gain) -> Mapping[str, RankingMetric]:
-    """The chosen metrics by name, with the names of `conf/evaluation/default.yaml`."""
+    """The chosen metrics by name; those of `conf/evaluation/default.yaml` if none are."""
+    default = yaml.safe_load((CONF / "evaluation/default.yaml").read_text(encoding="utf-8"))["metrics"]
     known: dict[str, RankingMetric] = {
-        "precision": precision,
-        "recall": recall,
-        "f1": f1,
-        "mrr": mrr,
-        "hit_rate": hit_rate,
-        "ndcg": partial(ndcg, gain=gain),
-        "map": average_precision,
+        name: partial(resolve_name(about["_target_"]), **({"gain": gain} if "gain" in about else {}))
+        for name, about in default.items()
     }
     if wanted is None or (isinstance(wanted, Mapping) and wanted):
         return wanted or known
