@@ -142,7 +142,7 @@ class Experiment:
         if config.get("returns") is not None and "returns" not in walk.nodes:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         expect_kind(task, Task, "task")
-        measures, some = task.measures, task.metrics_of_some
+        measures, some = task.measures, task.optional_metrics
         check_names(config, *([metric.name for metric in measured] for measured in (task.metrics, [*some, *measures])))
         check_decision(decision, [*task.metrics, *some], measures, task.cutoff, config.get("budget"))
         settings, parts = walk.settings, walk.parts
@@ -160,7 +160,7 @@ class Experiment:
         items = _items(self.config, self.task)
         self.task.check(items)
         if why := self.task.lacks(items):
-            check_measured(decision_of(self.config), self.task.metrics_of_some, why)
+            check_measured(decision_of(self.config), self.task.optional_metrics, why)
         for check in self.checks:
             check.accept(self.task, items)
         return items
@@ -194,7 +194,7 @@ class Experiment:
     @property
     def measured(self) -> list[Metric]:
         """The metrics, the one that decides first."""
-        decides = [metric for metric in self.task.metrics_of_some if metric.name == self.decide_by]
+        decides = [metric for metric in self.task.optional_metrics if metric.name == self.decide_by]
         return [*decides, *sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)]
 
     def check_keys(self) -> None:
@@ -210,7 +210,7 @@ class Experiment:
             say_spent()
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
-        for metric in self.task.metrics_of_some:
+        for metric in self.task.optional_metrics:
             if why := measurement.not_measured.get(metric.name):
                 check_measured(decision_of(self.config), [metric], why)
         for check in self.checks:

@@ -31,7 +31,7 @@ from ragsweep.report.value_words import p_value, rough
 from ragsweep.statistics import queries_needed
 from ragsweep.sweeps import decide
 from ragsweep.tasks.facts import JudgedFact
-from ragsweep.tasks.ranking.lost_references import LOST
+from ragsweep.tasks.ranking.ranking_costs import LOST
 
 TOKENS, MS = "context/tokens", "latency/mean_ms"
 ALPHAS = np.linspace(0, 1, 15).round(2)

@@ -349,7 +349,7 @@ def test_an_invalid_argument_is_named(settings, message):
         (
             RANKED,
             {"q": {"a": 10**20}},
-            "qrels, query 'q', document 'a': found the grade 100000000000000000000, expected a whole number from -10^9 to 10^9",
+            f"qrels, query 'q', document 'a': found the grade {10**20}, expected a whole number from -10^9 to 10^9",
         ),
         (
             RANKED,

@@ -12,7 +12,7 @@ from ragsweep.statistics import FEW_QUERIES, WORTHWHILE
 from ragsweep.statistics.power import FEWEST_FLIPPED
 from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
 from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
-from ragsweep.tasks.ranking.lost_references import LOST
+from ragsweep.tasks.ranking.ranking_costs import LOST
 from ragsweep.tasks.repeating import shift_in_words, what_pays
 
 Finder = Callable[[Decision], Iterator[Claim]]

@@ -9,9 +9,9 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.datasets import Dataset, Qrels
-from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.judging import Hits, Judged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
+from ragsweep.tasks.run_check import Checked
 
 HEADING = "Incomplete judgments"
 
@@ -83,17 +83,17 @@ def _shares(evaluation: Evaluation, qrels: Qrels) -> tuple[float, float]:
     return float(of_ranked.mean()) if len(of_ranked) else 1.0, float(of_wrong.mean()) if len(of_wrong) else 1.0
 
 
-def recorded(evaluation: Evaluation, dataset: Dataset) -> Aspect:
+def recorded(evaluation: Evaluation, dataset: Dataset) -> Checked:
     """What a run records and says of incomplete judgments.
 
     What spans say of passages is complete: nothing is recorded of a dataset with references.
     """
     if dataset.references or not _are_known(evaluation, dataset.qrels):
-        return Aspect()
+        return Checked()
     facts = facts_of(evaluation, dataset.qrels)
     shares = {"judged": _shares(evaluation, dataset.qrels)}
     of_facts = {"incomplete_judgments": facts} if facts else {}
-    return Aspect(sections=section(evaluation, facts), facts=shares | of_facts)
+    return Checked(sections=section(evaluation, facts), facts=shares | of_facts)
 
 
 def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[str]]:

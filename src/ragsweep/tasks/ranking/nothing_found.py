@@ -15,7 +15,7 @@ from ragsweep.core.terminal import counted, named, quoted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
 from ragsweep.retrieval.kinds import Silence
-from ragsweep.tasks.ranking.aspect import Aspect
+from ragsweep.tasks.run_check import Checked
 
 HEADING = "Queries for which nothing is found"
 HEADLINE, HEADLINE_OF_PART = 0.25, 0.5  # of the queries; if nothing is found for more, that is the headline
@@ -147,7 +147,7 @@ def _with_path(silence: Silence) -> Silence:
     return replace(silence, part=part, setting=path if silence.setting else "")
 
 
-def silence(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Aspect:
+def silence(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Checked:
     """What a run says of each group of such queries, and first of all if they are many; as of `silent_queries`."""
     notices: list[str] = []
     by_whole: dict[bool, list[str]] = {True: [], False: []}
@@ -158,4 +158,4 @@ def silence(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ra
         counts[silent.silence.whole] += len(silent.rows)
     limits = {True: HEADLINE, False: HEADLINE_OF_PART}
     cautions = next((by_whole[whole] for whole, most in limits.items() if counts[whole] > most * len(queries)), [])
-    return Aspect(notices, cautions, {HEADING: notices} if notices else {})
+    return Checked.section(HEADING, notices, cautions=cautions)
