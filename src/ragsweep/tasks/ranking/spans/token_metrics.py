@@ -1,7 +1,7 @@
 """Metrics that compare the text of retrieved passages with the text of the references.
 
-What a token is can be chosen: a `character` of the documents, by its offset; a `word` of a multiset of words; or an
-`ordered_word`, which must also stand in the same order. Definitions follow Smith and Troynikov, Evaluating Chunking
+What a token is can be chosen: a `character` of the documents, by its offset; or a `word` of a multiset of words.
+Definitions follow Smith and Troynikov, Evaluating Chunking
 Strategies for Retrieval (Chroma 2024); docs/spans.md says what differs.
 """
 
