@@ -31,8 +31,8 @@ from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, 
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.repeating import SETTING, asked_once, measure_repeats, varying, with_repeat
-from ragsweep.tasks.run_check import RunCheck, examined, installed_checks
+from ragsweep.tasks.repeating import SETTING, measure_repeats, measured_once, varying, with_repeat
+from ragsweep.tasks.run_check import RunCheck, installed_checks, said_by
 from ragsweep.tasks.task import Items, Measurement, Task
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names, swept_metrics
@@ -214,7 +214,7 @@ class Experiment:
             if why := measurement.not_measured.get(metric.name):
                 check_measured(decision_of(self.config), [metric], why)
         for check in self.checks:
-            measurement = examined(check, self.task, self.items).added_to(measurement)
+            measurement = said_by(check, self.task, self.items).added_to(measurement)
         return measurement
 
     def _measured_as_often_as_asked(self) -> Measurement:
@@ -226,7 +226,7 @@ class Experiment:
             return measure_repeats(repeats, self.decide_by, resamples=resamples, seed=seed)
         measurement = self.task.measure(self.items)
         if self.varying:
-            return asked_once(measurement)
+            return measured_once(measurement)
         if self.task.repeats > 1:
             say_once(f"{SETTING}={self.task.repeats}: measured once, as nothing here varies: another time is the same")
         return measurement

@@ -69,7 +69,7 @@ class RunCheck(Protocol):
         ...
 
 
-def examined(check: RunCheck, task: Task, items: Items) -> Checked:
+def said_by(check: RunCheck, task: Task, items: Items) -> Checked:
     """What a check says. Raises `TypeError` if that is something else."""
     checked = check.examine(task, items)
     if type(checked) is not Checked:

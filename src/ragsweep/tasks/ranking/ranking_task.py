@@ -29,12 +29,11 @@ from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import INDEX_HEADING, conventions, lost_neighbours
 from ragsweep.tasks.ranking.coverage import check_measurable, measured_queries, say_unusual
-from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.routing import Routed, check_routing, routed
-from ragsweep.tasks.ranking.shown import Measuring, Shown, judged_ranking
+from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for, judged_ranking
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.run_check import Checked
@@ -191,7 +190,7 @@ class RankingTask(Task):
         measuring = Measuring(self.evaluation, self.k, self.budget, self.depth, (self.tokenizer, self.store), self.seed)
         if self.returns is None:
             return measuring.passages(items, ranking)
-        return enlarged(items, ranking, self.returns, measuring)
+        return measuring.parts(items, ranking, self.returns)
 
     def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> FalseFinds | None:
         """What is found for questions without an answer, and by which scores before a threshold."""
